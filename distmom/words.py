@@ -11,7 +11,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Words:
+class Wording:
     """How a message of the package is said to a caller who knows no objects.
 
     Attributes
@@ -52,7 +52,7 @@ class Words:
         --------
         >>> fields = {"RandomBlocks": {"n": "--blocks", "size": "--block-size"}}
         >>> kinds, heads = {"RandomBlocks": "random blocks"}, {"RandomBlocks": ""}
-        >>> flags = Words(kinds, heads, fields, {"interval": "--interval"})
+        >>> flags = Wording(kinds, heads, fields, {"interval": "--interval"})
         >>> flags.of("RandomBlocks: size: must be 1; use interval='exact'")
         '--block-size: must be 1; use --interval exact'
         >>> flags.of("RandomBlocks(5) makes other blocks than RandomBlocks()")

@@ -333,3 +333,16 @@ def test_the_project_speaks_of_itself_alone(what: str) -> None:
 def test_no_module_is_called_utils() -> None:
     names = {path.stem for path in sources("distmom", "pipelines")}
     assert not names & {"utils", "util", "helpers", "misc", "common"}
+
+
+def test_no_two_classes_have_one_name() -> None:
+    """One name for one thing, private classes included: who reads a name finds one class."""
+    homes = [
+        (node.name, f"{path.relative_to(ROOT)}:{node.lineno}")
+        for path in sources("distmom")
+        for node in nodes(path.read_text("utf-8"))
+        if isinstance(node, ast.ClassDef)
+    ]
+    counts = Counter(name for name, _ in homes)
+    wrong = [f"{home} {name}" for name, home in sorted(homes) if counts[name] > 1]
+    assert not wrong, "\n".join(wrong)

@@ -25,15 +25,7 @@ def answer(
 ) -> int:
     """Run the function behind a command, or tell what it would do; print and write; the exit code.
 
-    Parameters
-    ----------
-    function : callable
-        A public function of `distmom`.
-    data : tuple of str
-    flags : dict
-        All options of the command by their names, those of the output among them.
-    n_samples : int
-        Samples that as many of `data` are, each by itself.
+    `flags` are all options of the command by their names, those of the output among them.
     """
     from distmom.report import Results, check_output
 

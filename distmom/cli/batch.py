@@ -1,40 +1,61 @@
-"""``distmom run`` and ``distmom init``: a batch job from its file, and a template to start from."""
+"""``distmom run``, ``train`` and ``init``: a batch job from its file, and a template to start from."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
 from distmom.cli.failures import write_stdout
+from distmom.cli.options import Option
 
-
-@click.command("run", short_help="Run a batch job from its TOML configuration.")
-@click.argument("config", metavar="CONFIG.toml")
-@click.option("--dry-run", is_flag=True, help="Check the configuration and show the plan; read no rows.")
-@click.option("--log-json", is_flag=True, help="Log one JSON object a line on standard error.")
-@click.option(
+CONFIG = click.Argument(["config"], metavar="CONFIG.toml")
+DRY_RUN = Option("--dry-run", "Check the configuration and show the plan; read no rows.", bool)
+LOG_JSON = Option("--log-json", "Log one JSON object a line on standard error.", bool)
+SCHEDULER = Option(
     "--scheduler",
-    metavar="ADDRESS",
-    help="Run on this Dask cluster, whatever the file says: an address, or a scheduler file (.json).",
+    "Run on this Dask cluster, whatever the file says: an address, or a scheduler file (.json).",
+    "ADDRESS",
 )
-@click.option(
+WORKERS = Option(
     "--workers",
-    type=int,
+    "Run on this number of processes of this machine, whatever the file says.",
+    int,
     metavar="N",
-    help="Run on this number of processes of this machine, whatever the file says.",
 )
-@click.option("--quiet", is_flag=True, help="Log warnings and errors only.")
-def run_command(
-    config: str, dry_run: bool, log_json: bool, scheduler: str | None, workers: int | None, quiet: bool
-) -> int:
+STATE = Option("--state", "Checkpoints; a run that was interrupted goes on from them.", "FILE")
+QUIET = Option("--quiet", "Log warnings and errors only.", bool)
+
+
+@click.command(
+    "run",
+    short_help="Run a batch job from its TOML configuration.",
+    params=[CONFIG, DRY_RUN, LOG_JSON, SCHEDULER, WORKERS, QUIET],
+)
+def run_command(config: str, **how: Any) -> int:
     """Run the batch job named by the 'pipeline' key of a TOML file."""
     from distmom.jobs import run_config
 
-    return run_config(
-        config, dry_run=dry_run, log_json=log_json, quiet=quiet, scheduler=scheduler, workers=workers
-    )
+    return run_config(config, **how)
+
+
+@click.command(
+    "train",
+    short_help="Learn a model by robust gradient descent, as a TOML file says.",
+    params=[CONFIG, DRY_RUN, STATE, LOG_JSON, SCHEDULER, QUIET],
+)
+def train_command(config: str, **how: Any) -> int:
+    """Learn a metric, a ranking, a linear model or clusters from a lake, despite outliers.
+
+    CONFIG.toml is a batch job with pipeline = "train"; 'distmom init train' writes one that shows every
+    key. The model is written as JSON and .npy files, the learning curve as a table or a picture.
+    """
+    from distmom.jobs import run_config
+    from distmom.jobs.kinds.train import JOB
+
+    return run_config(config, job=JOB, **how)
 
 
 HELP = """Write a template to start from, and say what to do next.

@@ -26,21 +26,13 @@ FLAGS = {
 def arguments(flags: dict[str, Any], data: tuple[str, ...], n_samples: int = 1) -> dict[str, Any]:
     """Arguments of the function behind a command, `data` among them.
 
-    Parameters
-    ----------
-    flags : dict
-        Values of the options by their names; None and empty tuples were not given.
-    data : tuple of str
-    n_samples : int
-        Samples that as many of `data` are, each by itself.
-
-    Raises
-    ------
-    ConfigError
-        If two flags exclude each other.
+    Of the flags None and empty tuples were not given. If there are as many `data` as samples, each is one by
+    itself. ConfigError if two flags exclude each other.
     """
+    from distmom.jobs.objects import own
+
     given = {k: v for k, v in flags.items() if v is not None and v != ()}
-    found = {k: v for k, v in given.items() if k not in (*SCAN, *BLOCKS, *PAIRS, *PLACE, *STATE)}
+    found = own({k: v for k, v in given.items() if k not in (*SCAN, *BLOCKS, *PAIRS, *PLACE, *STATE)})
     for name in LISTS:
         if isinstance(found.get(name), tuple):
             found[name] = (
@@ -80,10 +72,7 @@ def _scan(given: dict[str, Any], data: tuple[str, ...]) -> Any:
 def design(given: dict[str, Any]) -> BlockDesign | int | str | None:
     """The block design that flags mean; None where none was given.
 
-    Raises
-    ------
-    ConfigError
-        If two of them exclude each other.
+    ConfigError if two of them exclude each other.
     """
     from distmom.designs import blocks as d
 
@@ -110,10 +99,7 @@ def design(given: dict[str, Any]) -> BlockDesign | int | str | None:
 def samples(given: dict[str, Any]) -> BlockDesign | int | str | None:
     """How many samples of pairs there are.
 
-    Raises
-    ------
-    ConfigError
-        If more is said of blocks.
+    ConfigError if more is said of blocks.
     """
     from distmom.designs.blocks import SampledBlocks
 
@@ -160,10 +146,7 @@ def _state(given: dict[str, Any]) -> Any:
 def place(given: dict[str, Any]) -> Any:
     """Where the call runs; None for the default place.
 
-    Raises
-    ------
-    ConfigError
-        If two places are named.
+    ConfigError if two places are named.
     """
     from distmom.cluster.executors import backends as p
 

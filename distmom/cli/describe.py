@@ -4,35 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 
 COLUMNS = o.Option(
-    ["-c", "--column", "columns"],
-    metavar="NAME",
-    multiple=True,
-    help="Column to describe; repeat it for several.  [default: all]",
+    "-c --column columns", "Column to describe; repeat it for several.  [default: all]", ["NAME"]
 )
 UNITS = o.Option(
-    ["--by"],
-    metavar="NAME",
-    multiple=True,
-    help="Column whose values make units, which are ranked and named as files are; repeatable.",
+    "--by", "Column whose values make units, which are ranked and named as files are; repeatable.", ["NAME"]
 )
 DATA = o.without(o.DATA, "column", "by", "nan")
-BLOCKS = o.named(o.BLOCKS, ("fine",))
+BLOCKS = o.named(o.BLOCKS, "fine")
 
 
-@click.command(
+@o.command(
     "describe",
-    cls=o.Command,
-    short_help="Every column of a lake, and which files break it.",
-    params=[
-        o.ARGUMENT,
-        *(COLUMNS, UNITS, *DATA, *BLOCKS, o.CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
-    ],
+    "Every column of a lake, and which files break it.",
+    *(COLUMNS, UNITS, *DATA, *BLOCKS, o.CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
 )
 def describe_command(data: tuple[str, ...], **flags: Any) -> int:
     """Robust profile of every column beside the plain one, and which files break it.

@@ -4,49 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 
 OWN_OPTIONS = [
+    o.Option("-c --column --metric metric", "Column to compare.", "NAME", required=True),
+    o.Option("--by", "Column whose values are the variants, two or more.", "NAME", required=True),
     o.Option(
-        ["-c", "--column", "--metric", "metric"], metavar="NAME", required=True, help="Column to compare."
+        "--unit",
+        "Column of the independent units, such as users or days; repeatable.  [default: rows]",
+        ["NAME|file"],
     ),
-    o.Option(
-        ["--by"], metavar="NAME", required=True, help="Column whose values are the variants, two or more."
-    ),
-    o.Option(
-        ["--unit"],
-        metavar="NAME|file",
-        multiple=True,
-        help="Column of the independent units, such as users or days; repeatable.  [default: rows]",
-    ),
-    o.Option(
-        ["--denominator"], metavar="NAME", help="For ratios: sum of the metric over sum of this column."
-    ),
-    o.Option(["--control"], metavar="NAME", help="Variant to compare the others with.  [default: the first]"),
+    o.Option("--denominator", "For ratios: sum of the metric over sum of this column.", "NAME"),
+    o.Option("--control", "Variant to compare the others with.  [default: the first]", "NAME"),
 ]
 DATA = o.without(o.DATA, "column", "by")
-CONFIDENCE = o.Option(
-    ["--confidence", "--confidence-level", "confidence_level"],
-    "Promise",
-    type=float,
-    default=0.95,
-    show_default=True,
-    help="Confidence level of the intervals.",
-)
+CONFIDENCE = o.Option(o.LEVEL, "Confidence level of the intervals.", float, "Promise", default=0.95)
 
 
-@click.command(
+@o.command(
     "difference",
-    cls=o.Command,
-    short_help="Variants of an experiment compared: difference and lift.",
-    params=[
-        o.ARGUMENT,
-        *(*OWN_OPTIONS, *DATA),
-        *(o.interval("auto", "order", "exact", "none"), CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
-    ],
+    "Variants of an experiment compared: difference and lift.",
+    *(*OWN_OPTIONS, *DATA),
+    *(o.interval("auto", "order", "exact", "none"), CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
 )
 def difference_command(data: tuple[str, ...], **flags: Any) -> int:
     """Difference and lift of a heavy-tailed metric between variants, with intervals, without capping it.

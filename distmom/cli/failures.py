@@ -40,10 +40,7 @@ def run_guarded(command: Callable[[], int]) -> int:
 def write_stdout(text: str) -> None:
     """Write and flush. A reader that went away (``| head``) is no failure; a full disk is.
 
-    Raises
-    ------
-    ResourceError
-        If standard output cannot take the text.
+    ResourceError if standard output cannot take the text.
     """
     if sys.stdout is None:  # closed by the shell: >&-
         return

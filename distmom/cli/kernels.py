@@ -19,20 +19,9 @@ WORDS: dict[str, Any] = {"true": True, "false": False, "none": None}
 def kernel_of(name: str, degree: str | None, parameters: tuple[str, ...], n_columns: int) -> Kernel:
     """A kernel of the catalogue, or ``MODULE:NAME``.
 
-    Parameters
-    ----------
-    name : str
-    degree : str or None
-        Rows that it takes, such as ``3`` or ``2,1``; of a function two rows unless it is given.
-    parameters : tuple of str
-        ``NAME=VALUE`` each.
-    n_columns : int
-        Columns that are named: those of a row of a function.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such kernel, or it has another degree or other parameters.
+    The degree is such as ``3`` or ``2,1``: of a function two rows unless it is given; parameters are
+    ``NAME=VALUE`` each; a row of a function has as many columns as are named. ConfigError if there is no such
+    kernel, or it has another degree or other parameters.
     """
     from distmom.numerics.kernels.named import named
 

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 
 JOINT = o.Option(
-    ["--joint"],
-    "Question",
-    type=click.Choice(["geometric", "coordinatewise"]),
-    help="One mean vector over all columns, or over a list column, by this median.",
+    "--joint",
+    "One mean vector over all columns, or over a list column, by this median.",
+    ("geometric", "coordinatewise"),
 )
 
 
-@click.command(
+@o.command(
     "mean",
-    cls=o.Command,
-    short_help="Robust means of columns, with intervals.",
-    params=[
-        o.ARGUMENT,
-        *(JOINT, *o.DATA, o.WEIGHTS, *o.BLOCKS),
-        *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED, o.STATE, o.ON_CHANGE),
-        *(*o.PLACE, *o.OUTPUT),
-    ],
+    "Robust means of columns, with intervals.",
+    *(JOINT, *o.DATA, o.WEIGHTS, *o.BLOCKS),
+    *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED, o.STATE, o.ON_CHANGE),
+    *(*o.PLACE, *o.OUTPUT),
 )
 def mean_command(data: tuple[str, ...], **flags: Any) -> int:
     """Robust means of columns, with intervals, next to the plain means.

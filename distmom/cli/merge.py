@@ -17,22 +17,14 @@ from distmom.cli.show import messages_on_stderr
     short_help="Merge saved states, or show what is in one.",
     params=[
         click.Argument(["states"], nargs=-1, required=True, type=click.Path()),
-        click.Option(
-            ["-o", "--state", "state"],
-            type=click.Path(),
+        o.Option(
+            "-o --state state",
+            "Save the merged state there; it may be one of those merged.",
+            click.Path(),
             metavar="FILE",
-            help="Save the merged state there; it may be one of those merged.",
         ),
-        click.Option(
-            ["--interval"],
-            type=click.Choice(o.INTERVALS),
-            help="Kind of interval.  [default: that of the states]",
-        ),
-        click.Option(
-            ["--confidence", "--confidence-level", "confidence_level"],
-            type=float,
-            help="Confidence level of the interval.  [default: that of the states]",
-        ),
+        o.Option("--interval", "Kind of interval.  [default: that of the states]", o.INTERVALS),
+        o.Option(o.LEVEL, "Confidence level of the interval.  [default: that of the states]", float),
         *o.without(o.OUTPUT, "dry_run"),
     ],
 )

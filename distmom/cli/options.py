@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from distmom.cli.types import BlockNumber, CountOrShare, Seed, StorageOption, WholeNumber
+from distmom.cli import types
 
 INTERVALS = ("auto", "order", "exact", "paper", "none")
-HEADINGS = (
-    "Question",
-    "Data",
-    "Blocks",
-    "Promise",
-    "Chance",
-    "Memory between runs",
-    "Where it runs",
-    "Output",
-)
+MEMORY, PLACES = "Memory between runs", "Where it runs"
+HEADINGS = ("Question", "Data", "Blocks", "Promise", "Chance", MEMORY, PLACES, "Output")
 
 
 class Option(click.Option):
-    """An option that stands under a heading."""
+    """An option by its words, what ``--help`` says, its kind, and its heading.
 
-    def __init__(self, words: list[str], heading: str = "Question", **rest: Any) -> None:
-        super().__init__(words, **rest)
+    The kind is a metavar or, in a list, that of an option which may be repeated; choices; `bool` for a flag
+    without a value; else a type.
+    """
+
+    def __init__(
+        self, words: str, says: str | None, kind: Any = None, heading: str = "Question", **rest: Any
+    ) -> None:
+        if isinstance(kind, list):
+            [kind], rest["multiple"] = kind, True
+        if isinstance(kind, str):
+            rest["metavar"] = kind
+        elif kind is bool:
+            rest["is_flag"] = True
+        else:
+            rest["type"] = click.Choice(kind) if isinstance(kind, tuple) else kind
+        super().__init__(words.split(), help=says, show_default="default" in rest, **rest)
         self.heading = heading
 
 
@@ -48,215 +55,149 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-def _data(words: list[str], **rest: Any) -> Option:
-    return Option(words, "Data", **rest)
-
-
-def _blocks(words: list[str], **rest: Any) -> Option:
-    return Option(words, "Blocks", **rest)
-
+_data, _blocks = partial(Option, heading="Data"), partial(Option, heading="Blocks")
+_promise, _output = partial(Option, heading="Promise"), partial(Option, heading="Output")
+_memory, _place = partial(Option, heading=MEMORY), partial(Option, heading=PLACES)
 
 DATA = [
     _data(
-        ["-c", "--column"],
-        metavar="NAME",
-        multiple=True,
-        help="Column to estimate; repeatable. May be left out if the data has only one.",
+        "-c --column", "Column to estimate; repeatable. May be left out if the data has only one.", ["NAME"]
     ),
-    _data(["--by"], metavar="NAME", multiple=True, help="Column whose values form groups; repeatable."),
-    _data(["--where"], metavar="TEXT", help="Condition, such as \"status == 'paid' and amount > 0\"."),
+    _data("--by", "Column whose values form groups; repeatable.", ["NAME"]),
+    _data("--where", "Condition, such as \"status == 'paid' and amount > 0\".", "TEXT"),
     _data(
-        ["--exclude"],
-        metavar="PATTERN",
-        multiple=True,
-        help="Files to leave out, by their path below the folder, such as 'day=4/*'; repeatable.",
+        "--exclude",
+        "Files to leave out, by their path below the folder, such as 'day=4/*'; repeatable.",
+        ["PATTERN"],
     ),
+    _data("--nan", "How to handle NaN.", ("omit", "raise", "keep"), default="omit"),
+    _data("--missing", "How to treat files that lack the column.", ("error", "null"), default="error"),
     _data(
-        ["--nan"],
-        type=click.Choice(["omit", "raise", "keep"]),
-        default="omit",
-        show_default=True,
-        help="How to handle NaN.",
-    ),
-    _data(
-        ["--missing"],
-        type=click.Choice(["error", "null"]),
+        "--on-bad-file",
+        "Fail on unreadable files, or skip them and exit with code 4.",
+        ("error", "skip"),
         default="error",
-        show_default=True,
-        help="How to treat files that lack the column.",
     ),
     _data(
-        ["--on-bad-file"],
-        type=click.Choice(["error", "skip"]),
-        default="error",
-        show_default=True,
-        help="Fail on unreadable files, or skip them and exit with code 4.",
-    ),
-    _data(
-        ["--storage-option", "storage_options"],
-        type=StorageOption(),
+        "--storage-option storage_options",
+        "Of the object store: region, endpoint, anonymous, max_attempts …; repeatable.",
+        types.STORAGE_OPTION,
         multiple=True,
-        help="Of the object store: region, endpoint, anonymous, max_attempts …; repeatable.",
     ),
-    _data(["--batch-rows"], type=int, metavar="ROWS", help="Rows decoded at a time."),
+    _data("--batch-rows", "Rows decoded at a time.", int, metavar="ROWS"),
 ]
-
-WEIGHTS = _data(["--weights"], metavar="NAME", help="Column of weights: weighted estimates.")
+WEIGHTS = _data("--weights", "Column of weights: weighted estimates.", "NAME")
 
 BLOCKS = [
+    _blocks("--blocks --n-blocks n_blocks", "Number of blocks.  [default: auto]", types.BLOCK_NUMBER),
+    _blocks("--block-size", "Rows of a block, instead of their number.", int, metavar="ROWS"),
     _blocks(
-        ["--blocks", "--n-blocks", "n_blocks"],
-        type=BlockNumber(),
-        help="Number of blocks.  [default: auto]",
-    ),
-    _blocks(["--block-size"], type=int, metavar="ROWS", help="Rows of a block, instead of their number."),
-    _blocks(
-        ["--block-by"],
-        metavar="file|NAME",
-        multiple=True,
-        help="Whole files as blocks, or whole units: the rows that agree in a column; repeatable.",
+        "--block-by",
+        "Whole files as blocks, or whole units: the rows that agree in a column; repeatable.",
+        ["file|NAME"],
     ),
     _blocks(
-        ["--order"],
-        type=click.Choice(["random", "stored"]),
-        help="Random blocks, or contiguous ones: cheaper, for exchangeable rows.  [default: random]",
+        "--order",
+        "Random blocks, or contiguous ones: cheaper, for exchangeable rows.  [default: random]",
+        ("random", "stored"),
+    ),
+    _blocks("--chunk-rows", "Block length: consecutive rows that stay together.", int, metavar="ROWS"),
+    _blocks("--repeats", "Number of random partitions.  [default: 1]", int, metavar="R"),
+    _blocks(
+        "--fine",
+        "Many fine blocks where scattered bad rows are expected.  [default: standard]",
+        ("standard", "many"),
     ),
     _blocks(
-        ["--chunk-rows"], type=int, metavar="ROWS", help="Block length: consecutive rows that stay together."
+        "--scheme",
+        "Blocks that partition the rows, or samples without or with replacement.  [default: partition]",
+        ("partition", "swor", "monte_carlo"),
     ),
-    _blocks(["--repeats"], type=int, metavar="R", help="Number of random partitions.  [default: 1]"),
+    _blocks("--tau", "Sampling parameter, 0 < tau < 0.5.  [default: 0.45]", float),
+]
+PAIRS = [
     _blocks(
-        ["--fine"],
-        type=click.Choice(["standard", "many"]),
-        help="Many fine blocks where scattered bad rows are expected.  [default: standard]",
+        "--pairs",
+        "All pairs of a block, samples of pairs, or each row in one pair.",
+        ("complete", "sampled", "disjoint"),
+        default="complete",
     ),
-    _blocks(
-        ["--scheme"],
-        type=click.Choice(["partition", "swor", "monte_carlo"]),
-        help="Blocks that partition the rows, or samples without or with replacement.  [default: partition]",
-    ),
-    _blocks(["--tau"], type=float, help="Sampling parameter, 0 < tau < 0.5.  [default: 0.45]"),
+    _blocks("--pair-count n_pairs", "Pairs of each sample.", types.WHOLE_NUMBER, metavar="M"),
+    _blocks("--pair-budget", "Most pairs to evaluate one by one.", types.WHOLE_NUMBER, metavar="PAIRS"),
 ]
 
-CONTAMINATION = Option(
-    ["--contamination"],
-    "Promise",
-    type=CountOrShare(),
-    help="Rows or units that may be arbitrary: a number, or a share such as 0.01.",
+CONTAMINATION = _promise(
+    "--contamination",
+    "Rows or units that may be arbitrary: a number, or a share such as 0.01.",
+    types.COUNT_OR_SHARE,
 )
-CONFIDENCE = Option(
-    ["--confidence", "--confidence-level", "confidence_level"],
-    "Promise",
-    type=float,
-    default=0.99,
-    show_default=True,
-    help="Confidence level of the interval.",
-)
+LEVEL = "--confidence --confidence-level confidence_level"
+CONFIDENCE = _promise(LEVEL, "Confidence level of the interval.", float, default=0.99)
 
 
 def interval(*kinds: str) -> Option:
     """The kind of interval, of those that the command has."""
-    return Option(
-        ["--interval"],
-        "Promise",
-        type=click.Choice(kinds or INTERVALS),
-        default="auto",
-        show_default=True,
-        help="Kind of interval.",
-    )
+    return _promise("--interval", "Kind of interval.", kinds or INTERVALS, default="auto")
 
 
 SEED = Option(
-    ["--seed", "--rng", "rng"],
+    "--seed --rng rng",
+    "Decides every random draw; 'random' takes a new one each time.",
+    types.SEED,
     "Chance",
-    type=Seed(),
     default=0,
-    show_default=True,
-    help="Decides every random draw; 'random' takes a new one each time.",
 )
-
-STATE = Option(
-    ["--state"],
-    "Memory between runs",
-    type=click.Path(),
+STATE = _memory(
+    "--state",
+    "Save running totals here; later runs read only new files and resume after an interruption.",
+    click.Path(),
     metavar="FILE",
-    help="Save running totals here; later runs read only new files and resume after an interruption.",
 )
-ON_CHANGE = Option(
-    ["--on-change"],
-    "Memory between runs",
-    type=click.Choice(["error", "restart"]),
-    help="What to do when files of the state have changed or are gone.  [default: error]",
+ON_CHANGE = _memory(
+    "--on-change",
+    "What to do when files of the state have changed or are gone.  [default: error]",
+    ("error", "restart"),
 )
 
 PLACE = [
-    Option(["--workers"], "Where it runs", type=int, metavar="N", help="Worker processes of this machine."),
-    Option(
-        ["--threads"],
-        "Where it runs",
-        type=int,
-        metavar="N",
-        help="Threads of this process.  [default: one a CPU]",
+    _place("--workers", "Worker processes of this machine.", int, metavar="N"),
+    _place("--threads", "Threads of this process.  [default: one a CPU]", int, metavar="N"),
+    _place(
+        "--scheduler",
+        "A Dask cluster: an address such as tcp://10.0.0.1:8786, or a scheduler file.",
+        "ADDRESS",
     ),
-    Option(
-        ["--scheduler"],
-        "Where it runs",
-        metavar="ADDRESS",
-        help="A Dask cluster: an address such as tcp://10.0.0.1:8786, or a scheduler file.",
-    ),
-    Option(["--memory-limit"], "Where it runs", metavar="BYTES", help="Memory of a process, such as 2GB."),
+    _place("--memory-limit", "Memory of a process, such as 2GB.", "BYTES"),
 ]
-
-SCRATCH = Option(
-    ["--scratch"],
-    "Where it runs",
-    type=click.Path(),
-    metavar="FOLDER",
-    help="For rows that are sorted on disk; all workers must reach it.  "
+SCRATCH = _place(
+    "--scratch",
+    "For rows that are sorted on disk; all workers must reach it.  "
     "[default: on one machine $TMPDIR or /var/tmp]",
+    click.Path(),
+    metavar="FOLDER",
 )
 
 OUTPUT = [
-    Option(
-        ["--dry-run"],
-        "Output",
-        is_flag=True,
-        help="Show files, bytes, units, memory and blocks; read no rows.",
-    ),
-    Option(["--json", "as_json"], "Output", is_flag=True, help="Print a JSON document instead of the table."),
-    Option(
-        ["--output"],
-        "Output",
-        type=click.Path(path_type=Path),
+    _output("--dry-run", "Show files, bytes, units, memory and blocks; read no rows.", bool),
+    _output("--json as_json", "Print a JSON document instead of the table.", bool),
+    _output(
+        "--output",
+        "Write the results to a .json, .parquet, .csv or .html file, whole or not at all.",
+        click.Path(path_type=Path),
         metavar="FILE",
-        help="Write the results to a .json, .parquet, .csv or .html file, whole or not at all.",
     ),
-    Option(
-        ["--quiet"],
-        "Output",
-        is_flag=True,
-        help="No progress and no remarks; with --output no table either.",
-    ),
-]
-
-PAIRS = [
-    _blocks(
-        ["--pairs"],
-        type=click.Choice(["complete", "sampled", "disjoint"]),
-        default="complete",
-        show_default=True,
-        help="All pairs of a block, samples of pairs, or each row in one pair.",
-    ),
-    _blocks(["--pair-count", "n_pairs"], type=WholeNumber(), metavar="M", help="Pairs of each sample."),
-    _blocks(
-        ["--pair-budget"], type=WholeNumber(), metavar="PAIRS", help="Most pairs to evaluate one by one."
-    ),
+    _output("--quiet", "No progress and no remarks; with --output no table either.", bool),
 ]
 
 ARGUMENT = click.Argument(["data"], nargs=-1, required=True)
 
 
-def named(options: Iterable[click.Option], names: Collection[str]) -> list[click.Option]:
+def command(name: str, short_help: str, *options: click.Option) -> Callable[..., click.Command]:
+    """A command that reads data, with these options."""
+    return click.command(name, cls=Command, short_help=short_help, params=[ARGUMENT, *options])
+
+
+def named(options: Iterable[click.Option], *names: str) -> list[click.Option]:
     """Those options of another command that this one has, too."""
     return [option for option in options if option.name in names]
 

@@ -6,35 +6,33 @@ from typing import Any
 
 import click
 
+from distmom.cli import types
 from distmom.cli.failures import write_stdout
+from distmom.cli.options import LEVEL, Option
 from distmom.cli.show import show_json
-from distmom.cli.types import CountOrShare, WholeNumber
 
 
-@click.command("plan", short_help="Blocks, widths and costs for so many rows; reads nothing.")
-@click.argument("n_rows", type=WholeNumber(), metavar="ROWS")
-@click.option(
-    "--confidence", "--confidence-level", "confidence_level", type=float, default=0.99, show_default=True
+@click.command(
+    "plan",
+    short_help="Blocks, widths and costs for so many rows; reads nothing.",
+    params=[
+        click.Argument(["n_rows"], type=types.WHOLE_NUMBER, metavar="ROWS"),
+        Option(LEVEL, None, float, default=0.99),
+        Option("--contamination", "Rows that may be arbitrary: number or share.", types.COUNT_OR_SHARE),
+        Option("--blocks --n-blocks n_blocks", "Show that many blocks, too.", int),
+        Option("--tau", "Sampling parameter of sampled blocks.", float, default=0.45),
+        Option(
+            "--width",
+            "Margin of error wanted, in standard deviations of a row, or of the kernel: shows the rows "
+            "needed.",
+            float,
+        ),
+        Option("--kernel", "Plan for a kernel of pairs of rows, such as distance.", "NAME"),
+        Option("--parameter", "Of the kernel, such as bandwidth=1.5; repeatable.", ["NAME=VALUE"]),
+        Option("--pair-budget", "Most pairs to evaluate one by one.", float, metavar="PAIRS"),
+        Option("--json as_json", "Print a JSON document instead of the table.", bool),
+    ],
 )
-@click.option("--contamination", type=CountOrShare(), help="Rows that may be arbitrary: number or share.")
-@click.option("--blocks", "--n-blocks", "n_blocks", type=int, help="Show that many blocks, too.")
-@click.option(
-    "--tau", type=float, default=0.45, show_default=True, help="Sampling parameter of sampled blocks."
-)
-@click.option(
-    "--width",
-    type=float,
-    help="Margin of error wanted, in standard deviations of a row, or of the kernel: shows the rows needed.",
-)
-@click.option("--kernel", metavar="NAME", help="Plan for a kernel of pairs of rows, such as distance.")
-@click.option(
-    "--parameter",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Of the kernel, such as bandwidth=1.5; repeatable.",
-)
-@click.option("--pair-budget", type=float, metavar="PAIRS", help="Most pairs to evaluate one by one.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON document instead of the table.")
 def plan_command(
     as_json: bool,
     kernel: str | None,

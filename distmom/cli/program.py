@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from distmom.cli.answer import COMMAND
-from distmom.cli.batch import init_command, run_command
+from distmom.cli.batch import init_command, run_command, train_command
 from distmom.cli.compare import compare_command
 from distmom.cli.describe import describe_command
 from distmom.cli.difference import difference_command
@@ -20,7 +20,6 @@ from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
 from distmom.cli.plan import plan_command
 from distmom.cli.tournament import tournament_command
-from distmom.cli.train import train_command
 from distmom.cli.ustat import ustat_command
 from distmom.cli.words import telling_flags
 
@@ -117,14 +116,8 @@ def program(ctx: click.Context) -> int:
     return 0
 
 
-program.add_command(compare_command)
-program.add_command(difference_command)
-program.add_command(mean_command)
-program.add_command(describe_command)
-program.add_command(init_command)
-program.add_command(tournament_command)
-program.add_command(train_command)
-program.add_command(merge_command)
-program.add_command(plan_command)
-program.add_command(run_command)
-program.add_command(ustat_command)
+for command in (
+    *(compare_command, difference_command, mean_command, describe_command, init_command, tournament_command),
+    *(train_command, merge_command, plan_command, run_command, ustat_command),
+):
+    program.add_command(command)

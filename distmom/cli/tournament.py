@@ -29,61 +29,40 @@ class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 OWN_OPTIONS = [
     o.Option(
-        ["--candidate", "candidates"],
-        metavar="NAME",
-        multiple=True,
+        "--candidate candidates",
+        "Column of predictions, scores or cells; a model's .skops or matrix's .npy file; repeatable.",
+        ["NAME"],
         required=True,
-        help="Column of predictions, scores or cells; a model's .skops or matrix's .npy file; repeatable.",
     ),
-    o.Option(["--target"], metavar="NAME", help="Target column."),
+    o.Option("--target", "Target column.", "NAME"),
+    o.Option("--loss", "Loss of a row, or of a pair of rows.", LossName(), default="squared"),
     o.Option(
-        ["--loss"],
-        type=LossName(),
-        default="squared",
-        show_default=True,
-        help="Loss of a row, or of a pair of rows.",
+        "--loss-parameter", "Threshold of huber (1) and mahalanobis (2), quantile of pinball (0.5).", float
     ),
     o.Option(
-        ["--loss-parameter"],
-        type=float,
-        help="Threshold of huber (1) and mahalanobis (2), quantile of pinball (0.5).",
+        "--feature features",
+        "Column that a matrix, a partition or a model takes which does not say so; repeatable.",
+        ["NAME"],
     ),
     o.Option(
-        ["--feature", "features"],
-        metavar="NAME",
-        multiple=True,
-        help="Column that a matrix, a partition or a model takes which does not say so; repeatable.",
-    ),
-    o.Option(
-        ["--distance"],
-        type=click.Choice(("auto", "prediction", "loss")),
+        "--distance",
+        "What keeps candidates apart: predictions, or roots of losses.",
+        ("auto", "prediction", "loss"),
         default="auto",
-        show_default=True,
-        help="What keeps candidates apart: predictions, or roots of losses.",
     ),
-    o.Option(["--beta-r"], type=float, help="Candidates no farther apart do not meet.  [default: found]"),
+    o.Option("--beta-r", "Candidates no farther apart do not meet.  [default: found]", float),
 ]
 DATA = o.without(o.DATA, "column", "by", "nan")
 BLOCKS = o.without(o.BLOCKS, "order", "repeats", "fine", "tau")
 
 
-@click.command(
+@o.command(
     "tournament",
-    cls=o.Command,
-    short_help="Choose the best of several predictions or models.",
-    params=[
-        o.ARGUMENT,
-        *(*OWN_OPTIONS, *DATA, *BLOCKS, *o.PAIRS),
-        *(o.CONTAMINATION, o.CONFIDENCE, o.SEED, o.STATE, *o.PLACE, o.SCRATCH, *o.OUTPUT),
-    ],
+    "Choose the best of several predictions or models.",
+    *(*OWN_OPTIONS, *DATA, *BLOCKS, *o.PAIRS),
+    *(o.CONTAMINATION, o.CONFIDENCE, o.SEED, o.STATE, *o.PLACE, o.SCRATCH, *o.OUTPUT),
 )
-def tournament_command(
-    data: tuple[str, ...],
-    distance: str,
-    beta_r: float | None,
-    loss_parameter: float | None,
-    **flags: Any,
-) -> int:
+def tournament_command(data: tuple[str, ...], **flags: Any) -> int:
     """Choose among candidates by a median-of-means tournament, on data that cannot be cleaned.
 
     DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
@@ -92,12 +71,6 @@ def tournament_command(
     The league table goes to standard output, the champion first; JSON has champions, finalists, the table
     and every duel. Exit code 5 if there is no answer, such as a --beta-r that leaves nobody.
     """
-    from distmom.designs.loss import Loss
-    from distmom.designs.match import Match
     from distmom.estimators.tournament.tournament import tournament
 
-    if distance != "auto" or beta_r is not None:
-        flags["match"] = Match(distance, beta_r)  # type: ignore[arg-type]
-    if loss_parameter is not None:
-        flags["loss"] = Loss(flags["loss"], loss_parameter)
     return answer(tournament, data, flags)

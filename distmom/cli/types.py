@@ -2,85 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 
-class BlockNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """``auto``, ``paper`` or a whole number."""
+class Parsed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """What a function makes of a word; a ValueError says that the word is wrong, and `rule` how."""
 
-    name = "auto|paper|number"
+    def __init__(self, name: str, parse: Callable[[str], Any], rule: str) -> None:
+        self.name, self._parse, self._rule = name, parse, rule
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """The word, or the number."""
-        if isinstance(value, int) or value in ("auto", "paper"):
-            return value  # type: ignore[no-any-return]
-        try:
-            return int(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither auto nor paper nor a whole number", param, ctx)
-
-
-class Seed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A whole number, ``random``, or a seed as a result prints it."""
-
-    name = "number|random"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """The number, ``random``, or the 32 digits of a printed seed."""
-        if isinstance(value, int) or value == "random" or value[:2].lower() == "0x":
-            return value  # type: ignore[no-any-return]
-        try:
-            return int(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a whole number nor 'random'", param, ctx)
-
-
-class CountOrShare(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A whole number, or a fraction."""
-
-    name = "number|share"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
-        """The number as it was written: ``1`` is a row, ``0.1`` a tenth of them."""
-        if isinstance(value, (int, float)):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value; a default is one already."""
+        if not isinstance(value, str):
             return value
         try:
-            return int(value) if value.strip().isdecimal() else float(value)
+            return self._parse(value)
         except ValueError:
-            self.fail(f"{value!r} is neither a whole number nor a share", param, ctx)
+            self.fail(self._rule.format(repr(value)), param, ctx)
 
 
-class WholeNumber(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A whole number, also written as ``1e9`` or ``64_000_000``."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number."""
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if not number.is_integer() or number < 1:
-            self.fail(f"{value!r} is not a whole number", param, ctx)
-        text = str(value).replace("_", "")
-        return int(text) if text.isdecimal() else int(number)
+def _whole(text: str) -> int:
+    number = float(text)
+    if not number.is_integer() or number < 1:
+        raise ValueError
+    digits = text.replace("_", "")
+    return int(digits) if digits.isdecimal() else int(number)
 
 
-class StorageOption(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """``KEY=VALUE``; the value, which may be secret, is not shown."""
+def _key_value(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise ValueError
+    return key, value
 
-    name = "KEY=VALUE"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """The key and the value."""
-        if isinstance(value, tuple):
-            return value
-        key, equals, text = value.partition("=")
-        if not key or not equals:
-            self.fail("must be KEY=VALUE, such as endpoint=http://127.0.0.1:9000", param, ctx)
-        return key, text
+BLOCK_NUMBER = Parsed(
+    "auto|paper|number",
+    lambda text: text if text in ("auto", "paper") else int(text),
+    "{} is neither auto nor paper nor a whole number",
+)
+SEED = Parsed(  # also as a result prints it
+    "number|random",
+    lambda text: text if text == "random" or text[:2].lower() == "0x" else int(text),
+    "{} is neither a whole number nor 'random'",
+)
+COUNT_OR_SHARE = Parsed(  # as it was written: 1 is a row, 0.1 a tenth of them
+    "number|share",
+    lambda text: int(text) if text.strip().isdecimal() else float(text),
+    "{} is neither a whole number nor a share",
+)
+WHOLE_NUMBER = Parsed("number", _whole, "{} is not a whole number")  # also as 1e9 or 64_000_000
+STORAGE_OPTION = Parsed(  # the value may be secret, and is not shown
+    "KEY=VALUE", _key_value, "must be KEY=VALUE, such as endpoint=http://127.0.0.1:9000"
+)

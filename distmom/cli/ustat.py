@@ -4,67 +4,53 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 from distmom.cli.kernels import kernel_of
 
 KERNEL_OPTIONS = [
     o.Option(
-        ["--kernel"],
-        metavar="NAME",
-        required=True,
-        help="Function of pairs of rows, such as gini, kendall (tau-a), kendall-b, variance, distance; or "
+        "--kernel",
+        "Function of pairs of rows, such as gini, kendall (tau-a), kendall-b, variance, distance; or "
         "MODULE:NAME, a function or kernel of your own.",
+        "NAME",
+        required=True,
     ),
     o.Option(
-        ["--degree"],
-        metavar="D[,D…]",
-        help="Rows that a function of your own takes: 2 by default; 2,1 are two of a first sample, one of a "
+        "--degree",
+        "Rows that a function of your own takes: 2 by default; 2,1 are two of a first sample, one of a "
         "second.",
+        "D[,D…]",
     ),
     o.Option(
-        ["--parameter"],
-        metavar="NAME=VALUE",
-        multiple=True,
-        help="Of the kernel, such as bandwidth=1.5, or of a function symmetrize=true; repeatable.",
+        "--parameter",
+        "Of the kernel, such as bandwidth=1.5, or of a function symmetrize=true; repeatable.",
+        ["NAME=VALUE"],
     ),
-    o.Option(
-        ["--statistic"],
-        type=click.Choice(["u", "v"]),
-        default="u",
-        show_default=True,
-        help="Whether a row may be paired with itself (v).",
-    ),
+    o.Option("--statistic", "Whether a row may be paired with itself (v).", ("u", "v"), default="u"),
 ]
 
 MATRIX_OPTIONS = [
     o.Option(
-        ["--joint"],
-        type=click.Choice(["coordinatewise", "geometric"]),
+        "--joint",
+        "Of a covariance matrix: the median of each entry, or of all together.",
+        ("coordinatewise", "geometric"),
         default="coordinatewise",
-        show_default=True,
-        help="Of a covariance matrix: the median of each entry, or of all together.",
     ),
     o.Option(
-        ["--project"],
-        type=click.Choice(["psd", "correlation"]),
-        help="Give the nearest positive semi-definite matrix, or the correlations.",
+        "--project",
+        "Give the nearest positive semi-definite matrix, or the correlations.",
+        ("psd", "correlation"),
     ),
 ]
 
 
-@click.command(
+@o.command(
     "ustat",
-    cls=o.Command,
-    short_help="Robust U-statistics: means over pairs of rows.",
-    params=[
-        o.ARGUMENT,
-        *(*KERNEL_OPTIONS, *MATRIX_OPTIONS, *o.DATA, o.WEIGHTS, *o.BLOCKS, *o.PAIRS),
-        *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED),
-        *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
-    ],
+    "Robust U-statistics: means over pairs of rows.",
+    *(*KERNEL_OPTIONS, *MATRIX_OPTIONS, *o.DATA, o.WEIGHTS, *o.BLOCKS, *o.PAIRS),
+    *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED),
+    *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
 )
 def ustat_command(
     data: tuple[str, ...], parameter: tuple[str, ...], kernel: str, degree: str | None, **flags: Any

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from distmom.errors import DistmomError
-from distmom.words import Words
+from distmom.words import Wording
 
 NUMBER = {"n": "--blocks", "size": "--block-size"}
 BLOCKS: dict[str, dict[str, str]] = {
@@ -60,7 +60,7 @@ PHRASES = {
 }
 
 
-def flags_of(command: click.Command) -> Words:
+def flags_of(command: click.Command) -> Wording:
     """The words of a command: its own flags stand for parameters."""
     named = {
         option.name: next((flag for flag in option.opts if flag.startswith("--")), option.opts[0])
@@ -68,7 +68,7 @@ def flags_of(command: click.Command) -> Words:
         if isinstance(option, click.Option) and option.name is not None
     }
     blocks = {"blocks": named["n_blocks"]} if "n_blocks" in named else {}
-    return Words(KINDS, HEADS, FIELDS, {**named, **blocks}, shown=_shown, phrases=PHRASES)
+    return Wording(KINDS, HEADS, FIELDS, {**named, **blocks}, shown=_shown, phrases=PHRASES)
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.estimate import Estimate, Estimates, Promise
-from distmom.inference.ratios import Ratio, answer_equal, least_level
+from distmom.inference.ratios import RobustRatio, answer_equal, least_level
 from distmom.numerics.arrays import Floats
 
 Interval = tuple[float, float]
@@ -28,8 +28,8 @@ class Paired:
     same block of both, and what the two have in common leaves the difference.
     """
 
-    control: Ratio
-    variant: Ratio
+    control: RobustRatio
+    variant: RobustRatio
     confidence_level: float
 
     @property
@@ -101,7 +101,7 @@ def estimate_of(answer: RuleAnswer, g: int, interval: str, confidence_level: flo
     return Estimates(answer, promise).estimate(g)
 
 
-def _unclear(control: Ratio, wanted: str, confidence_level: float) -> str | None:
+def _unclear(control: RobustRatio, wanted: str, confidence_level: float) -> str | None:
     """Why nothing can be said relative to the control's mean; None where it can be."""
     kind = "auto" if wanted == "none" else wanted
     given = estimate_of(control.answer, 0, kind, confidence_level).shown.interval

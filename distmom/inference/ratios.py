@@ -31,7 +31,7 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class Cells:
+class RatioBlocks:
     """The fine blocks of one variant, filled by hash or at random, so that each has the same law.
 
     Attributes
@@ -91,12 +91,12 @@ def _summed(values: Floats, n_blocks: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Ratio:
+class RobustRatio:
     """The robust ratio of one variant.
 
     Attributes
     ----------
-    cells : Cells
+    cells : RatioBlocks
     value : float
         NaN where there is none.
     denominator : float
@@ -105,7 +105,7 @@ class Ratio:
         What the rule says of the linearised blocks.
     """
 
-    cells: Cells
+    cells: RatioBlocks
     value: float
     denominator: float
     answer: RuleAnswer
@@ -117,7 +117,7 @@ class Ratio:
             return self.value + self.cells.rest(self.value, n_blocks) / (self.denominator * size)
 
 
-def robust_ratio(cells: Cells, confidence_level: float) -> Ratio:
+def robust_ratio(cells: RatioBlocks, confidence_level: float) -> RobustRatio:
     """The ratio around which the linearised blocks have it as their robust mean.
 
     It begins at the lower median of the quotients of blocks; those without a positive denominator have none.
@@ -129,14 +129,14 @@ def robust_ratio(cells: Cells, confidence_level: float) -> Ratio:
     d = float(of_denominator.estimate[0]) * share
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         quotients = np.where(sums > 0.0, cells.rest(0.0, sums.size) / sums, np.nan)
-    found = Ratio(cells, float(lower_median(quotients)), d, of_denominator)
+    found = RobustRatio(cells, float(lower_median(quotients)), d, of_denominator)
     for _ in range(ROUNDS):
         answer = answer_equal(found.blocks(sums.size)[None], k, n, confidence_level)
-        found = Ratio(cells, float(answer.estimate[0]), d, answer)
+        found = RobustRatio(cells, float(answer.estimate[0]), d, answer)
     return found
 
 
-def least_level(cells: Cells, finest: int | None) -> int:
+def least_level(cells: RatioBlocks, finest: int | None) -> int:
     """Number of blocks to take: the finest, or the fewest where none tell anything."""
     return finest or ladder_levels(cells.still.size)[0]
 

@@ -79,10 +79,7 @@ def named_job(file: TomlFile, names: Iterable[str]) -> str:
 def checked(file: TomlFile, schema: Tables) -> Config:
     """The configuration, if its tables are these, with keys and values as they say.
 
-    Raises
-    ------
-    ConfigError
-        If a table or key is unknown, missing or of another type.
+    ConfigError if a table or key is unknown, missing or of another type.
     """
     for key in file.values:
         if key != "pipeline" and key not in schema:

@@ -26,7 +26,7 @@ def main(job: Job, words: list[str] | None = None) -> NoReturn:
 
 def _run_words(job: Job, words: list[str] | None) -> int:
     program = _program()
-    parser = _Parser(prog=" ".join(program), description=f"Run the batch job {job.name!r}.")
+    parser = _JobParser(prog=" ".join(program), description=f"Run the batch job {job.name!r}.")
     parser.add_argument("config", metavar="CONFIG.toml")
     parser.add_argument("--dry-run", action="store_true", help="check the configuration and log the plan")
     parser.add_argument("--log-json", action="store_true", help="log one JSON object a line")
@@ -56,7 +56,7 @@ def _program() -> list[str]:
     return ["python", "-m", spec.name] if spec else ["python", Path(sys.argv[0]).name]
 
 
-class _Parser(argparse.ArgumentParser):
+class _JobParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line."""
         self.exit(2, f"distmom: {message}; see '{self.prog} --help'\n")

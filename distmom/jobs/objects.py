@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import distmom as dm
@@ -31,22 +32,9 @@ PAIRS: dict[str, tuple[type, tuple[str, ...]]] = {
 def call_of(config: Config, as_one: tuple[str, ...] = (), n_samples: int = 1) -> dict[str, Any]:
     """The arguments that a configuration stands for.
 
-    Parameters
-    ----------
-    config : Config
-    as_one : tuple of str
-        Tables that are one argument each, rather than an argument for each key.
-    n_samples : int
-        Samples that as many paths are, each by itself.
-
-    Raises
-    ------
-    ConfigError
-        If two keys exclude each other, or a value is out of range.
-
-    Notes
-    -----
-    The seed is 0 where none is given, as on the command line.
+    The seed is 0 where none is given, as on the command line. Tables in `as_one` are one argument each,
+    rather than an argument for each key; if there are as many paths as samples, each is one by itself.
+    ConfigError if two keys exclude each other, or a value is out of range.
     """
     call: dict[str, Any] = {}
     for name in config.values:
@@ -114,7 +102,7 @@ def run_of(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def own(given: dict[str, Any]) -> dict[str, Any]:
-    """Keys of the job's own table, of which some belong together as an object."""
+    """Keys of the job's own table, or flags of the command's own, of which some make an object together."""
     call = dict(given)
     test = {
         new: call.pop(old) for old, new in (("n_permutations", "n"), ("test_rows", "rows")) if old in call
@@ -131,7 +119,7 @@ def own(given: dict[str, Any]) -> dict[str, Any]:
     return call
 
 
-def _with_bandwidth(statistics: str | list[str], bandwidth: float) -> list[Any]:
+def _with_bandwidth(statistics: str | Sequence[str], bandwidth: float) -> list[Any]:
     """The statistics, of which discrepancies have this bandwidth."""
     kinds: dict[str, Any] = {"mmd": "rbf", "mmd-laplace": "laplace"}
     names = [statistics] if isinstance(statistics, str) else list(statistics)

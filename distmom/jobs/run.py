@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
+import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
+from types import FrameType
 from typing import Any
 
 import distmom as dm
 from distmom.errors import ConfigError, DistmomError
 from distmom.jobs.config import Config, checked, named_job
-from distmom.jobs.ending import Ending
 from distmom.jobs.job import Job, job_of_kind, kind_names
 from distmom.jobs.log_lines import MinuteLines, log, log_lines
 from distmom.jobs.toml_file import read_toml
@@ -178,3 +181,35 @@ def _failure(text: str, code: int) -> int:
         text += "; set DISTMOM_DEBUG=1 for the traceback"
     log("error", text, level="error", exit_code=code)
     return code
+
+
+class Ending:
+    """Lets SIGTERM, with which batch systems end a job, unwind like an interrupt."""
+
+    def __init__(self) -> None:
+        self.asked = False  # whether it came
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Only in the main thread; elsewhere signals are not ours."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGTERM, self._ask)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    def check(self) -> None:
+        """Raise once more: what a handler raises may be swallowed by what it interrupts, such as imports."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        interrupt = signal.getsignal(signal.SIGINT)
+        if callable(interrupt):  # raises, or puts it off to where a run can be ended
+            interrupt(number, frame)
+        else:  # ignored, as in a job that a shell started in the background
+            raise KeyboardInterrupt

@@ -1,15 +1,18 @@
-"""A TOML file as it was parsed, and errors that name its lines."""
+"""A TOML file as it was parsed, where its keys stand, and errors that name their lines."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
 from distmom.errors import ConfigError
-from distmom.jobs.toml_lines import key_lines
+
+_CLOSING = re.compile(r"]|\"{3}|'{3}")
+"""What the last line of a statement of several lines has."""
 
 
 @dataclass(frozen=True)
@@ -18,17 +21,13 @@ class TomlFile:
 
     Attributes
     ----------
-    path : Path
-        The file.
     values : dict
         Of its keys and tables.
-    lines : dict
-        Line of each key, by its path.
     """
 
     path: Path
     values: dict[str, Any] = field(repr=False)  # there may be secrets among them
-    lines: dict[tuple[str, ...], int] = field(repr=False)
+    lines: dict[tuple[str, ...], int] = field(repr=False)  # line of each key, by its path
 
     def line(self, key: tuple[str, ...]) -> int:
         """Line of a key, or of the table around it."""
@@ -78,3 +77,49 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
         raise ConfigError(f"{path}: not valid TOML: nested too deeply") from error
     except ValueError as error:  # a number of thousands of digits
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
+
+
+def key_lines(text: str) -> dict[tuple[str, ...], int]:
+    r"""Line, from 1, on which the statement of every table and key begins; of keys that come again the first.
+
+    The parser of the standard library does not tell: here it is asked for one statement after the other.
+
+    Parameters
+    ----------
+    text : str
+        Valid TOML with lines that end in a newline sign alone.
+
+    Examples
+    --------
+    >>> key_lines("a = 1\n[b]\nc.d = 2\n")
+    {('a',): 1, ('b',): 2, ('b', 'c'): 3, ('b', 'c', 'd'): 3}
+    """
+    lines: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    statement, start = "", 1
+    for number, line in enumerate(text.split("\n"), 1):
+        start, statement = (start, statement + line + "\n") if statement else (number, line + "\n")
+        if start < number and not _CLOSING.search(line):
+            continue
+        try:
+            found = tomllib.loads(statement)
+        except tomllib.TOMLDecodeError:  # there is more of it on the next line
+            continue
+        is_table = statement.lstrip().startswith("[")
+        paths = [path if is_table else (*table, *path) for path in _paths(found)]
+        for path in paths:
+            lines.setdefault(path, start)
+        table = paths[-1] if is_table else table
+        statement = ""
+    return lines
+
+
+def _paths(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """All keys within a value."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield (*above, key)
+            yield from _paths(inner, (*above, key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _paths(inner, above)

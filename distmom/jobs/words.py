@@ -6,7 +6,7 @@ import json
 
 from distmom.jobs.config import Config
 from distmom.jobs.objects import DESIGNS, PAIRS
-from distmom.words import Words
+from distmom.words import Wording
 
 OWN = {
     "Permutations": {"n": "n_permutations", "rows": "test_rows"},
@@ -26,7 +26,7 @@ PHRASES = {
 }
 
 
-def keys_of(config: Config) -> Words:
+def keys_of(config: Config) -> Wording:
     """The words of a configuration: the keys that it has stand for parameters."""
     names = {
         name: f"{table}.{key}"
@@ -45,4 +45,4 @@ def keys_of(config: Config) -> Words:
     given = [f"blocks.{key}" for key in ("n", "size", "design") if ("blocks", key) in config.origins]
     names["blocks"] = given[0] if given else "blocks"
     heads = {"RandomBlocks": "", "CompletePairs": ""}
-    return Words(kinds, heads, fields, names, "{} = {}", json.dumps, ", ", PHRASES)
+    return Wording(kinds, heads, fields, names, "{} = {}", json.dumps, ", ", PHRASES)

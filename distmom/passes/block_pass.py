@@ -11,9 +11,9 @@ from distmom.cluster import Unit, UnitMerger, check_memory, run_units
 from distmom.cluster.scratch import remove_folder
 from distmom.cluster.work import ReadSamples, Way, sample_unit
 from distmom.errors import ConfigError
-from distmom.passes.counted import Question
-from distmom.passes.from_disk import DiskRows
-from distmom.passes.from_lake import LakeRows
+from distmom.passes.counted import BlockQuestion
+from distmom.passes.from_disk import DiskBlockRows
+from distmom.passes.from_lake import LakeBlockRows
 from distmom.passes.regrouping import Cut, planned_ranges, planned_regrouping
 from distmom.passes.tile_runs import by_tiles
 from distmom.reductions.rows.block_kernel import BlockKernel
@@ -26,28 +26,15 @@ logger = logging.getLogger("distmom")
 
 
 def run_blocks(
-    questions: Sequence[Question], executor: Executor, progress: Progress | None
+    questions: Sequence[BlockQuestion], executor: Executor, progress: Progress | None
 ) -> tuple[Any, ...]:
-    """The statistic of every block: what the kernel of each question makes of their rows.
+    """The statistic of every block: what the kernel of each question makes of their rows, a state for each.
 
-    ConfigError if the data can be read only once; ResourceError if the rows of one block do not fit into a
-    process.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        About the same samples: other columns, blocks or kernels.
-
-    Returns
-    -------
-    tuple
-        A state for each question.
-
-    Notes
-    -----
-    Blocks of all questions, one question after the other, are cut into ranges; a unit of work reads what the
-    blocks of its range need, once, and no other columns. Or, where that would read too much too often, rows
-    are read once and sorted on disk, and a unit of work takes those of its range from there.
+    The questions are about the same samples: other columns, blocks or kernels. Their blocks, one question
+    after the other, are cut into ranges; a unit of work reads what the blocks of its range need, once, and no
+    other columns. Or, where that would read too much too often, rows are read once and sorted on disk, and a
+    unit of work takes those of its range from there. ConfigError if the data can be read only once;
+    ResourceError if the rows of one block do not fit into a process.
     """
     samples = questions[0].samples
     if any(sample.source.one_pass for sample in samples):
@@ -65,7 +52,7 @@ def run_blocks(
 
 
 def _evaluated(
-    questions: Sequence[Question], executor: Executor, progress: Progress | None
+    questions: Sequence[BlockQuestion], executor: Executor, progress: Progress | None
 ) -> tuple[Any, ...]:
     """States of questions whose blocks are evaluated where their rows are regrouped."""
     on_disk = not any(sample.source.in_memory for sample in questions[0].samples)
@@ -73,19 +60,23 @@ def _evaluated(
     _check_fits(plan.needed, executor.threads_per_process, executor)
     if plan.note is not None:
         logger.info("rows sorted on disk: %s", plan.note)
-    rows: LakeRows | DiskRows
-    rows = DiskRows(questions, plan, executor, progress) if plan.disk else LakeRows(questions, executor)
+    rows: LakeBlockRows | DiskBlockRows
+    rows = (
+        DiskBlockRows(questions, plan, executor, progress)
+        if plan.disk
+        else LakeBlockRows(questions, executor)
+    )
     work, units = _work(questions, plan.ranges, rows)
     merge: Callable[[Answers, Answers], Answers] = JoinAnswers(tuple(q.kernel.merge for q in questions))
     merger = UnitMerger(len(units), merge)
     found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
-    if isinstance(rows, DiskRows):
+    if isinstance(rows, DiskBlockRows):
         remove_folder(rows.folder)  # there may be more to regroup; a failure takes that of the whole run
     return tuple(state for _, state in found.parts)
 
 
 def _work(
-    questions: Sequence[Question], ranges: list[list[Cut]], rows: LakeRows | DiskRows
+    questions: Sequence[BlockQuestion], ranges: list[list[Cut]], rows: LakeBlockRows | DiskBlockRows
 ) -> tuple[ReadSamples, list[Unit]]:
     """A unit of work for each range, and how those of the same questions read every sample."""
     samples = range(len(questions[0].samples))
@@ -112,13 +103,13 @@ def _check_fits(needed: int, threads: int, executor: Executor) -> None:
     check_memory(needed, threads, executor.memory, "the largest range of blocks", remedy=remedy)
 
 
-def _tile_by_tile(question: Question, executor: Executor, progress: Progress | None) -> Any:
+def _tile_by_tile(question: BlockQuestion, executor: Executor, progress: Progress | None) -> Any:
     """The state of a question with few and large blocks: their rows come here, their tiles go out."""
     assert isinstance(question.kernel, BlockKernel)
     kernel = by_tiles(question.kernel, executor, progress)
     ranges, needed = planned_ranges([question.piece], executor, enough=1)
     _check_fits(needed, 1, executor)
-    work, units = _work([question], ranges, LakeRows([question], executor))
+    work, units = _work([question], ranges, LakeBlockRows([question], executor))
     work = ReadSamples((work.ways[0]._replace(finish=hand_over),))
     state: Any = None
     for unit in units:

@@ -14,24 +14,12 @@ from distmom.reductions.rows.keep_rows import BlockRange
 
 @dataclass(frozen=True)
 class CellMap:
-    """Blocks of all groups, numbered one group after the other.
+    """Blocks of all groups, numbered one group after the other."""
 
-    Attributes
-    ----------
-    n_blocks : ndarray of int64, shape (n_groups,)
-        Blocks of each group, empty ones included.
-    cells : ndarray of int64, shape (n_groups, n_fine)
-        Number of the block that each fine block goes to.
-    sizes : ndarray of int64
-        Rows of each block.
-    lowered : ndarray of bool, shape (n_groups,)
-        The number that was given exceeds what the rows of the group can fill.
-    """
-
-    n_blocks: Ints
-    cells: Ints
-    sizes: Ints
-    lowered: Bools
+    n_blocks: Ints  # (n_groups,): blocks of each group, empty ones included
+    cells: Ints  # (n_groups, n_fine): number of the block that each fine block goes to
+    sizes: Ints  # rows of each block
+    lowered: Bools  # (n_groups,): the number that was given exceeds what the rows of the group can fill
 
     @property
     def starts(self) -> Ints:
@@ -51,13 +39,7 @@ class CellMap:
 
 
 def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
-    """Merge fine blocks by their used rows, as the levels of the ladder are.
-
-    Parameters
-    ----------
-    count : ndarray of int64, shape (n_groups, n_fine)
-        Used rows of the fine blocks.
-    """
+    """Merge fine blocks by their used rows, of shape (n_groups, n_fine), as the levels of the ladder are."""
     nothing = np.zeros(count.shape)
     inside = Merger(Moments(count, nothing, nothing)).index(n_blocks)
     starts = np.cumsum(n_blocks) - n_blocks

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.cluster import UnitOutcome, plan_units, run_units
+from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import BadFileError
 from distmom.numerics.arrays import Ints
 from distmom.reductions.counting import RowCount
 
 if TYPE_CHECKING:
-    from distmom.cluster import Executor, Unit
+    from distmom.cluster import Executor
     from distmom.cluster.runner import Progress
     from distmom.lake import BatchReader, FileRef, ReadOptions, Source
 
@@ -65,11 +65,8 @@ def count_rows(source: Source, executor: Executor, on_bad_file: str) -> Census:
             units = plan_units(files, unit_bytes=1 << 62, threads=executor.threads)
             found = run_units(work, units, _joined, executor)
             return Census(found.state, found.skipped)
-        one = plan_units(files, unit_bytes=1 << 62, max_files=ON_CLIENT)
-        outcomes = [work(unit) for unit in one]
-        return Census(
-            np.concatenate([o.state for o in outcomes]), tuple(b for o in outcomes for b in o.skipped)
-        )
+        one = work(Unit(0, 0, 0, tuple(files)))
+        return Census(one.state, one.skipped)
     return Census(source.row_counts())
 
 

@@ -46,30 +46,20 @@ class Counted(NamedTuple):
     ----------
     plan, state, skipped
         The first pass, what it found, and the files that it left out.
-    cells : CellMap
-        Which fine blocks make the blocks.
-    names : tuple of str
-        The values that are kept of a row, among those that the plan's reader reads.
     """
 
     source: Source
     plan: FirstPass
     state: MeanState
     skipped: Sequence[SkippedFile]
-    cells: CellMap
-    names: tuple[str, ...]
+    cells: CellMap  # which fine blocks make the blocks
+    names: tuple[str, ...]  # the values that are kept of a row, among those that the plan's reader reads
 
 
-class Question(NamedTuple):
-    """What is to be made of the blocks of one or several samples.
+class BlockQuestion(NamedTuple):
+    """What is to be made of the blocks of one or several samples."""
 
-    Attributes
-    ----------
-    samples : tuple of Counted
-        With equally many blocks, which are paired by their numbers.
-    """
-
-    samples: tuple[Counted, ...]
+    samples: tuple[Counted, ...]  # with equally many blocks, which are paired by their numbers
     kernel: BlockWork
 
     @property

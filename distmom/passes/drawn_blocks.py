@@ -28,21 +28,11 @@ Merge = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockRows:
-    """The rows of some blocks.
+    """The rows of some blocks."""
 
-    Attributes
-    ----------
-    values : ndarray of float64, shape (rows, columns)
-        Block after block, each in the order of row numbers.
-    edges : ndarray of int64, shape (n_cells + 1,)
-        Where each block begins and ends.
-    first_cell : int
-        Number of the first block among all.
-    """
-
-    values: Floats
-    edges: Ints
-    first_cell: int = 0
+    values: Floats  # (rows, columns): block after block, each in the order of row numbers
+    edges: Ints  # (n_cells + 1,): where each block begins and ends
+    first_cell: int = 0  # number of the first block among all
 
     @classmethod
     def of(cls, drawn: Drawn, degree: int = 1) -> BlockRows:
@@ -91,14 +81,9 @@ def evaluate_draws(
 ) -> Any:
     """What is made of all blocks of a plan, in their order.
 
-    Parameters
-    ----------
-    finish : callable
-        ``finish(*block_rows) -> state``; picklable. It gets consecutive blocks, of any number, of each lake.
-    merge : callable
-        ``merge(left, right) -> state`` of consecutive blocks; picklable, associative up to the last bit.
-    degree : int
-        Of drawn tuples: they count with all their rows or not at all.
+    ``finish(*block_rows) -> state`` gets consecutive blocks, of any number, of each lake; ``merge(left,
+    right)`` joins states of consecutive blocks, and is associative up to the last bit; both are picklable.
+    Drawn tuples of a `degree` count with all their rows or not at all.
     """
     state: Any = None
     for drawn in plan.gathered(sources, progress):

@@ -33,11 +33,8 @@ MOST_ROWS = 10_000_000
 class Gathered:
     """What became of the distinct rows that were drawn, summed over all passes.
 
-    Attributes
-    ----------
-    n_null, n_nan, n_absent : int
-        Rows that do not count: a value is null, one is NaN, or the filter drops them (or their file was left
-        out).
+    Rows do not count where a value is null, one is NaN, or the filter drops them (or their file was left
+    out).
     """
 
     n_rows: int = 0
@@ -59,21 +56,11 @@ class Gathered:
 
 
 class Drawn(NamedTuple):
-    """The rows of one lake that some blocks have drawn.
+    """The rows of one lake that some blocks have drawn."""
 
-    Attributes
-    ----------
-    numbers : sequence of ndarray of int64
-        Of the rows of each block.
-    wanted : ndarray of int64
-        The distinct ones, ascending.
-    rows : GatheredRows
-        In their order.
-    """
-
-    numbers: Numbers
-    wanted: Ints
-    rows: GatheredRows
+    numbers: Numbers  # of the rows of each block
+    wanted: Ints  # the distinct ones, ascending
+    rows: GatheredRows  # in their order
 
     def places(self) -> list[NDArray[np.intp]]:
         """Where the rows of each block stand among those gathered."""
@@ -86,17 +73,13 @@ class DrawPlan:
 
     Attributes
     ----------
-    n_rows : tuple of int
-        Of each lake.
-    sizes : tuple of int
-        Rows of each lake that a block takes.
     draw : callable
         ``draw(first, n_blocks)``: numbers of the rows of consecutive blocks, for each lake.
     """
 
-    n_rows: tuple[int, ...]
+    n_rows: tuple[int, ...]  # of each lake
     n_blocks: int
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # rows of each lake that a block takes
     draw: Callable[[int, int], Sequence[Numbers]]
 
     @property
@@ -153,21 +136,10 @@ def draw_rows(
 ) -> DrawPlan:
     """Samples of rows, of each lake independently, as the sampled mean has them.
 
-    ConfigError if a block has more rows than a lake, without replacement; NoAnswerError if a lake has no
-    rows.
-
-    Parameters
-    ----------
-    file_rows : sequence of ndarray of int64
-        Rows of the files of each lake.
-    seeds : sequence of int
-        128 bits for each lake.
-    sizes : sequence of int
-        Rows of each lake in a sample, as drawn: those that do not count are left out afterwards.
-    replace : bool
-        With replacement; a row drawn twice stands in the block twice.
-    compiled : bool
-        Draw with Numba (the same rows).
+    Of each lake there are the rows of its files, 128 bits of a seed, and the rows of a sample as drawn: those
+    that do not count are left out afterwards. With replacement a row that is drawn twice stands in the block
+    twice. ConfigError if a block has more rows than a lake, without replacement; NoAnswerError if a lake has
+    none.
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
     for n, size in zip(n_rows, sizes, strict=True):
@@ -197,18 +169,8 @@ def draw_tuples(
 ) -> DrawPlan:
     """Samples of tuples of rows of all lakes: of each the first rows of all tuples, then the second ones.
 
-    Parameters
-    ----------
-    key : Key
-        Of the stream that they are drawn from.
-    n_rows, degrees : tuple of int
-        Rows of each lake, and how many of them a tuple has.
-    n_blocks, n_tuples : int
-        Samples, and tuples of each.
-    replace : bool
-        Tuples may repeat in a sample.
-    compiled : bool
-        Draw with Numba (the same tuples).
+    They come from the stream of `key`. A tuple has so many rows of each lake as `degrees` say; with `replace`
+    tuples may repeat in a sample.
     """
     starts = np.cumsum((0, *degrees)).tolist()
 

@@ -16,10 +16,9 @@ from distmom.lake.files.footers import release_memory
 from distmom.lake.saved.spill import Spill, SpillWriter, bucket_batches
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.pairs.regroup import CellRows
-from distmom.passes.counted import Counted, Question
+from distmom.passes.counted import BlockQuestion, Counted
 from distmom.passes.from_lake import keep_rows, read_rows
 from distmom.passes.regrouping import Cut, Regrouping, block_buckets
-from distmom.reductions.layouts import StoredLayout
 from distmom.reductions.rows.keep_rows import KeepEach, KeepRows, rows_changed
 from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
 
@@ -27,11 +26,15 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
 
 
-class DiskRows:
+class DiskBlockRows:
     """Where the blocks of some questions take their rows from: here from disk, where all are sorted first."""
 
     def __init__(
-        self, questions: Sequence[Question], plan: Regrouping, executor: Executor, progress: Progress | None
+        self,
+        questions: Sequence[BlockQuestion],
+        plan: Regrouping,
+        executor: Executor,
+        progress: Progress | None,
     ) -> None:
         self._questions, self._plan = questions, plan
         self.folder = make_folder(executor.scratch.folder(), "sorted-")
@@ -67,7 +70,7 @@ def _good_units(sample: Counted) -> tuple[Unit, ...]:
     units = []
     for unit in sample.plan.units:
         good = [i for i, file in enumerate(unit.files) if file.path not in bad]
-        first_rows = unit.window[good] if isinstance(sample.plan.reduction.layout, StoredLayout) else None
+        first_rows = unit.window[good] if sample.plan.reduction.layout.window == "rows" else None
         if good:
             units.append(replace(unit, files=tuple(unit.files[i] for i in good), window=first_rows))
     return tuple(units)
@@ -87,21 +90,13 @@ class SortedUnit:
 
 @dataclass(frozen=True)
 class SortUnits:
-    """Callable on a `Unit` whose window has the number of a sample, and a unit of it; picklable.
-
-    Attributes
-    ----------
-    folder : str
-        Where the files go.
-    room : int
-        Bytes of rows that are sorted together.
-    """
+    """Callable on a `Unit` whose window has the number of a sample, and a unit of it; picklable."""
 
     samples: tuple[tuple[ReadAndReduce, tuple[BlockBuckets, ...]], ...]
     schema: pa.Schema
     n_buckets: int
-    folder: str
-    room: int
+    folder: str  # where the files go
+    room: int  # bytes of rows that are sorted together
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit, and write its rows to one file."""
@@ -144,18 +139,10 @@ class FromBucket(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadSorted:
-    """Callable on a `Unit` whose window has a `FromBucket` for each of some questions; picklable.
+    """Callable on a `Unit` whose window has a `FromBucket` for each of some questions; picklable."""
 
-    Attributes
-    ----------
-    parts : tuple of KeepRows
-        Of these questions.
-    files : tuple of Spill
-        All rows of a sample, in the order of the lake.
-    """
-
-    parts: tuple[KeepRows, ...]
-    files: tuple[Spill, ...]
+    parts: tuple[KeepRows, ...]  # of these questions
+    files: tuple[Spill, ...]  # all rows of a sample, in the order of the lake
     n_buckets: int
 
     def __call__(self, unit: Unit) -> UnitOutcome:

@@ -37,24 +37,18 @@ class RowSource:
 
     Attributes
     ----------
-    rows : ndarray of int64
-        Rows of each file.
-    column_share : float
-        Share of a file's bytes that is read.
-    needed : int or None
-        The only column without whose value a row does not count, if there is one.
     separate : bool
         Whether a row counts in each column where it has a value; else with all its values or not at all.
     """
 
     reader: BatchReader
     files: tuple[FileRef, ...]
-    rows: Ints
+    rows: Ints  # rows of each file
     executor: Executor
     nan: Any = "omit"
     on_bad_file: Any = "error"
-    column_share: float = 1.0
-    needed: int | None = None
+    column_share: float = 1.0  # share of a file's bytes that is read
+    needed: int | None = None  # the only column without whose value a row does not count, if there is one
     separate: bool = False
 
     @property
@@ -103,26 +97,12 @@ def gather_rows(
 ) -> tuple[GatheredRows, tuple[SkippedFile, ...]]:
     """The wanted rows, in the order of their numbers, and the files that were left out.
 
-    ValueError if a number is out of range, or they are not distinct and ascending; ResourceError if the rows
-    do not fit into memory.
-
-    Parameters
-    ----------
-    wanted : ndarray of int64
-        Distinct numbers of rows in the whole lake, ascending: row r of the file whose rows before it (in all
-        files of the listing) are s has the number s + r.
-
-    Returns
-    -------
-    GatheredRows
-        One row for each number. Rows with a missing value, that the filter drops, or of a file that was left
-        out are marked.
-    tuple of SkippedFile
-
-    Notes
-    -----
-    Only files that hold a wanted row are opened, and of these only the row groups that do are read. Memory is
-    that of the wanted rows, whatever the lake; the same bits on any executor, since nothing is computed.
+    Numbers are distinct and ascend: row r of the file whose rows before it (in all files of the listing) are
+    s has the number s + r. Rows with a missing value, that the filter drops, or of a file that was left out
+    are marked. Only files that hold a wanted row are opened, and of these only the row groups that do are
+    read. Memory is that of the wanted rows, whatever the lake; the same bits on any executor, since nothing
+    is computed. ValueError if a number is out of range or order; ResourceError if the rows do not fit into
+    memory.
     """
     _check_numbers(wanted, source)
     reduction = GatherRows(source.reader.options.value_names, source.nan, source.needed, source.separate)

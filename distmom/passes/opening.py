@@ -58,17 +58,7 @@ def unit_columns(units: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str,
 
 
 def refuse_times(read: ReadOptions, remedy: str) -> None:
-    """Refuse values that are dates, timestamps or durations.
-
-    DataError if a column holds such.
-
-    Parameters
-    ----------
-    read : ReadOptions
-        Of a reader, which knows the scales.
-    remedy : str
-        What is taken instead.
-    """
+    """DataError if a column of a reader holds dates, times or durations; `remedy` is what to take instead."""
     scales = read.scales
     timed = next((name for name in read.value_names if name in scales), None)
     if timed is not None:

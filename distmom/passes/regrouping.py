@@ -47,18 +47,10 @@ that takes: measured, with all that is loaded for it."""
 
 
 class Piece(NamedTuple):
-    """The blocks of one question.
+    """The blocks of one question."""
 
-    Attributes
-    ----------
-    sizes : ndarray of int64
-        Rows of each block, those of all samples together.
-    names : tuple of str
-        Values kept of a row.
-    """
-
-    sizes: Ints
-    names: tuple[str, ...]
+    sizes: Ints  # rows of each block, those of all samples together
+    names: tuple[str, ...]  # values kept of a row
     batch_rows: int
 
     @property
@@ -76,25 +68,13 @@ class Cut(NamedTuple):
 
 
 class Regrouping(NamedTuple):
-    """Ranges of blocks, and where their rows come from.
-
-    Attributes
-    ----------
-    needed : int
-        Bytes of memory of the largest unit of work.
-    disk : int
-        Bytes of sorted rows on disk; 0 where the lake is read again for every range.
-    room : int
-        Bytes of rows that are sorted together.
-    note : str or None
-        For people who look at the plan.
-    """
+    """Ranges of blocks, and where their rows come from."""
 
     ranges: list[list[Cut]]
-    needed: int
-    disk: int = 0
-    room: int = 0
-    note: str | None = None
+    needed: int  # bytes of memory of the largest unit of work
+    disk: int = 0  # bytes of sorted rows on disk; 0 where the lake is read again for every range
+    room: int = 0  # bytes of rows that are sorted together
+    note: str | None = None  # for people who look at the plan
 
     @property
     def passes(self) -> int:
@@ -108,14 +88,9 @@ class Regrouping(NamedTuple):
 
 
 def planned_regrouping(pieces: Sequence[Piece], executor: Executor, *, on_disk: bool = True) -> Regrouping:
-    """How the rows of all pieces are to be regrouped.
+    """How the rows of all pieces are to be regrouped; data in memory is not written to disk.
 
     ResourceError if rows have to go to a folder that the user named, and it has no room.
-
-    Parameters
-    ----------
-    on_disk : bool
-        Whether the data is read from a lake; what is in memory is not written to disk.
     """
     again = Regrouping(*planned_ranges(pieces, executor))
     if not on_disk or not _reads_too_often(pieces, again.ranges):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import add
 from typing import TYPE_CHECKING
 
 from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
@@ -33,21 +34,8 @@ BLOCKS_PER_THREAD = 4
 """With as many blocks every thread has enough to do, and they need not be cut."""
 
 
-@dataclass(frozen=True)
-class Tiles:
-    """Sums of some tiles, in their order."""
-
-    sums: tuple[TileSums, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(tile.left.nbytes + tile.right.nbytes for tile in self.sums)
-
-
-def join_tiles(left: Tiles, right: Tiles) -> Tiles:
-    """The tiles of both."""
-    return Tiles(left.sums + right.sums)
+Tiles = tuple[TileSums, ...]
+"""Sums of some tiles, in their order."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +50,13 @@ class TileWork:
         """The sums of the tile."""
         x, y, weights = unit.window
         how = {"rows": self.rows, "compiled": self.compiled}
-        return UnitOutcome(Tiles((pair_tile(self.kernel, x, y, weights=weights, **how),)))
+        return UnitOutcome((pair_tile(self.kernel, x, y, weights=weights, **how),))
 
 
 @dataclass(frozen=True)
 class TileRunner:
     """As `tiled_sums`, with the same bits, by the threads or workers of an executor.
 
-    Notes
-    -----
     Memory here: the block, one sum for each of its rows, and the sums of the tiles under way; on a worker two
     sides of a tile.
     """
@@ -92,11 +78,11 @@ class TileRunner:
         for start in range(0, len(numbers), step):
             wave = numbers[start : start + step]
             units = [_unit(k, tile_sides(prepared, weights, *tile)) for k, tile in enumerate(wave)]
-            merger: UnitMerger[Tiles] = UnitMerger(len(units), join_tiles)
+            merger: UnitMerger[Tiles] = UnitMerger(len(units), add)
             found: Tiles = run_units(
-                work, units, join_tiles, self.executor, progress=self.progress, merger=merger
+                work, units, add, self.executor, progress=self.progress, merger=merger
             ).state
-            for tile, sums in zip(wave, found.sums, strict=True):
+            for tile, sums in zip(wave, found, strict=True):
                 fold.add(*tile, sums)
         return fold.result()
 
@@ -109,14 +95,7 @@ def _unit(number: int, sides: Sides) -> Unit:
 def cuts_blocks(kernel: object, n_columns: int, largest: int, n_blocks: int, executor: Executor) -> bool:
     """Whether blocks go out tile by tile: they are few, of several tiles, and all pairs are taken.
 
-    Parameters
-    ----------
-    kernel : object
-        What is made of each block.
-    n_columns : int
-        Of a row, its weight included.
-    largest : int
-        Rows of the largest sample of a block.
+    Rows have `n_columns`, their weight included; `largest` is that of the samples of all blocks.
     """
     if not isinstance(kernel, BlockKernel) or largest <= 2 * tile_side((largest,)):
         return False

@@ -17,7 +17,7 @@ from distmom.reductions.state import Key
 
 
 @dataclass(frozen=True)
-class RowSample:
+class ShuffledSample:
     """Rows with the smallest random numbers, in the order of these: that is a random order.
 
     Attributes
@@ -46,22 +46,22 @@ class RowSample:
         """Whether there may be rows that were left out."""
         return self.numbers.size == self.size
 
-    def below(self, limit: np.uint64) -> RowSample:
+    def below(self, limit: np.uint64) -> ShuffledSample:
         """Those whose number is at most the limit: one limit for two samples takes equal shares of them."""
         n = int(np.searchsorted(self.numbers, limit, side="right"))
-        return RowSample(self.size, self.numbers[:n], self.values[:n], self.units[:n])
+        return ShuffledSample(self.size, self.numbers[:n], self.values[:n], self.units[:n])
 
     @staticmethod
-    def smallest(size: int, *parts: tuple[Words, Floats, Words]) -> RowSample:
+    def smallest(size: int, *parts: tuple[Words, Floats, Words]) -> ShuffledSample:
         """The sample of all rows of some parts."""
         numbers, values, units = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         order = np.argsort(numbers, kind="stable")[:size]
-        return RowSample(size, numbers[order], values[order], units[order])
+        return ShuffledSample(size, numbers[order], values[order], units[order])
 
 
 @dataclass(frozen=True)
 class SampleRows:
-    """The reduction to a `RowSample` of one column; rows without a value do not enter.
+    """The reduction to a `ShuffledSample` of one column; rows without a value do not enter.
 
     Attributes
     ----------
@@ -85,10 +85,10 @@ class SampleRows:
         """An accumulator."""
         return RowSampler(self)
 
-    def merge(self, left: RowSample, right: RowSample) -> RowSample:
+    def merge(self, left: ShuffledSample, right: ShuffledSample) -> ShuffledSample:
         """The sample of both."""
         parts = ((one.numbers, one.values, one.units) for one in (left, right))
-        return RowSample.smallest(self.size, *parts)
+        return ShuffledSample.smallest(self.size, *parts)
 
 
 class RowSampler(Accumulator):
@@ -97,7 +97,7 @@ class RowSampler(Accumulator):
     def __init__(self, spec: SampleRows) -> None:
         self._spec = spec
         nothing = np.empty(0, np.uint64)
-        self._found = RowSample(spec.size, nothing, np.empty(0), nothing)
+        self._found = ShuffledSample(spec.size, nothing, np.empty(0), nothing)
         self._parts: list[tuple[Words, Floats, Words]] = []
         self._waiting = 0
         self._key = self._file = np.uint64(0)
@@ -121,10 +121,10 @@ class RowSampler(Accumulator):
 
     def _take(self) -> None:
         held = (self._found.numbers, self._found.values, self._found.units)
-        self._found = RowSample.smallest(self._spec.size, held, *self._parts)
+        self._found = ShuffledSample.smallest(self._spec.size, held, *self._parts)
         self._parts, self._waiting = [], 0
 
-    def result(self, keys: list[Key]) -> RowSample:
+    def result(self, keys: list[Key]) -> ShuffledSample:
         """The sample."""
         self._take()
         return self._found

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.numerics.median import lower_median
-from distmom.solvers.blocks import Blocks
+from distmom.solvers.blocks import BlockOracle
 
 
 class Chosen(NamedTuple):
@@ -31,23 +31,23 @@ class Chosen(NamedTuple):
 class Aggregator:
     """How blocks, of which at least one is usable, become a direction; the objective that goes down on it."""
 
-    choose: Callable[[Blocks, Floats], Chosen]
-    objective: Callable[[Blocks, Floats], float]
+    choose: Callable[[BlockOracle, Floats], Chosen]
+    objective: Callable[[BlockOracle, Floats], float]
 
 
-def robust_loss(blocks: Blocks, x: Floats) -> float:
+def robust_loss(blocks: BlockOracle, x: Floats) -> float:
     """The lower median of the losses of the usable blocks: the objective of all robust aggregators."""
     losses, _ = _usable(blocks, x)
     return float(losses[_median_place(losses)])
 
 
-def plain_loss(blocks: Blocks, x: Floats) -> float:
+def plain_loss(blocks: BlockOracle, x: Floats) -> float:
     """The mean of the losses of the usable blocks."""
     losses, _ = _usable(blocks, x)
     return float(losses.mean())
 
 
-def median_block(blocks: Blocks, x: Floats) -> Chosen:
+def median_block(blocks: BlockOracle, x: Floats) -> Chosen:
     """The gradient of the block with the lower-median loss; equal losses go by number.
 
     Its expectation is not the gradient of the risk, since the block is selected by its loss: the target of
@@ -61,7 +61,7 @@ def median_block(blocks: Blocks, x: Floats) -> Chosen:
     return Chosen(float(losses[place]), blocks.gradients(x, [block])[0], block)
 
 
-def combined(blocks: Blocks, x: Floats, combine: Callable[[Floats], Floats]) -> Chosen:
+def combined(blocks: BlockOracle, x: Floats, combine: Callable[[Floats], Floats]) -> Chosen:
     """What is made of the gradients of the blocks with a finite loss."""
     losses, places = _usable(blocks, x)
     loss = float(losses[_median_place(losses)])
@@ -78,7 +78,7 @@ def _geometric(gradients: Floats) -> Floats:
     return geometric_median(gradients).point
 
 
-def plain_gradient(blocks: Blocks, x: Floats) -> Chosen:
+def plain_gradient(blocks: BlockOracle, x: Floats) -> Chosen:
     """The mean of all gradients: the plain mini-batch, of one block or of several taken together."""
     losses, places = _usable(blocks, x)
     loss = float(losses.mean())
@@ -88,7 +88,7 @@ def plain_gradient(blocks: Blocks, x: Floats) -> Chosen:
     return Chosen(loss, gradient, int(places[0]) if places.size == 1 else -1)
 
 
-def _usable(blocks: Blocks, x: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def _usable(blocks: BlockOracle, x: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Losses of the usable blocks, NaN as infinity, and their numbers."""
     losses = blocks.losses(x)
     places = np.flatnonzero(blocks.usable)

@@ -12,7 +12,7 @@ from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 
 
-class Blocks(Protocol):
+class BlockOracle(Protocol):
     """Losses and gradients of the blocks of one step."""
 
     @property

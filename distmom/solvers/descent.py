@@ -11,11 +11,11 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 from distmom.solvers import status
 from distmom.solvers.aggregators import AGGREGATORS, Aggregator, Chosen
-from distmom.solvers.blocks import Blocks
+from distmom.solvers.blocks import BlockOracle
 from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import NORMS, DescentState
-from distmom.solvers.status import Status
+from distmom.solvers.status import DescentStatus
 from distmom.solvers.step_sizes import Decaying, Search, StepSize
 
 MOST_INFINITE = 5
@@ -49,7 +49,7 @@ class Descent:
         start = self.projection(np.array(start, np.float64))
         return DescentState(0, start, self.step_size.begin(start.size))
 
-    def step(self, state: DescentState, blocks: Blocks) -> Status | None:
+    def step(self, state: DescentState, blocks: BlockOracle) -> DescentStatus | None:
         """One step, in place; a status if it cannot be made."""
         usable = blocks.usable
         moved = False
@@ -76,7 +76,7 @@ class Descent:
         state.step += 1
         return None
 
-    def _move(self, state: DescentState, blocks: Blocks, chosen: Chosen) -> bool:
+    def _move(self, state: DescentState, blocks: BlockOracle, chosen: Chosen) -> bool:
         """Go along the clipped gradient; whether it led elsewhere.
 
         The first gradient is compared with those of the other blocks, since there is nothing else.
@@ -128,22 +128,22 @@ class Descent:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DescentOutcome:
     """What a descent found: `x` is the best averaged point on held-out blocks, or the last one."""
 
     x: Floats
-    status: Status
+    status: DescentStatus
     state: DescentState
 
 
 def descend(
     descent: Descent,
-    steps: Iterator[Blocks],
+    steps: Iterator[BlockOracle],
     state: DescentState,
     n_steps: int,
     held_out: HeldOut | None = None,
     after: Callable[[DescentState], None] | None = None,
-) -> Outcome:
+) -> DescentOutcome:
     """Take steps on blocks until something ends them, `n_steps` in all, those behind the state included.
 
     The state, from `Descent.begin` or a checkpoint, is changed; `after` is called with it after each step.
@@ -153,7 +153,7 @@ def descend(
     The losses of all blocks and one gradient a step (all gradients for the combining aggregators), and p
     numbers for each of at most 32 sums of iterates.
     """
-    end: Status | None = None
+    end: DescentStatus | None = None
     while end is None and state.step < n_steps:
         end = descent.step(state, next(steps))
         if end is None and state.idle >= MOST_IDLE:
@@ -167,7 +167,7 @@ def descend(
         end = status.ALL_STEPS
         if watched:
             end = status.CONVERGED if state.since_best > 1 else status.STILL_IMPROVING
-    return Outcome(_best(descent, state, held_out), end, state)
+    return DescentOutcome(_best(descent, state, held_out), end, state)
 
 
 def _best(descent: Descent, state: DescentState, held_out: HeldOut | None) -> Floats:

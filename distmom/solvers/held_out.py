@@ -12,7 +12,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
-from distmom.solvers.blocks import Blocks
+from distmom.solvers.blocks import BlockOracle
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class HeldOut:
 
     Attributes
     ----------
-    blocks : Blocks
+    blocks : BlockOracle
         The same at every look.
     every : int
         Steps between looks.
@@ -31,7 +31,7 @@ class HeldOut:
         A fall of the loss by less than this share of the best loss is no improvement.
     """
 
-    blocks: Blocks
+    blocks: BlockOracle
     every: int = 25
     patience: int = 5
     tolerance: float = 1e-3

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Status:
+class DescentStatus:
     """A word for the end, a sentence of advice, and whether the point that was found deserves its name."""
 
     name: str
@@ -17,22 +17,24 @@ class Status:
         return f"{self.name}: {self.advice}"
 
 
-CONVERGED = Status("converged", "the loss on the held-out blocks no longer falls")
-ALL_STEPS = Status("all steps taken", "without held-out blocks nothing tells whether more steps would help")
-STILL_IMPROVING = Status(
+CONVERGED = DescentStatus("converged", "the loss on the held-out blocks no longer falls")
+ALL_STEPS = DescentStatus(
+    "all steps taken", "without held-out blocks nothing tells whether more steps would help"
+)
+STILL_IMPROVING = DescentStatus(
     "still improving", "the loss on the held-out blocks was falling at the last step; allow more steps"
 )
-STATIONARY = Status("stationary", "the gradient has been zero for many steps")
-ALL_SKIPPED = Status(
+STATIONARY = DescentStatus("stationary", "the gradient has been zero for many steps")
+ALL_SKIPPED = DescentStatus(
     "no usable block",
     "no block of many steps could be used (a pair loss needs both kinds of pairs in a block); take larger "
     "blocks",
     good=False,
 )
-NO_FINITE_LOSS = Status(
+NO_FINITE_LOSS = DescentStatus(
     "no finite loss",
     "half or more of the blocks of several steps in a row have an infinite loss; take smaller blocks, look "
     "at the features, or take a smaller step size",
     good=False,
 )
-DIVERGED = Status("diverged", "the iterate is no longer finite; take a smaller step size", good=False)
+DIVERGED = DescentStatus("diverged", "the iterate is no longer finite; take a smaller step size", good=False)

@@ -64,38 +64,23 @@ class Distances:
 
 @dataclass(frozen=True)
 class Rounds:
-    """What comes out.
+    """What comes out."""
 
-    Attributes
-    ----------
-    level : float
-        The level beta r: as given, or the smallest with a finalist.
-    found : bool
-        Whether it was found.
-    finalists : tuple of int
-        In order of their numbers; empty if the given level is too low.
-    thresholds : ndarray of float64, shape (m,)
-        t_f, or NaN where not all of the distances that it depends on are known.
-    """
-
-    level: float
-    found: bool
-    finalists: tuple[int, ...]
-    thresholds: Floats
+    level: float  # the level beta r: as given, or the smallest with a finalist
+    found: bool  # whether it was found
+    finalists: tuple[int, ...]  # in order of their numbers; empty if the given level is too low
+    thresholds: Floats  # (m,): t_f, or NaN where not all of the distances that it depends on are known
 
 
 def play(loses: Bools, distances: Distances, level: float | None = None) -> Rounds:
     """The finalists: those that lose no match that is allowed, as its distance exceeds the level beta r.
 
     ``loses[f, g]``: f is beaten by g. By default the smallest level at which somebody is left, min t_f (Le
-    Cam's criterion).
-
-    Notes
-    -----
-    A candidate is done once one of its losses is known to be allowed at the level, or all that matter are
-    known. Of each that is not, those that seem farthest are asked, twice as many from round to round. Where
-    the level is to be found, it is at most the least t_f known so far, and the most promising candidates are
-    asked wholly: branch and bound, in a number of rounds that grows with the logarithm of that of candidates.
+    Cam's criterion). A candidate is done once one of its losses is known to be allowed at the level, or all
+    that matter are known. Of each that is not, those that seem farthest are asked, twice as many from round
+    to round. Where the level is to be found, it is at most the least t_f known so far, and the most promising
+    candidates are asked wholly: branch and bound, in a number of rounds that grows with the logarithm of that
+    of candidates.
     """
     reached = _settle(loses, distances, level)
     exceeded = (loses & (distances.at_least() > reached)).any(axis=1)
@@ -171,26 +156,12 @@ class Oracle(Protocol):
 
 
 class Decided(NamedTuple):
-    """What losses and distances decide.
+    """What losses and distances decide."""
 
-    Attributes
-    ----------
-    losses : tuple of ndarray of float64, shape (m, K)
-        Block losses of each part.
-    loses : ndarray of bool, shape (m, m)
-    margins : ndarray of float64, shape (m, m)
-    last_loses : ndarray of bool, shape (m, m), or None
-        Duels of the last round, where there is one.
-    distances : Distances
-    rounds : Rounds
-    champions : tuple of int
-    cycle : bool
-    """
-
-    losses: tuple[Floats, ...]
+    losses: tuple[Floats, ...]  # (m, K): block losses of each part
     loses: Bools
     margins: Floats
-    last_loses: Bools | None
+    last_loses: Bools | None  # (m, m): duels of the last round, where there is one
     distances: Distances
     rounds: Rounds
     champions: tuple[int, ...]
@@ -200,10 +171,7 @@ class Decided(NamedTuple):
 def play_tournament(oracle: Oracle, level: float | None = None) -> Decided:
     """Matches, as many distances as they need, finalists, and with a last part the matches among these.
 
-    Raises
-    ------
-    NoAnswerError
-        The level that was given leaves no candidate.
+    NoAnswerError if the level that was given leaves no candidate.
     """
     losses = tuple(oracle.losses(part) for part in range(oracle.n_parts))
     loses, margins = duels(losses[MATCH_PART])

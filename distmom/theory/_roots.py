@@ -15,8 +15,6 @@ def last_nonpositive(
     stays a bound. ``function(low) <= 0`` is taken for granted; values of -inf (logarithms of tails that
     underflow) are fine.
 
-    Notes
-    -----
     Chandrupatla (1997): inverse quadratic interpolation where three points allow it, else bisection.
     """
     newest, at_newest = high, function(high)

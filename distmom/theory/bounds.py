@@ -33,8 +33,6 @@ def binomial_p(n_blocks: int, delta: float, outlying: int = 0) -> float:
     It is p* with P(Bin(K - o, p*) >= m - o) = delta, m = ceil(K/2); NaN if m - o < 1, where the arbitrary
     blocks alone decide the median.
 
-    Notes
-    -----
     P(Bin(K - o, p) >= m - o) is the distribution function of Beta(m - o, K - m + 1) at p.
     Results are cached.
 
@@ -71,8 +69,6 @@ def width_factor(n_blocks: int, delta: float, outlying: int = 0) -> float:
 
     It is sqrt(1/p* - 1) where `cantelli_allowed`, else sqrt(1/p*); inf where no finite bound exists.
 
-    Notes
-    -----
     For independent blocks of equal size and every law of finite variance,
     P(|median - mean| > width_factor * sqrt(V)) <= delta, with V the variance of a block value. Where
     `cantelli_allowed`, no smaller factor is valid for all laws.

@@ -31,8 +31,6 @@ def order_rank(n_blocks: int, delta: float, outlying: int = 0) -> int | None:
     The largest l (from 1) whose level 1 - 2 P(Bin(K - o, 1/2) <= l - 1) is at least 1 - delta; None if even
     the extremes do not reach it, that is if K - o < 1 + log2(1/delta).
 
-    Notes
-    -----
     With o arbitrary values, fewer than l values on one side of the median imply fewer than l good ones.
 
     Examples

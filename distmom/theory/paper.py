@@ -41,14 +41,7 @@ def mom_blocks(confidence_level: float, n_rows: int) -> tuple[int, int]:
 
     ConfigError if delta < exp(1 - n/2), with the admissible range for this n.
 
-    Returns
-    -------
-    n_blocks, block_size : int
-        K = ceil(log(1/delta)) and B = floor(n/K).
-
-    References
-    ----------
-    Laforgue, Clemencon & Bertail (2019), equation of the MoM bound in Section 2.
+    K = ceil(log(1/delta)) and B = floor(n/K).
 
     Examples
     --------
@@ -67,14 +60,7 @@ def mou_blocks(confidence_level: float, n_rows: int, degree: int = 2) -> tuple[i
 
     ConfigError if B < degree: a block could not form a single tuple.
 
-    Returns
-    -------
-    n_blocks, block_size : int
-        K = ceil((9/2) log(1/delta)) and B = floor(n/K).
-
-    References
-    ----------
-    Laforgue, Clemencon & Bertail (2019), the proposition on medians of U-statistics.
+    K = ceil((9/2) log(1/delta)) and B = floor(n/K).
 
     Examples
     --------
@@ -92,12 +78,7 @@ def mogu_blocks(
 
     ConfigError if some B_t < d_t.
 
-    Returns
-    -------
-    n_blocks : int
-        K = ceil((9/2) log(1/delta)).
-    block_sizes : tuple of int
-        B_t = floor(n_t/K), one per sample.
+    K = ceil((9/2) log(1/delta)) and B_t = floor(n_t/K), one per sample.
 
     Examples
     --------
@@ -118,6 +99,8 @@ def morm_blocks(confidence_level: float, tau: float, n_rows: int, degree: int = 
 
     ConfigError if B < degree, with the admissible range for this n, or tau is out of range.
 
+    K = ceil(log(2/delta) / (2 (1/2 - tau)^2)) and B = floor(8 tau^2 n / (9 log(2/delta))), at most n.
+
     Parameters
     ----------
     tau : float
@@ -125,16 +108,6 @@ def morm_blocks(confidence_level: float, tau: float, n_rows: int, degree: int = 
         smaller ones, and a better constant.
     degree : int
         1 for means; the degree of the kernel for U-statistics.
-
-    Returns
-    -------
-    n_blocks, block_size : int
-        K = ceil(log(2/delta) / (2 (1/2 - tau)^2)) and B = floor(8 tau^2 n / (9 log(2/delta))), at most n.
-
-    References
-    ----------
-    Laforgue, Clemencon & Bertail (2019), the proposition on medians of randomized means, and the appendix
-    on the term log(2/delta).
 
     Examples
     --------
@@ -202,15 +175,13 @@ def paper_halfwidth_mou(variance: float) -> float:
 def paper_halfwidth_morm(variance: float, tau: float) -> float:
     """Median of randomized means or U-statistics with `morm_blocks`: sqrt((3/tau) V_B).
 
+    The tail of W_n is that at tau - q, where the published proof has 1/2 - q. With B rows out of n the
+    exponent n/B needs no floor (Finner 1992).
+
     Parameters
     ----------
     tau : float
         In (0, 1/2).
-
-    Notes
-    -----
-    The tail of W_n is that at tau - q, where the published proof has 1/2 - q. With B rows out of n the
-    exponent n/B needs no floor (Finner 1992).
     """
     check_variance("variance", variance)
     _check_fraction("tau", tau, 0.5)

@@ -28,6 +28,11 @@ def partition_halfwidth(
 
     It is the eps with P(|median - mean| > eps) <= delta, in units of the data; inf if vacuous.
 
+    Equal sizes: sqrt(variance) times `width_factor`. Otherwise block k misses with probability at most
+    p_k = V_k/(V_k + eps^2) (V_k/eps^2 where Cantelli's form is not allowed), V_k inversely proportional
+    to its size, and eps solves P(PoissonBinomial(p_1, ..., p_(K-o)) >= m - o) = delta by the O(K m)
+    recursion; when the largest block is at most 1.1 times the smallest, all count as the smallest.
+
     Parameters
     ----------
     variance : float
@@ -38,13 +43,6 @@ def partition_halfwidth(
     sizes : sequence of float, optional
         Numbers of rows (with weights, of effective rows) of the K blocks, when they differ. Empty blocks are
         dropped, and K falls.
-
-    Notes
-    -----
-    Equal sizes: sqrt(variance) times `width_factor`. Otherwise block k misses with probability at most
-    p_k = V_k/(V_k + eps^2) (V_k/eps^2 where Cantelli's form is not allowed), V_k inversely proportional
-    to its size, and eps solves P(PoissonBinomial(p_1, ..., p_(K-o)) >= m - o) = delta by the O(K m)
-    recursion; when the largest block is at most 1.1 times the smallest, all count as the smallest.
 
     Examples
     --------

@@ -34,17 +34,15 @@ def best_blocks(n_rows: int, delta: float, outlying: int = 0, *, repeated: bool 
     The odd K that minimises ``width_factor(K, delta, o)`` / sqrt(floor(n/K)), the smallest of equals.
     ConfigError if no odd K <= n exceeds 2 o, the condition for a finite answer.
 
+    K > 2 o only makes the answer finite: at delta = 0.01 and o = 10, K = 21 gives 152 sigma/sqrt(n) and
+    K = 59 gives 13.4. For small n the floor in the block size favours K that divide n nearly.
+
     Parameters
     ----------
     outlying : int
         Number o of rows or units that may be arbitrary; each ruins at most one block.
     repeated : bool
         For repeated partitions, by the factor 1/sqrt(`repeated_p`).
-
-    Notes
-    -----
-    K > 2 o only makes the answer finite: at delta = 0.01 and o = 10, K = 21 gives 152 sigma/sqrt(n) and
-    K = 59 gives 13.4. For small n the floor in the block size favours K that divide n nearly.
 
     Examples
     --------
@@ -93,6 +91,9 @@ def _candidates(n_rows: int, delta: float, outlying: int, factors: Factors) -> N
 def part_outlying(outlying: int, n_parts: int, delta: float) -> int:
     """At most so many of the arbitrary rows fall into any one part, with probability 1 - delta.
 
+    Hoeffding's bound, valid for samples without replacement: the number in a part exceeds o/P + t with
+    probability of at most exp(-2 t^2/o). Which rows are arbitrary must not depend on the random parts.
+
     Parameters
     ----------
     outlying : int
@@ -101,11 +102,6 @@ def part_outlying(outlying: int, n_parts: int, delta: float) -> int:
         Random disjoint parts of equal size.
     delta : float
         Allowed failure probability, for all parts together.
-
-    Notes
-    -----
-    Hoeffding's bound, valid for samples without replacement: the number in a part exceeds o/P + t with
-    probability of at most exp(-2 t^2/o). Which rows are arbitrary must not depend on the random parts.
 
     Examples
     --------

@@ -45,15 +45,13 @@ def repeated_p(n_blocks: int, delta: float, outlying: int = 0) -> float:
     The p <= t with exp(-(K - o) kl(t | p)) = delta, where t = (K/2 - o)/(K - o) is the share of the good
     blocks that must miss besides; for o = 0 that is (1 - sqrt(1 - delta^(2/K)))/2. 0 if 2 o >= K.
 
+    Half of all R K blocks are bad only if, on average over the partitions, at least t (K - o) of the K - o
+    other blocks are. The o arbitrary ones may be others in each partition.
+
     Parameters
     ----------
     outlying : int
         Number o of blocks, in each partition, whose values are arbitrary.
-
-    Notes
-    -----
-    Half of all R K blocks are bad only if, on average over the partitions, at least t (K - o) of the K - o
-    other blocks are. The o arbitrary ones may be others in each partition.
 
     Examples
     --------

@@ -45,18 +45,16 @@ def sampled_halfwidth(
 
     It is the eps with P(|median - mean| > eps) <= delta, in units of the data; inf for infinite ``sigma2``.
 
+    `resampled_halfwidth` with V = sigma^2/B and a = n/B; with replacement
+    V = sigma^2 (1/n + (1 - 1/n)/B) and a = 1/(1 - (1 - 1/n)^B). For pairs take the variance from
+    `incomplete_variance` and a from `pair_inverse_inclusion`, and call `resampled_halfwidth`.
+
     Parameters
     ----------
     n_rows, n_blocks, block_size : int
         Numbers n of rows, K of blocks, B of rows (draws) in each block.
     replacement : bool
         Whether rows are drawn with replacement.
-
-    Notes
-    -----
-    `resampled_halfwidth` with V = sigma^2/B and a = n/B; with replacement
-    V = sigma^2 (1/n + (1 - 1/n)/B) and a = 1/(1 - (1 - 1/n)^B). For pairs take the variance from
-    `incomplete_variance` and a from `pair_inverse_inclusion`, and call `resampled_halfwidth`.
 
     References
     ----------

@@ -36,6 +36,9 @@ def default_tuples(
 ) -> int:
     """Pairs M (tuples of `degree` rows) of each sample: 10 n, as many as the budget allows, at least one.
 
+    With M = 10 n, Var(U_n) + Var(h)/M exceeds the variance of the complete statistic by at most a tenth of
+    Var(h)/n. The published M = floor(8 tau^2 N/(9 log(2/delta))), N = n (n - 1)/2, is 10^16 for n = 10^9.
+
     Parameters
     ----------
     n_rows : int or sequence of int
@@ -48,11 +51,6 @@ def default_tuples(
         Whether tuples may repeat; else there are no more than C(n, d).
     budget : int
         Rows to draw at most, K M d in all.
-
-    Notes
-    -----
-    With M = 10 n, Var(U_n) + Var(h)/M exceeds the variance of the complete statistic by at most a tenth of
-    Var(h)/n. The published M = floor(8 tau^2 N/(9 log(2/delta))), N = n (n - 1)/2, is 10^16 for n = 10^9.
 
     Examples
     --------

@@ -31,6 +31,10 @@ def vector_factor(n_blocks: int, delta: float, outlying: int = 0, *, equal: bool
     It is min over j = o + 1 ... ceil(K/2) of C_alpha / sqrt(p_j), alpha = (j - 1)/K, with P(Bin(K - o, p_j)
     >= j - o) = delta; inf where the arbitrary blocks are half of them or more.
 
+    Unequal blocks: P(at least i of n bad) is at most the binomial tail at the average probability p if
+    i >= n p + 1 (Hoeffding 1956, theorem 4), and at most n p for i = 1. Medians by coordinate: `width_factor`
+    at delta/dimension.
+
     Parameters
     ----------
     outlying : int
@@ -38,12 +42,6 @@ def vector_factor(n_blocks: int, delta: float, outlying: int = 0, *, equal: bool
     equal : bool
         Whether the blocks have one size B. Else trace(Sigma)/B stands for the average over the good blocks,
         and only those ranks count for which equal blocks are the worst case.
-
-    Notes
-    -----
-    Unequal blocks: P(at least i of n bad) is at most the binomial tail at the average probability p if
-    i >= n p + 1 (Hoeffding 1956, theorem 4), and at most n p for i = 1. Medians by coordinate: `width_factor`
-    at delta/dimension.
 
     References
     ----------
@@ -72,15 +70,13 @@ def vector_factor(n_blocks: int, delta: float, outlying: int = 0, *, equal: bool
 def resampled_vector_factor(n_blocks: int, inverse_inclusion: float, delta: float) -> float:
     """As `vector_factor`, for blocks that are drawn anew from the same rows: with or without replacement.
 
+    `resampled_p` at every rank: the conditional probability of a bad block given the rows obeys the same
+    inequality for vectors as for numbers.
+
     Parameters
     ----------
     inverse_inclusion : float
         a = 1/pi >= 1, from `row_inverse_inclusion`.
-
-    Notes
-    -----
-    `resampled_p` at every rank: the conditional probability of a bad block given the rows obeys the same
-    inequality for vectors as for numbers.
 
     Examples
     --------
@@ -99,17 +95,15 @@ def resampled_vector_factor(n_blocks: int, inverse_inclusion: float, delta: floa
 def repeated_vector_factor(n_blocks: int, delta: float, outlying: int = 0) -> float:
     """As `vector_factor`, for the geometric median of the blocks of repeated random partitions.
 
-    Parameters
-    ----------
-    outlying : int
-        Number o of blocks, in each partition, whose mean vectors are arbitrary or left out.
-
-    Notes
-    -----
     If the median of all R K points is farther than C_alpha r from the mean, more than a share alpha of them
     is farther than r, so on average over the partitions more than alpha K - o of the K - o others. That share
     obeys the exponential bound of `repeated_p` at every alpha in place of 1/2, and by Hoelder's inequality
     over the partitions with the average of trace(Sigma)/B over all blocks where these differ in size.
+
+    Parameters
+    ----------
+    outlying : int
+        Number o of blocks, in each partition, whose mean vectors are arbitrary or left out.
 
     Examples
     --------

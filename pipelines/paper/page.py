@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 import distmom as dm
-from distmom.report.page.parts import Block, Code, Grid, Section, Story, Words
+from distmom.report.page.parts import Block, Code, Grid, Listing, Section, Story
 from distmom.report.page.render import page
 from pipelines.paper import pictures
 from pipelines.paper.tables import TAILS
@@ -115,7 +115,7 @@ def story(parts: Parts) -> Story:
     good = bool(lines) and n_yes == len(mine)
     verdict = "all agree" if good else f"differ: {n_no}, undecided: {n_open}"
     run = Code("Run it again", (("In a shell:", COMMAND),))
-    notes: tuple[Block, ...] = (Words("How numbers are compared", NOTES),) if lines else ()
+    notes: tuple[Block, ...] = (Listing("How numbers are compared", NOTES),) if lines else ()
     answer = (*_answer(mine), INTRODUCTION)
     return Story(TITLE, answer, "good" if good else "look", verdict, notes, tuple(found), (run,))
 
@@ -234,7 +234,7 @@ def as_markdown(parts: Parts) -> str:
 def _blocks_as_text(blocks: tuple[Block, ...]) -> list[str]:
     text = []
     for block in blocks:
-        if isinstance(block, Words):
+        if isinstance(block, Listing):
             text.append("\n".join(f"- {line}" for line in block.lines))
         elif isinstance(block, Grid):
             rows = [block.headers, ("---",) * len(block.headers), *block.rows]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from distmom.inference.differences import Paired
-from distmom.inference.ratios import Cells, robust_ratio
+from distmom.inference.ratios import RatioBlocks, robust_ratio
 from distmom.inference.status import Finding
 from distmom.numerics.blocks.moments import Moments
 
@@ -56,13 +56,13 @@ def mean_of_rows(law: str) -> float:
     return (2.0 - 0.3) / 0.3**2 * LAWS[law][1] / (1.0 / 0.3)
 
 
-def cells(g: np.random.Generator, found: Units) -> Cells:
+def cells(g: np.random.Generator, found: Units) -> RatioBlocks:
     place = g.integers(0, 945, N_UNITS)
     count = np.bincount(place, found.rows, 945)
     total = np.bincount(place, found.total, 945)
     empty = (count == 0) | (total == 0)
     mean = np.where(count > 0, total / np.maximum(count, 1), 0.0)
-    return Cells(Moments(count.astype(np.int64), mean, np.where(empty, 0.0, 1.0)), None, N_UNITS)
+    return RatioBlocks(Moments(count.astype(np.int64), mean, np.where(empty, 0.0, 1.0)), None, N_UNITS)
 
 
 def capped_interval(old: Units, new: Units, quantile: float) -> tuple[float, float]:
@@ -126,7 +126,7 @@ def test_rows_taken_for_independent_units_cover_too_little() -> None:
                 mean = np.bincount(place, rows, 945) / np.maximum(count, 1)
                 n_independent = n_users if way == 0 else rows.size
                 blocks = Moments(count, mean, np.ones(945))
-                arms.append(robust_ratio(Cells(blocks, None, n_independent), LEVEL))
+                arms.append(robust_ratio(RatioBlocks(blocks, None, n_independent), LEVEL))
             found = Paired(arms[0], arms[1], LEVEL).difference().intervals
             met[way] += int(found.order_low[0] <= 0.0 <= found.order_high[0])
     assert met[0] >= fewest(ORDER_LEVEL)

@@ -15,7 +15,7 @@ from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.permutation_test import Units, p_values
 from distmom.numerics.random.philox import stream_key
-from distmom.reductions.row_sample import RowSample, SampleRows
+from distmom.reductions.row_sample import SampleRows, ShuffledSample
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -36,23 +36,19 @@ class Tested(NamedTuple):
 
     Attributes
     ----------
-    p_values : list of float or None
-        In the order of the statistics; None where the statistic is not finite.
     n_rows, n_units : tuple of int
         Rows and units of each sample that took part.
-    smallest : float
-        No p-value can be below.
     """
 
-    p_values: list[float | None]
+    p_values: list[float | None]  # in the order of the statistics; None where the statistic is not finite
     n_rows: tuple[int, int]
     n_units: tuple[int, int]
-    smallest: float
+    smallest: float  # no p-value can be below
 
 
 def draw_rows(
     plans: Sequence[MeanPlan], size: int, seed: int, executor: Executor, progress: Progress | None
-) -> tuple[RowSample, RowSample]:
+) -> tuple[ShuffledSample, ShuffledSample]:
     """So many rows of each sample, at random; of units equal shares of the rows, or they would differ."""
     found = []
     for number, plan in enumerate(plans):
@@ -74,7 +70,7 @@ def draw_rows(
     return first, second
 
 
-def bandwidth_of(samples: Sequence[RowSample]) -> float:
+def bandwidth_of(samples: Sequence[ShuffledSample]) -> float:
     """The median distance of two rows; where most are equal, the mean of the positive distances; else 1."""
     rows = np.concatenate([one.values[np.isfinite(one.values)][:BANDWIDTH_ROWS] for one in samples])
     apart = np.abs(rows[:, None] - rows[None, :])[np.triu_indices(rows.size, 1)]
@@ -86,7 +82,7 @@ def bandwidth_of(samples: Sequence[RowSample]) -> float:
 
 
 def permuted_test(
-    samples: tuple[RowSample, RowSample],
+    samples: tuple[ShuffledSample, ShuffledSample],
     statistics: Sequence[Compared],
     n_permutations: int,
     seed: int,
@@ -109,7 +105,7 @@ def permuted_test(
     return Tested([next(found) if good else None for good in ready], n_rows, n_units, smallest)
 
 
-def exchangeable(samples: tuple[RowSample, RowSample], *, by_units: bool) -> Units:
+def exchangeable(samples: tuple[ShuffledSample, ShuffledSample], *, by_units: bool) -> Units:
     """Rows put together to units of equally many rows, or of equally many units of the lake.
 
     Rows and units come in a random order, so any of them may be put together; what does not fill a unit is
@@ -135,7 +131,7 @@ def exchangeable(samples: tuple[RowSample, RowSample], *, by_units: bool) -> Uni
     return Units(np.concatenate(values), starts, n_units[0])
 
 
-def _numbered(sample: RowSample, *, by_units: bool) -> tuple[Floats, Ints, int]:
+def _numbered(sample: ShuffledSample, *, by_units: bool) -> tuple[Floats, Ints, int]:
     """Rows, number of the unit of each, number of units."""
     n = sample.values.size
     if not by_units:

@@ -32,20 +32,12 @@ Opened = Sequence[tuple["Source", "ReadOptions"]]
 
 @dataclass
 class CompareQuestion(RowsQuestion):
-    """Whether columns have one distribution in two samples.
+    """Whether columns have one distribution in two samples."""
 
-    Attributes
-    ----------
-    samples : tuple of Sample
-        Both; or the whole, of which two values of the column `by` make the samples.
-    values : sequence, optional
-        These values, where there are more than two.
-    """
-
-    samples: tuple[Sample, ...]
+    samples: tuple[Sample, ...]  # both; or the whole, of which two values of the column `by` make the samples
     column: Names
     by: str | None
-    values: Sequence[Any] | None
+    values: Sequence[Any] | None  # these values, where there are more than two
     options: CompareOptions
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.describe.suspects import LEAST_UNITS, Finding, suspects
+from distmom.estimators.describe.suspects import LEAST_UNITS, SuspectUnit, suspects
 from distmom.report import NamedUnit, Reason
 from distmom.report.digits import quantity
 
@@ -26,10 +26,7 @@ def name_units(
 ) -> tuple[list[NamedUnit], str | None]:
     """The named files and units, those with most reasons, then farthest away first; or why there are none.
 
-    Parameters
-    ----------
-    samples : dict
-        Uniform sample of the used rows of each column.
+    `samples` are uniform ones of the used rows of each column.
     """
     named = []
     compared = False
@@ -56,7 +53,7 @@ def name_units(
     return named, None
 
 
-def _reason(column: str, finding: Finding, scale: TimeScale | None) -> Reason:
+def _reason(column: str, finding: SuspectUnit, scale: TimeScale | None) -> Reason:
     _, what, value, typical, spreads, _ = finding
     finite = spreads if math.isfinite(spreads) else None
     words = _words(finding, scale)
@@ -72,7 +69,7 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _words(finding: Finding, scale: TimeScale | None) -> str:
+def _words(finding: SuspectUnit, scale: TimeScale | None) -> str:
     _, what, value, typical, spreads, by_spread = finding
     away = f", {spreads:,.0f} spreads away" if math.isfinite(spreads) else ""
     if what == "no values":

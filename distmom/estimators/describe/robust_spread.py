@@ -26,17 +26,9 @@ LEAST_ROWS = 8
 def robust_std(rows: BlockState, cells: BlockState | None, answer: RuleAnswer, result: MeanResult) -> float:
     """Square root of the lower median of the block variances, which are the blocks' U-statistics of variance.
 
-    The blocks are those of the answer. Where the row blocks contradict each other it is the finest level,
-    which bears the most wild rows; where the files come first it is cells of files without the suspects.
-
-    Parameters
-    ----------
-    rows, cells : Moments
-        Row blocks and cells of files, for one group.
-    answer : RuleAnswer
-        Of that group alone.
-    result : MeanResult
-        The same as a result.
+    The blocks, of rows or of cells of files for one group, are those of its answer. Where the row blocks
+    contradict each other it is the finest level, which bears the most wild rows; where the files come first
+    it is cells of files without the suspects.
     """
     n_blocks = result.n_blocks
     blocks = rows

@@ -35,16 +35,8 @@ def look_again(
 ) -> list[NamedUnit]:
     """The named units, with the odd row groups of the first few files.
 
+    `files` go by their paths, `means` are the robust ones of the columns; of each file one column is read.
     Files of one row group, files that are gone meanwhile, and data that are no files stay as they are.
-
-    Parameters
-    ----------
-    source, read
-        What was read; of each file it is one column now.
-    files : dict
-        Files by their paths.
-    means : dict
-        Robust means of the columns.
     """
     left = MOST_FILES if hasattr(source, "row_groups") else 0
     out = []

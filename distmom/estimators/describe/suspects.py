@@ -86,7 +86,7 @@ class UnitFacts:
         return np.asarray(1.0 - self.n_used / np.maximum(self.n_rows, 1))
 
 
-class Finding(NamedTuple):
+class SuspectUnit(NamedTuple):
     """A unit that stands out: in what, its value, the typical one, and how many spreads lie between.
 
     Of another ``scale`` speak standard deviations (then `by_spread`) or means.
@@ -100,21 +100,13 @@ class Finding(NamedTuple):
     by_spread: bool = False
 
 
-def suspects(facts: UnitFacts, sample: Floats) -> list[Finding]:
-    """Units that stand out in one column, each with the most telling finding; none below ten units.
+def suspects(facts: UnitFacts, sample: Floats) -> list[SuspectUnit]:
+    """Units that stand out in one column, each with the most telling finding, in order; none below ten units.
 
-    Parameters
-    ----------
-    sample : ndarray of float64
-        A uniform sample of all used rows.
-
-    Returns
-    -------
-    list of Finding
-        In order of the units. `what` is one of ``no values``, ``constant``, ``sign``, ``mirror``,
-        ``scale``, ``mean``, ``narrow``, ``range``, ``missing``.
+    The sample is a uniform one of all used rows. `what` is one of ``no values``, ``constant``, ``sign``,
+    ``mirror``, ``scale``, ``mean``, ``narrow``, ``range``, ``missing``.
     """
-    found: dict[int, Finding] = {}
+    found: dict[int, SuspectUnit] = {}
     if np.count_nonzero(facts.n_rows) < LEAST_UNITS:
         return []
     tests = [_missing(facts)]
@@ -151,9 +143,9 @@ def _middle(distances: Floats) -> float:
 
 def _findings(
     those: Bools, what: str, values: Floats, typical: float, z: Floats, by_spread: bool = False
-) -> Iterator[Finding]:
+) -> Iterator[SuspectUnit]:
     for unit in np.flatnonzero(those).tolist():
-        yield Finding(unit, what, float(values[unit]), typical, float(z[unit]), by_spread)
+        yield SuspectUnit(unit, what, float(values[unit]), typical, float(z[unit]), by_spread)
 
 
 def _std(facts: UnitFacts) -> Floats:
@@ -176,7 +168,7 @@ def _rare(share: float, facts: UnitFacts) -> Bools:
         return np.asarray(np.power(share, facts.n_used.astype(np.float64)) * facts.n_used.size < RARE)
 
 
-def _constant(facts: UnitFacts, value: float, share: float) -> Iterator[Finding]:
+def _constant(facts: UnitFacts, value: float, share: float) -> Iterator[SuspectUnit]:
     """Files of one value alone, where the typical file varies and chance does not explain it.
 
     Where most rows have one value, a file of these alone is only one in which the others are rarer.
@@ -192,7 +184,7 @@ def _constant(facts: UnitFacts, value: float, share: float) -> Iterator[Finding]
     yield from _findings(those, "constant", facts.mean, usual, np.full(std.size, np.inf))
 
 
-def _spread(facts: UnitFacts, most_frequent: float) -> Iterator[Finding]:
+def _spread(facts: UnitFacts, most_frequent: float) -> Iterator[SuspectUnit]:
     """Files that are many times as wide, or as narrow, as the typical one."""
     std = _std(facts)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -211,7 +203,7 @@ def _enough(facts: UnitFacts) -> Bools:
     return np.asarray(facts.n_used >= max(FEW_ROWS * typical, 10.0))
 
 
-def _mean(facts: UnitFacts) -> Iterator[Finding]:
+def _mean(facts: UnitFacts) -> Iterator[SuspectUnit]:
     """Files whose mean is more than a standard deviation of a row off; a mean of -inf or inf always is."""
     mean = np.where(facts.n_used > 0, facts.mean, np.nan)
     ruined = (facts.n_used > 0) & ~np.isfinite(facts.mean)
@@ -242,7 +234,7 @@ def _apart_as_ratios(mean: Floats, typical: float) -> Bools:
     return np.asarray(~same | (spreads_away(logs)[1] > RATIO))
 
 
-def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[Finding]]:
+def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[SuspectUnit]]:
     """Files that are the mirror image of the others, or lie wholly on one side of the typical mean.
 
     How lopsided a file is, log((high - mean)/(mean - low)), has a sign that the mean need not show. For laws
@@ -281,7 +273,7 @@ def _inward(ends: Floats, centre: float) -> Bools:
     return np.asarray((z > CERTAIN) & (ends > centre) & (ends > typical))
 
 
-def _missing(facts: UnitFacts) -> Iterator[Finding]:
+def _missing(facts: UnitFacts) -> Iterator[SuspectUnit]:
     """Files with no values at all where the typical one has, or many more missing rows than others."""
     full = facts.n_rows > 0
     n_missing = facts.n_rows - facts.n_used

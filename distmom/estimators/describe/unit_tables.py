@@ -27,17 +27,11 @@ MOST = 20
 
 @dataclass(frozen=True)
 class UnitTable:
-    """Units of one kind: their names, their rows, and the facts of each column with values.
-
-    Attributes
-    ----------
-    facts : tuple of UnitFacts
-        Of the columns with values, in their order.
-    """
+    """Units of one kind: their names, their rows, and the facts of each column with values."""
 
     kind: str
     names: tuple[str, ...]
-    facts: tuple[UnitFacts, ...]
+    facts: tuple[UnitFacts, ...]  # of the columns with values, in their order
 
 
 def unit_tables(plan: DescribePlan, state: ProfileState) -> list[UnitTable]:

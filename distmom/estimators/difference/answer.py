@@ -16,7 +16,7 @@ from distmom.estimators.mean.notes import FEW_UNITS
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.differences import Paired, estimate_of
-from distmom.inference.ratios import Cells, Ratio, robust_ratio
+from distmom.inference.ratios import RatioBlocks, RobustRatio, robust_ratio
 from distmom.inference.status import ALL_EQUAL, Finding
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.state import MeanState
@@ -34,7 +34,7 @@ class Variant:
     value: Any
     counts: dict[str, Any]
     units: UnitCount | None
-    ratio: Ratio
+    ratio: RobustRatio
     plain: float
     carried: bool
 
@@ -103,7 +103,7 @@ def _variant(plan: MeanPlan, state: MeanState, g: int, value: Any, denominator: 
     top = Moments(*blocks.at((0, g)))
     below = None if denominator is None else blocks.at((1, g)).mean
     n_independent = counts["n_used"] if units is None else min(units[g].n_units, counts["n_used"])
-    ratio = robust_ratio(Cells(top, below, n_independent), plan.options.confidence_level)
+    ratio = robust_ratio(RatioBlocks(top, below, n_independent), plan.options.confidence_level)
     if ratio.denominator <= 0.0 and counts["n_used"]:
         raise DataError(
             f"denominator: the mean of column {denominator!r} is not positive in variant {cell(value)!r}; "

@@ -95,7 +95,7 @@ def is_lake(data: Any, target: Any) -> bool:
     return type(data).__module__.split(".")[0] in ("pyarrow", "polars", "duckdb", "dask", "dask_expr")
 
 
-class Asked(NamedTuple):
+class LearnSource(NamedTuple):
     """The source, what to read of it, and which column holds the targets."""
 
     source: Source
@@ -103,7 +103,9 @@ class Asked(NamedTuple):
     target: str | None
 
 
-def open_columns(scan: Scan, target: str | None, columns: Names, *, needed: bool, labels: bool) -> Asked:
+def open_columns(
+    scan: Scan, target: str | None, columns: Names, *, needed: bool, labels: bool
+) -> LearnSource:
     """What to read: features, and the target last, or as a key where it is a label.
 
     Raises
@@ -132,7 +134,7 @@ def open_columns(scan: Scan, target: str | None, columns: Names, *, needed: bool
     if by is not None and by in schema.names:
         check_label_type(by, schema.field(by).type)
     every = asked if target is None or labels else (*asked, target)
-    return Asked(*open_data(scan, every, by, joint=True), target)
+    return LearnSource(*open_data(scan, every, by, joint=True), target)
 
 
 def _is_number(type_: Any) -> bool:
@@ -146,7 +148,12 @@ def _is_number(type_: Any) -> bool:
 
 
 def rows_of_lake(
-    asked: Asked, names: tuple[str, ...], scan: Scan, mode: str, executor: Executor, progress: Progress | None
+    asked: LearnSource,
+    names: tuple[str, ...],
+    scan: Scan,
+    mode: str,
+    executor: Executor,
+    progress: Progress | None,
 ) -> tuple[LakeRows, LakeFacts]:
     """Rows of files or tables, counted but not read, and whether they are to be held in memory."""
     source, read, target = asked
@@ -171,7 +178,7 @@ def rows_of_lake(
     return rows, LakeFacts(names, target, mode, reason, rows.n_rows, data, rows.skipped)
 
 
-def with_labels(asked: Asked, rows: LakeRows, most: int) -> tuple[LakeRows, NDArray[Any]]:
+def with_labels(asked: LearnSource, rows: LakeRows, most: int) -> tuple[LakeRows, NDArray[Any]]:
     """The rows with the numbers of their labels as targets, and these: one pass over their column."""
     gathered = rows.source
     reader: Any = gathered.reader

@@ -14,7 +14,7 @@ from distmom.estimators.learn.bases import ClusterMixin, TransformerMixin
 from distmom.estimators.learn.data import is_lake
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import LearnOptions, check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, Sample
+from distmom.estimators.learn.run import Learned, Problem, ScaledSample
 from distmom.estimators.learn.scale import Scale
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
@@ -116,7 +116,7 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
     def _least_size(self, n_features: int) -> int:
         return max(2, 2 * int(self.n_clusters))
 
-    def _problem(self, sample: Sample) -> Problem:
+    def _problem(self, sample: ScaledSample) -> Problem:
         check_choice("loss", self.loss, ("kmeans", "pairs"))
         check_positive("temperature", self.temperature)
         if len(sample.features) < self.n_clusters:
@@ -140,7 +140,7 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
             step *= 0.5 * self.n_clusters
         return Problem(risk, best.ravel(), step)
 
-    def _start(self, sample: Sample, number: int) -> Floats:
+    def _start(self, sample: ScaledSample, number: int) -> Floats:
         """k-means++ on few rows of the sample, refined on them."""
         key = stream_key(sample.seed, "kmeans/start")
         n = len(sample.features)

@@ -24,7 +24,7 @@ from distmom.estimators.learn.run import (
     Learned,
     Prepared,
     Problem,
-    Sample,
+    ScaledSample,
     Watch,
     learn,
     sample_of,
@@ -33,7 +33,7 @@ from distmom.estimators.learn.run import (
 )
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
-from distmom.estimators.learn.steps import Place, StepStream
+from distmom.estimators.learn.steps import StepPosition, StepStream
 from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.random.virtual_order import VirtualOrder
@@ -146,7 +146,7 @@ class Learner(SharedParameters, BaseEstimator):
             least = self._least_size(rows.n_features)
             shape, n_steps = for_batches(options, any_size=True).shape(rows.n_rows, least), 1
         order = VirtualOrder(begun.seed, rows.n_rows)
-        place = Place(begun.n_batches, 0, begun.met)
+        place = StepPosition(begun.n_batches, 0, begun.met)
         stream = StepStream(order, rows, shape.n_blocks, shape.block_size, place, first_pass=begun.n_batches)
         begun.n_batches += 1
         found = walk(replace(begun.prepared, shape=shape), stream, begun.state, begun.state.step + n_steps)
@@ -222,7 +222,7 @@ class Learner(SharedParameters, BaseEstimator):
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
         n_rows, least_size = math.floor(share * rows.n_rows), self._least_size(rows.n_features)
         shape = options.shape(n_rows, least_size, scale.wild_share)
-        sample = Sample(scale.features(features), scale.targets(targets), shape, seed)
+        sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
         descent = Descent(
             AGGREGATORS[options.aggregator],
@@ -242,7 +242,7 @@ class Learner(SharedParameters, BaseEstimator):
         """Whether features have a middle that means nothing."""
         return True
 
-    def _problem(self, sample: Sample) -> Problem:
+    def _problem(self, sample: ScaledSample) -> Problem:
         raise NotImplementedError
 
     def _settle(self, found: Learned) -> None:

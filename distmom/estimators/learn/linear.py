@@ -14,7 +14,7 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
 from distmom.estimators.learn.learner import Learner, codes_among, labels_of, largest_curvature
 from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, Sample
+from distmom.estimators.learn.run import Learned, Problem, ScaledSample
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk, softmax
@@ -80,7 +80,7 @@ class RobustLinearRegression(RegressorMixin, Learner):
         """Predicted targets."""
         return np.asarray(self._checked(X) @ self.coef_ + self.intercept_)
 
-    def _problem(self, sample: Sample) -> Problem:
+    def _problem(self, sample: ScaledSample) -> Problem:
         check_choice("loss", self.loss, names_of("residual", slope=True))
         check_fraction("quantile", self.quantile, 1.0, "such as 0.9")
         check_positive("alpha", self.alpha, zero=True)
@@ -193,7 +193,7 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
                 f"y: {len(self.classes_):,} classes, at most {MOST_CLASSES:,}; is it a column of labels?"
             )
 
-    def _problem(self, sample: Sample) -> Problem:
+    def _problem(self, sample: ScaledSample) -> Problem:
         check_positive("alpha", self.alpha, zero=True)
         n = len(self.classes_)
         risk: BlockRisk = LogisticRisk(self.alpha) if n == 2 else SoftmaxRisk(n, self.alpha)

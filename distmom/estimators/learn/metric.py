@@ -15,7 +15,7 @@ from distmom.estimators.learn.learner import Learner, check_sample_of_labels, la
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.ranker import share_in_order
 from distmom.estimators.learn.rows import ArrayRows
-from distmom.estimators.learn.run import Learned, Problem, Sample
+from distmom.estimators.learn.run import Learned, Problem, ScaledSample
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.nearest import nearest_psd
 from distmom.numerics.losses.block_risk import BlockRisk
@@ -166,7 +166,7 @@ class MahalanobisMetric(TransformerMixin, Learner):
         check_sample_of_labels(codes, "y")
         return codes
 
-    def _problem(self, sample: Sample) -> Problem:
+    def _problem(self, sample: ScaledSample) -> Problem:
         check_choice("loss", self.loss, names_of("margin", slope=True))
         rows = sample.features
         risk: BlockRisk

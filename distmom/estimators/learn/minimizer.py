@@ -13,7 +13,7 @@ from distmom.checks import check_choice
 from distmom.errors import ConfigError
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, Sample
+from distmom.estimators.learn.run import Learned, Problem, ScaledSample
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import UserRisk
 from distmom.solvers.projections import Projection, ball, psd_cone, simplex, unconstrained
@@ -71,7 +71,7 @@ class RobustMinimizer(Learner):
     def _settle(self, found: Learned) -> None:
         self.parameters_ = found.x
 
-    def _problem(self, sample: Sample) -> Problem:
+    def _problem(self, sample: ScaledSample) -> Problem:
         check_positive("radius", self.radius)
         sets: dict[str, Projection] = {
             "none": unconstrained,
@@ -90,7 +90,7 @@ class RobustMinimizer(Learner):
         self._check_loss(start, sample)
         return Problem(UserRisk(self.loss, start.size), start, 1.0, sets[self.projection])
 
-    def _check_loss(self, start: Floats, sample: Sample) -> None:
+    def _check_loss(self, start: Floats, sample: ScaledSample) -> None:
         """Refuse a loss that does not give what it should, on one block."""
         rows, targets = (part[0] for part in sample.blocks())
         found = self.loss(start.copy(), rows, targets)

@@ -11,7 +11,7 @@ from distmom.estimators.learn.rows import Fetched, TrainingRows
 from distmom.numerics.random.virtual_order import VirtualOrder
 
 
-class Span(NamedTuple):
+class RowRange(NamedTuple):
     """Places ``[start, stop)`` of a pass."""
 
     number: int
@@ -25,10 +25,10 @@ class Ahead:
     def __init__(self, order: VirtualOrder, source: TrainingRows) -> None:
         self.order, self.source = order, source
         self._pool: ThreadPoolExecutor | None = None
-        self._coming: tuple[Span, Future[Fetched]] | None = None
+        self._coming: tuple[RowRange, Future[Fetched]] | None = None
         self._stop = threading.Event()
 
-    def fetch(self, span: Span, following: Span | None) -> Fetched:
+    def fetch(self, span: RowRange, following: RowRange | None) -> Fetched:
         """The rows of a span; those of `following` are fetched in the meantime, as they will come next."""
         if self._coming is not None and self._coming[0] == span:
             future = self._coming[1]
@@ -53,7 +53,7 @@ class Ahead:
             self._pool.shutdown()
             self._pool = None
 
-    def _later(self, span: Span) -> Fetched:
+    def _later(self, span: RowRange) -> Fetched:
         return self.source.fetch(self.order.rows(*span), self._stop)
 
     def _give_up(self) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from distmom.errors import ConfigError
 from distmom.estimators.facts import data_facts
 from distmom.estimators.learn.data import (
-    Asked,
     DataOptions,
     LakeFacts,
+    LearnSource,
     open_columns,
     rows_of_lake,
     with_labels,
@@ -55,7 +55,7 @@ class LearnQuestion:
             self.seed, self.shown_seed = self.machine._seed()
 
     @cached_property
-    def opened(self) -> Asked:
+    def opened(self) -> LearnSource:
         """The source, what to read of it, and the column of targets."""
         machine, columns = self.machine, self.options.columns
         labels = machine._most_labels is not None

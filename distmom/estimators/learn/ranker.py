@@ -10,7 +10,7 @@ from distmom.checks import check_choice
 from distmom.errors import DataError
 from distmom.estimators.learn.learner import Learner, largest_curvature
 from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, Sample
+from distmom.estimators.learn.run import Learned, Problem, ScaledSample
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.table import names_of
@@ -64,7 +64,7 @@ class PairwiseRanker(Learner):
         """Share of the pairs of different outcomes that the scores put in their order, ties as one half."""
         return share_in_order(np.array(y, np.float64), self.predict(X))
 
-    def _problem(self, sample: Sample) -> Problem:
+    def _problem(self, sample: ScaledSample) -> Problem:
         check_choice("loss", self.loss, names_of("margin", slope=True))
         check_positive("alpha", self.alpha, zero=True)
         if np.unique(sample.targets).size < 2:

@@ -15,13 +15,13 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.learn.parameters import LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
-from distmom.estimators.learn.steps import Place, Steps, StepStream
+from distmom.estimators.learn.steps import StepPosition, Steps, StepStream
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.solvers.blocks import RiskBlocks
-from distmom.solvers.descent import Descent, Outcome, descend
+from distmom.solvers.descent import Descent, DescentOutcome, descend
 from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import DescentState
@@ -65,7 +65,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Sample:
+class ScaledSample:
     """Rows of the sample, scaled, and the blocks of a step."""
 
     features: Floats
@@ -101,7 +101,7 @@ class Learned:
 
     x: Floats
     prepared: Prepared
-    outcome: Outcome
+    outcome: DescentOutcome
     met: Met
     step_seconds: float
 
@@ -118,12 +118,12 @@ class DescentKeeper:
     checkpoint: Checkpoint
     files: tuple[FileRef, ...]
 
-    def resume(self) -> tuple[DescentState, Place] | None:
+    def resume(self) -> tuple[DescentState, StepPosition] | None:
         """The state to go on from, and where its next step begins."""
         saved = self.checkpoint.saved
         return None if saved is None else understood(self.checkpoint.name, lambda: _descent(saved))
 
-    def content(self, state: DescentState, place: Place) -> Content | None:
+    def content(self, state: DescentState, place: StepPosition) -> Content | None:
         """What is saved; None in the midst of a step."""
         if len(state.history.objective) != state.step or state.iterates.count != state.step:
             return None
@@ -131,11 +131,11 @@ class DescentKeeper:
         return Content(self.files, facts, state.to_arrays())
 
 
-def _descent(saved: Saved) -> tuple[DescentState, Place]:
+def _descent(saved: Saved) -> tuple[DescentState, StepPosition]:
     number, row, *met = map(int, saved.facts["place"])
     if len(met) != len(Met._fields):
         raise ValueError("counts of rows are missing")
-    return DescentState.from_arrays(saved.arrays), Place(number, row, Met(*met))
+    return DescentState.from_arrays(saved.arrays), StepPosition(number, row, Met(*met))
 
 
 def learn(
@@ -159,7 +159,7 @@ def learn(
     shape = prepared.shape
     order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
     saved = keeper.resume() if keeper is not None else None
-    state, place = saved or (prepared.descent.begin(prepared.start), Place())
+    state, place = saved or (prepared.descent.begin(prepared.start), StepPosition())
     held_out, met = _held_out(source, order, prepared, options)
     n_steps = options.max_iter
     stream = StepStream(order, source, shape.n_blocks, shape.block_size, place, n_steps - state.step)
@@ -228,7 +228,7 @@ def sample_of(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
     return features, targets, targets.size / found.used.size
 
 
-def seeing_start(problem: Problem, sample: Sample) -> Floats:
+def seeing_start(problem: Problem, sample: ScaledSample) -> Floats:
     """The start, moved so that losses depend on the rows."""
     blocks = [part[:MOST_START_BLOCKS] for part in sample.blocks()]
     step = RiskBlocks(problem.risk, blocks[0], blocks[1])

@@ -10,7 +10,7 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.prefetch import Ahead, Span
+from distmom.estimators.learn.prefetch import Ahead, RowRange
 from distmom.estimators.learn.rows import Fetched, Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.shared import SharedBlocks, share
@@ -27,7 +27,7 @@ MOST_SHARED = 8_000_000
 """Bytes of blocks that go to one of a crew at once."""
 
 
-class Place(NamedTuple):
+class StepPosition(NamedTuple):
     """Where a step begins: in which pass, behind how many of its rows, what became of those of the first."""
 
     number: int = 0
@@ -44,7 +44,7 @@ class StepStream:
 
     Parameters
     ----------
-    place : Place
+    place : StepPosition
         Where the next step begins, an attribute too.
     n_steps : int, optional
         Steps that will be taken at most; nothing is fetched ahead for more.
@@ -58,7 +58,7 @@ class StepStream:
         source: TrainingRows,
         n_blocks: int,
         block_size: int,
-        place: Place = Place(),  # noqa: B008
+        place: StepPosition = StepPosition(),  # noqa: B008
         n_steps: int | None = None,
         first_pass: int = 0,
     ) -> None:
@@ -94,7 +94,7 @@ class StepStream:
                 )
             begun = False
             self._pass_by(self._first + self._held.targets.size)
-            self.place = Place(self.place.number + 1, 0, self.place.met)
+            self.place = StepPosition(self.place.number + 1, 0, self.place.met)
             self._begin()
         rows, self._keep = self._keep[:wanted], self._keep[wanted:]
         self._pass_by(self._first + int(rows[-1]) + 1)
@@ -108,7 +108,7 @@ class StepStream:
         number, begin, met = self.place
         if number == self.first_pass:
             met = met.plus(self._held.part(begin - self._first, row - self._first))
-        self.place = Place(number, row, met)
+        self.place = StepPosition(number, row, met)
 
     def _fill(self, wanted: int) -> bool:
         """Fetch until so many rows are held; False if the pass ends before."""
@@ -130,10 +130,10 @@ class StepStream:
         """Give up what is being fetched."""
         self._ahead.close()
 
-    def _span(self, number: int, start: int) -> Span:
-        return Span(number, start, min(start + self._at_once, self.order.n_pass))
+    def _span(self, number: int, start: int) -> RowRange:
+        return RowRange(number, start, min(start + self._at_once, self.order.n_pass))
 
-    def _following(self, span: Span, wanted: int) -> Span | None:
+    def _following(self, span: RowRange, wanted: int) -> RowRange | None:
         """What will be fetched after a span; None if the steps end before."""
         if self._left is not None and self._keep.size + span.stop - span.start >= self._left * wanted:
             return None
@@ -149,9 +149,9 @@ class Steps:
 
     Attributes
     ----------
-    place : Place
+    place : StepPosition
         Where the step after the last complete one begins, also if that one fails half way.
-    coming : Place
+    coming : StepPosition
         Where the step after the last one given begins.
     note : callable, optional
         Called after each step, as is `watch`, which takes the state.
@@ -168,7 +168,7 @@ class Steps:
         self.stream, self.risk, self.scale, self.crew, self.watch = stream, risk, scale, crew, watch
         self.place = self.coming = stream.place
         self.note: Callable[[], None] | None = None
-        self._waiting: deque[tuple[RiskBlocks | SharedBlocks, Place]] = deque()
+        self._waiting: deque[tuple[RiskBlocks | SharedBlocks, StepPosition]] = deque()
 
     def __iter__(self) -> Self:
         return self
@@ -199,7 +199,7 @@ class Steps:
         shared = share([blocks for blocks, _ in taken], self.crew)
         self._waiting.extend(zip(shared, (place for _, place in taken), strict=True))
 
-    def _take(self) -> tuple[RiskBlocks, Place]:
+    def _take(self) -> tuple[RiskBlocks, StepPosition]:
         features, targets = self.stream.take()
         blocks = RiskBlocks(self.risk, self.scale.features(features), self.scale.targets(targets))
         return blocks, self.stream.place

@@ -8,15 +8,8 @@ from distmom.designs.design import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import contaminated_blocks
 from distmom.estimators.options import MeanOptions
-from distmom.reductions.layouts import (
-    FileLayout,
-    Layout,
-    RandomLayout,
-    RepeatedLayout,
-    SampledLayout,
-    StoredLayout,
-    UnitLayout,
-)
+from distmom.reductions.layout import Layout
+from distmom.reductions.layouts import SampledLayout
 from distmom.theory.ladder import fine_blocks
 from distmom.theory.paper import mom_blocks, morm_blocks
 
@@ -35,7 +28,7 @@ MOST_DRAWS = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Blocks:
+class BlockPlan:
     """What the state holds.
 
     Attributes
@@ -73,7 +66,7 @@ def choose_blocks(
     n_rows: int | None,
     n_valid: int | None = None,
     n_units: int | None = None,
-) -> Blocks:
+) -> BlockPlan:
     """The blocks to keep for these options.
 
     `n_rows` is the number of rows of the lake where it has been counted, `n_valid` that of the rows which
@@ -92,26 +85,14 @@ def choose_blocks(
             raise AssertionError("contamination needs the number of rows or units")
         n_blocks, outlying = contaminated_blocks(options, n_blocks, of)
     sample = SAMPLE_OF_GROUP if grouped else SAMPLE
-    if design.of_units:
-        n_cells = _unit_cells(n_blocks, grouped)
-        by_file = design.by_file
-        layout = FileLayout() if by_file else UnitLayout(n_cells)
-        return Blocks(layout, n_cells * by_file, sample, n_blocks, outlying=outlying)
-    n_fine, width = _fine(design.fine, n_blocks, grouped)
-    n_kept = n_fine // width
-    cells = (FINE_OF_GROUP if grouped else FINE["standard"]) if n_files >= LEAST_FILES else 0
-    if design.stored:
-        if n_rows is None:
-            raise AssertionError("stored order needs the number of rows")
-        return Blocks(StoredLayout(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
-    if design.repeats > 1:
-        check_most_blocks(
-            f"RandomBlocks: repeats: {design.repeats} of {n_kept} fine blocks", design.repeats * n_kept
-        )
-        repeated = RepeatedLayout(seed, n_fine, design.repeats, width)
-        return Blocks(repeated, cells, sample, n_blocks, outlying=outlying)
-    random = RandomLayout(seed, n_fine, width, design.chunk_rows)
-    return Blocks(random, cells, sample, n_blocks, outlying=outlying)
+    n_fine, width = (
+        (_unit_cells(n_blocks, grouped), 1) if design.of_units else _fine(design.fine, n_blocks, grouped)
+    )
+    n_cells = n_fine if design.by_file else 0
+    if not design.of_units and n_files >= LEAST_FILES:
+        n_cells = FINE_OF_GROUP if grouped else FINE["standard"]
+    layout = design.layout(seed, n_fine, width, n_rows)
+    return BlockPlan(layout, n_cells, sample, n_blocks, outlying=outlying)
 
 
 def fixed_by(options: MeanOptions) -> str | None:
@@ -180,7 +161,7 @@ def _unit_cells(n_blocks: int | None, grouped: bool) -> int:
     return fine_blocks(n_blocks, FINE_OF_GROUP if grouped else CAP["standard"])
 
 
-def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Blocks:
+def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> BlockPlan:
     """Numbers of the randomized median of means, given or from the proposition."""
     design = options.design
     replace = design.replace
@@ -204,4 +185,4 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
         drawn = min(n_rows, drawn)
     elif drawn > max(n_rows, MOST_DRAWS):
         raise ConfigError(f"blocks: size: at most {MOST_DRAWS:,} draws or as many as rows, not {drawn:,}")
-    return Blocks(SampledLayout(seed, k, drawn, replace), 1, 0, k, drawn)
+    return BlockPlan(SampledLayout(seed, k, drawn, replace), 1, 0, k, drawn)

@@ -16,7 +16,7 @@ from distmom.report import MeanResult, Results, VectorResult
 from distmom.state import State
 
 
-class Shared(TypedDict, total=False):
+class MeanKeywords(TypedDict, total=False):
     """Arguments of `mean` that do not decide what it returns."""
 
     where: Any
@@ -37,31 +37,46 @@ Keys = str | Several
 
 @overload
 def mean(
-    data: Any, column: str, *, by: None = None, joint: Literal[False] = False, **more: Unpack[Shared]
+    data: Any, column: str, *, by: None = None, joint: Literal[False] = False, **more: Unpack[MeanKeywords]
 ) -> MeanResult: ...
 @overload
 def mean(
-    data: Any, column: None = None, *, by: None = None, joint: Literal[False] = False, **more: Unpack[Shared]
+    data: Any,
+    column: None = None,
+    *,
+    by: None = None,
+    joint: Literal[False] = False,
+    **more: Unpack[MeanKeywords],
 ) -> MeanResult | Any: ...
 @overload
 def mean(
-    data: Any, column: Several, *, by: None = None, joint: Literal[False] = False, **more: Unpack[Shared]
+    data: Any,
+    column: Several,
+    *,
+    by: None = None,
+    joint: Literal[False] = False,
+    **more: Unpack[MeanKeywords],
 ) -> Results[MeanResult]: ...
 @overload
 def mean(
-    data: Any, column: Names = None, *, by: Keys, joint: Literal[False] = False, **more: Unpack[Shared]
+    data: Any, column: Names = None, *, by: Keys, joint: Literal[False] = False, **more: Unpack[MeanKeywords]
 ) -> Results[MeanResult]: ...
 @overload
 def mean(
-    data: Any, column: Names = None, *, by: None = None, joint: Joint, **more: Unpack[Shared]
+    data: Any, column: Names = None, *, by: None = None, joint: Joint, **more: Unpack[MeanKeywords]
 ) -> VectorResult: ...
 @overload
 def mean(
-    data: Any, column: Names = None, *, by: Keys, joint: Joint, **more: Unpack[Shared]
+    data: Any, column: Names = None, *, by: Keys, joint: Joint, **more: Unpack[MeanKeywords]
 ) -> Results[VectorResult]: ...
 @overload
 def mean(
-    data: Any, column: Names = None, *, by: Names = None, joint: bool | Joint = False, **more: Unpack[Shared]
+    data: Any,
+    column: Names = None,
+    *,
+    by: Names = None,
+    joint: bool | Joint = False,
+    **more: Unpack[MeanKeywords],
 ) -> MeanResult | VectorResult | Results: ...
 @command
 def mean(

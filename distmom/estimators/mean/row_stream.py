@@ -17,7 +17,7 @@ from distmom.lake.keys.keyvalues import Key
 from distmom.lake.keys.unit_hashes import UnitHashes
 from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
-from distmom.reductions.accumulate.files import Census
+from distmom.reductions.accumulate.files import GroupCounts
 from distmom.reductions.accumulate.leaves import missing_rows, strange_rows
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.state import MeanState
@@ -143,7 +143,7 @@ def check_rows(batch: Batch, read: ReadOptions, reduction: BlockMeans) -> None:
     """DataError if a weight of the batch is wrong, or a value is NaN where none may be."""
     rows, names = rows_of(batch, None), read.value_names
     if reduction.weights is not None:
-        rows, names = Census(replace(reduction, grouped=False)).weighed(rows, "the batch"), names[:-1]
+        rows, names = GroupCounts(replace(reduction, grouped=False)).weighed(rows, "the batch"), names[:-1]
     if reduction.nan != "raise":
         return
     for c, name in enumerate(names):

@@ -115,8 +115,6 @@ def sampled_way(n_rows: int, delta: float, replace: bool, tau: float) -> Planned
 def order_halfwidth(n_rows: int, n_blocks: int, delta: float, outlying: int = 0) -> float | None:
     """About the half-width of the order interval: normal scores of its ranks, in sd of a row.
 
-    Notes
-    -----
     sqrt(K/n) times the normal quantile at (K + 1 - l - 3/8)/(K + 1/4) (Blom), l the rank of the interval.
     """
     rank = order_rank(n_blocks, delta, outlying)

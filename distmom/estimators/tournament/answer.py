@@ -24,19 +24,13 @@ Interval = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TournamentOutcome:
     """What the rounds leave behind.
 
     Attributes
     ----------
     rows : tuple of int
         Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities.
-    plain : ndarray of float64, shape (m,)
-        Plain risks.
-    missing : ndarray of int64, shape (m,)
-        Rows without a finite prediction.
-    skipped : tuple of SkippedFile
-        Files that were left out.
     disagree : tuple of (str or None)
         For each candidate what blocks of whole files say against those of rows.
     intervals : bool
@@ -47,9 +41,9 @@ class Outcome:
 
     decided: Decided
     rows: tuple[int, int, int, int, int]
-    plain: Floats
-    missing: Ints
-    skipped: tuple[SkippedFile, ...]
+    plain: Floats  # (m,): plain risks
+    missing: Ints  # (m,): rows without a finite prediction
+    skipped: tuple[SkippedFile, ...]  # files that were left out
     disagree: tuple[str | None, ...]
     intervals: bool = True
     cells: Ints | None = None
@@ -59,7 +53,7 @@ def tournament_result(
     names: tuple[str, ...],
     options: TournamentOptions,
     outlying: int | None,
-    found: Outcome,
+    found: TournamentOutcome,
     data: dict[str, Any],
     run: dict[str, Any],
 ) -> TournamentResult:
@@ -101,7 +95,12 @@ def tournament_result(
 
 
 def _line(
-    options: TournamentOptions, found: Outcome, f: int, name: str, data: dict[str, Any], run: dict[str, Any]
+    options: TournamentOptions,
+    found: TournamentOutcome,
+    f: int,
+    name: str,
+    data: dict[str, Any],
+    run: dict[str, Any],
 ) -> CandidateResult:
     one, delta = found.decided, options.rows.delta
     values = np.concatenate([v[f] for v in one.losses])
@@ -139,13 +138,13 @@ def _line(
     )
 
 
-def _place(found: Outcome, f: int) -> Status:
+def _place(found: TournamentOutcome, f: int) -> Status:
     if f in found.decided.champions:
         return Status.CHAMPION
     return Status.FINALIST if f in found.decided.rounds.finalists else Status.BEATEN
 
 
-def _flags(found: Outcome, f: int) -> tuple[Status, ...]:
+def _flags(found: TournamentOutcome, f: int) -> tuple[Status, ...]:
     cycle = (Status.CYCLE,) if found.decided.cycle and f in found.decided.champions else ()
     return cycle if found.disagree[f] is None else (*cycle, Status.FILES_DISAGREE)
 
@@ -169,7 +168,7 @@ def _plain_interval(mean: float, values: Floats, delta: float) -> Interval:
     return (mean - half, mean + half) if np.isfinite(half) else None
 
 
-def _notes(found: Outcome, f: int, ruined: int, n_blocks: int) -> tuple[str, ...]:
+def _notes(found: TournamentOutcome, f: int, ruined: int, n_blocks: int) -> tuple[str, ...]:
     notes = []
     missing = int(found.missing[f])
     if ruined:

@@ -30,22 +30,14 @@ PAIR_BUDGET = 2 * 10**10
 
 @dataclass(frozen=True)
 class TournamentOptions:
-    """What to compute; see `distmom.tournament` for the meaning of each.
-
-    Attributes
-    ----------
-    design : BlockDesign
-        With samples of pairs, how many there are.
-    rows : MeanOptions
-        What a mean has too; of samples as of random blocks.
-    """
+    """What to compute; see `distmom.tournament` for the meaning of each."""
 
     loss: str | Kernel | Callable[[Any, Any], Any]
     loss_parameter: float | None
     match: Match
     pairs: PairDesign
-    design: BlockDesign
-    rows: MeanOptions
+    design: BlockDesign  # with samples of pairs, how many there are
+    rows: MeanOptions  # what a mean has too; of samples as of random blocks
 
     @property
     def kind(self) -> str:

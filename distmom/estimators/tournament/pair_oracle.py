@@ -14,7 +14,7 @@ from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
-from distmom.estimators.tournament.answer import Outcome
+from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.estimators.ustat.cost import in_words
 from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
@@ -26,7 +26,7 @@ from distmom.numerics.random.philox import stream_key
 from distmom.passes.block_pass import run_blocks
 from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.passes.census import column_share
-from distmom.passes.counted import Counted, Question
+from distmom.passes.counted import BlockQuestion, Counted
 from distmom.passes.drawn_blocks import evaluate_draws
 from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
 from distmom.passes.gather import RowSource, row_source
@@ -84,7 +84,7 @@ class PairOracle:
         gaps = np.asarray(found["gaps"], np.float64)
         return lower_median(_values(gaps[self._filled[DISTANCE_PART]].T))
 
-    def outcome(self, decided: Decided) -> Outcome:
+    def outcome(self, decided: Decided) -> TournamentOutcome:
         """What there is to say of the rows."""
         state = self._counted.state
         n, (null, nan, inf) = int(state.n_rows.sum()), (int(k) for k in state.counts.reshape(-1, 3)[0])
@@ -93,7 +93,7 @@ class PairOracle:
         note = disagreement_note(columns) if columns else None
         with np.errstate(over="ignore"):
             plain = np.concatenate(decided.losses, axis=1).mean(axis=1)
-        return Outcome(
+        return TournamentOutcome(
             decided,
             (n, n - null - nan, null, nan, inf),
             plain,
@@ -120,7 +120,7 @@ class PairOracle:
         if self._drawn is None or self._rows is None:
             mine = self._counted._replace(cells=_of_part(self._counted.cells, part, self._n_blocks))
             found: BlockLossTable
-            (found,) = run_blocks([Question((mine,), work)], self._executor, self._progress)
+            (found,) = run_blocks([BlockQuestion((mine,), work)], self._executor, self._progress)
             return found
         degree = 2 if self._plan.options.by_pairs else 1
         found = evaluate_draws(

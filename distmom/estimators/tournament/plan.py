@@ -38,29 +38,19 @@ class TournamentPlan:
     ----------
     every, source : Source
         As it is listed, and without the files that cannot even be opened.
-    read : ReadOptions
-        With the columns of all candidates.
-    keeper : RoundKeeper
-        Of the rounds that are done already.
-    n_blocks : int
-        Of a part, at most: where they are automatic they may be fewer.
-    rows : tuple of int or None
-        Rows of each file where they are known.
-    outlying : int or None
-        Rows (or units) that may be arbitrary.
     """
 
     every: Source
     source: Source
-    read: ReadOptions
+    read: ReadOptions  # with the columns of all candidates
     field: Field
     options: TournamentOptions
     seed: int
-    keeper: RoundKeeper
-    n_blocks: int
-    rows: tuple[int, ...] | None
+    keeper: RoundKeeper  # of the rounds that are done already
+    n_blocks: int  # of a part, at most: where they are automatic they may be fewer
+    rows: tuple[int, ...] | None  # rows of each file where they are known
     skipped: tuple[SkippedFile, ...]
-    outlying: int | None
+    outlying: int | None  # rows (or units) that may be arbitrary
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> TournamentResult:
         """Play all rounds; the result.

@@ -18,7 +18,7 @@ from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES
 from distmom.estimators.mean.notes import ROWS_ALONE
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.mean.question import check_state
-from distmom.estimators.tournament.answer import Outcome
+from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import Finding
@@ -95,13 +95,13 @@ class RowOracle:
         sums = self._joined(np.asarray(found["sums"], np.float64))
         return lower_median(block_values(sums, self._counts[DISTANCE_PART]))
 
-    def outcome(self, decided: Decided) -> Outcome:
+    def outcome(self, decided: Decided) -> TournamentOutcome:
         """What there is to say of the rows."""
         state, options = self._state, self._plan.options
         n_used, tally = int(state.counts.sum()), state.tally
         with np.errstate(over="ignore", invalid="ignore"):
             plain = state.losses.sum(axis=1) / n_used
-        return Outcome(
+        return TournamentOutcome(
             decided,
             (int(tally[N_ROWS]), n_used, int(tally[NULLS]), int(tally[NANS]), int(tally[INFS])),
             np.where(np.isfinite(plain), plain, np.inf),

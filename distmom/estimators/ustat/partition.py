@@ -20,7 +20,7 @@ from distmom.inference.answers import BlockSource
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.passes.block_pass import run_blocks
-from distmom.passes.counted import Counted, Question, kept_names
+from distmom.passes.counted import BlockQuestion, Counted, kept_names
 from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.report import UStatisticResult
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from distmom.lake import Source
 
 
-class Asked(NamedTuple):
+class PartitionQuestions(NamedTuple):
     """What is to be made of the blocks of all samples.
 
     Attributes
     ----------
-    questions : tuple of Question
+    questions : tuple of BlockQuestion
         One for each partition.
     plan : MeanPlan
         Of the first sample's pass.
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
         Its blocks in each partition.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[BlockQuestion, ...]
     plan: MeanPlan
     cells: Cells
 
@@ -76,7 +76,7 @@ def run_partition(
 
 def sample_question(
     sources: Sequence[Source], passes: Sequence[Pass], options: UStatOptions, executor: Executor
-) -> Asked:
+) -> PartitionQuestions:
     """What is to be made of the blocks of all samples, whose rows are single values or vectors."""
     plans = [as_blocks_of(one.plan, options) for one in passes]
     cells = cells_of(plans[0], [one.state for one in passes], options)
@@ -92,17 +92,17 @@ def sample_question(
             Counted(source, plan_of_partition(plan, r), one.state, one.skipped, blocks, kept_names(plan))
             for source, plan, one, blocks in found
         ]
-        questions.append(Question(tuple(counted), kernel))
-    return Asked(tuple(questions), plans[0], cells[0])
+        questions.append(BlockQuestion(tuple(counted), kernel))
+    return PartitionQuestions(tuple(questions), plans[0], cells[0])
 
 
 def _evaluated(
-    asked: Sequence[Asked],
+    asked: Sequence[PartitionQuestions],
     passes: Sequence[Pass],
     options: UStatOptions,
     executor: Executor,
     progress: Progress | None,
-) -> Iterator[tuple[Asked, Sequence[BlockStatistics | TupleMoments]]]:
+) -> Iterator[tuple[PartitionQuestions, Sequence[BlockStatistics | TupleMoments]]]:
     """For each column the blocks of each partition: from co-moments, or of rows that are regrouped."""
     if from_comoments(options, len(asked[0].plan.reduction.columns)):
         variances = block_source_of(options)[1]
@@ -119,7 +119,7 @@ def _evaluated(
 
 
 def sample_results(
-    asked: Asked,
+    asked: PartitionQuestions,
     options: UStatOptions,
     partitions: Sequence[BlockStatistics | TupleMoments],
     column: str,

@@ -46,7 +46,7 @@ class Found(NamedTuple):
     skipped: list[SkippedFile]
 
 
-class Blocks(NamedTuple):
+class PartitionPlan(NamedTuple):
     """Blocks that partition the rows, if these are complete and in one group; see `Draws` for the others.
 
     Attributes
@@ -190,7 +190,7 @@ class UStatPlan:
 
     def _ahead(
         self, plans: Sequence[MeanPlan], census: Sequence[Census], options: UStatOptions
-    ) -> Blocks | Draws:
+    ) -> PartitionPlan | Draws:
         """What follows the first passes if all rows are complete and in one group."""
         plan, file_rows = plans[0], [np.maximum(one.rows, 0) for one in census]
         n_rows = [int(rows.sum()) for rows in file_rows]
@@ -199,4 +199,4 @@ class UStatPlan:
             compiled = plan.reduction.compiled
             return planned_draws(options, file_rows, n_rows, n_columns, self.seed, compiled=compiled)
         cells = expected_cells(plans, n_rows, options.kernel.degrees)
-        return Blocks(plan, cells, any(source.in_memory for source, _ in self.samples))
+        return PartitionPlan(plan, cells, any(source.in_memory for source, _ in self.samples))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.sampled_answer import Drawn, drawn_pairs, drawn_rows
+from distmom.estimators.ustat.sampled_answer import SampleStatistics, drawn_pairs, drawn_rows
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.samples import Pass, Samples, passes_of
 from distmom.passes.census import column_share
@@ -79,7 +79,7 @@ def _rows(
     sources: Sequence[RowSource],
     seed: int,
     progress: Progress | None,
-) -> list[Drawn]:
+) -> list[SampleStatistics]:
     """Samples of rows of one column or set of columns, all pairs of each."""
     plan = draws.plan
     kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ def _pairs(
     sources: Sequence[RowSource],
     seed: int,
     progress: Progress | None,
-) -> list[Drawn]:
+) -> list[SampleStatistics]:
     """Samples of pairs, which all columns share."""
     assert draws.drawn is not None
     found = sampled_tuples(

@@ -34,7 +34,7 @@ from distmom.theory.variances import row_inverse_inclusion
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SampleStatistics:
     """What samples that share rows hold.
 
     Attributes
@@ -106,7 +106,7 @@ class Drawn:
         return result
 
 
-def drawn_pairs(options: UStatOptions, found: SampledTuples) -> Drawn:
+def drawn_pairs(options: UStatOptions, found: SampledTuples) -> SampleStatistics:
     """Samples of pairs."""
     moments = found.moments
     notes: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> Drawn:
         notes = (
             f"{found.n_dropped:,} of {asked:,} {pairs} drawn have a row that does not count and are left out",
         )
-    return Drawn(
+    return SampleStatistics(
         moments.count,
         tuple(moments.count.tolist()),
         moments.mean,
@@ -128,7 +128,7 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> Drawn:
 
 def drawn_rows(
     options: UStatOptions, blocks: BlockStatistics, drawn: tuple[int, ...], n_rows: tuple[int, ...]
-) -> Drawn:
+) -> SampleStatistics:
     """Samples of rows: so many are `drawn` of each lake for each sample, among `n_rows`, of all that it has.
 
     A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
@@ -156,4 +156,4 @@ def drawn_rows(
         return resampled_width([variance], sizes.size, a, delta, None), None
 
     sigmas = sigmas_of(options.kernel, blocks)
-    return Drawn(every, blocks.n_tuples, blocks.means, blocks.variance, width, (), sigmas)
+    return SampleStatistics(every, blocks.n_tuples, blocks.means, blocks.variance, width, (), sigmas)

@@ -14,7 +14,7 @@ from distmom.passes.opening import Names
 from distmom.report import Results, UStatisticResult
 
 
-class Shared(TypedDict, total=False):
+class UStatKeywords(TypedDict, total=False):
     """Arguments of `ustatistic` that do not decide what it returns."""
 
     where: Any
@@ -36,19 +36,19 @@ Keys = str | list[str] | tuple[str, ...]
 
 @overload
 def ustatistic(
-    data: Any, column: str, *, kernel: str | Kernel, by: None = None, **more: Unpack[Shared]
+    data: Any, column: str, *, kernel: str | Kernel, by: None = None, **more: Unpack[UStatKeywords]
 ) -> UStatisticResult: ...
 @overload
 def ustatistic(
-    data: Any, column: None = None, *, kernel: str | Kernel, by: None = None, **more: Unpack[Shared]
+    data: Any, column: None = None, *, kernel: str | Kernel, by: None = None, **more: Unpack[UStatKeywords]
 ) -> UStatisticResult | Any: ...
 @overload
 def ustatistic(
-    data: Any, column: Names = None, *, kernel: str | Kernel, by: Keys, **more: Unpack[Shared]
+    data: Any, column: Names = None, *, kernel: str | Kernel, by: Keys, **more: Unpack[UStatKeywords]
 ) -> Results[UStatisticResult]: ...
 @overload
 def ustatistic(
-    data: Any, column: Names = None, *, kernel: str | Kernel, by: Names = None, **more: Unpack[Shared]
+    data: Any, column: Names = None, *, kernel: str | Kernel, by: Names = None, **more: Unpack[UStatKeywords]
 ) -> UStatisticResult | Results: ...
 @command
 def ustatistic(

@@ -109,13 +109,13 @@ def _bad_character(character: str) -> str:
 
 def parse(text: str) -> nodes.Node:
     """Parse a condition. ConfigError, with the position, if the text is none."""
-    parser = _Parser(text)
+    parser = _ConditionParser(text)
     node = parser.disjunction(0)
     parser.expect_end()
     return node
 
 
-class _Parser:
+class _ConditionParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = tokenize(text)

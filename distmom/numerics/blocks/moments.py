@@ -18,13 +18,13 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.twins import compiled_twin
 
 
-class _Arrays(NamedTuple):
+class _MomentArrays(NamedTuple):
     count: Ints  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     mean: Floats
     m2: Floats
 
 
-class Moments(_Arrays, BlockState):
+class Moments(_MomentArrays, BlockState):
     """Moments of the rows in each block; the three arrays have one shape. See `block_state.BlockState`."""
 
     __slots__ = ()

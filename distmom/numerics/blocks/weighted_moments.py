@@ -28,7 +28,7 @@ LEAST_EFFECTIVE = 2.0
 """Below two effective rows, as with a single row, the divisor n - 1 of a variance says nothing."""
 
 
-class _Arrays(NamedTuple):
+class _WeightedMomentArrays(NamedTuple):
     count: Ints  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     weight: Floats
     mean: Floats
@@ -37,7 +37,7 @@ class _Arrays(NamedTuple):
     m2: Floats
 
 
-class WeightedMoments(_Arrays, BlockState):
+class WeightedMoments(_WeightedMomentArrays, BlockState):
     """Moments of the rows of positive weight in each block; all arrays have one shape.
 
     Attributes

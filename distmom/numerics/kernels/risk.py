@@ -15,14 +15,14 @@ from distmom.numerics.kernels.distance import mean_distance
 from distmom.numerics.kernels.kernel import Kernel, Weights
 from distmom.numerics.kernels.moment import SquaredDistance, squared_distance
 from distmom.numerics.kernels.sums import Mass, PairSums, count_tuples
-from distmom.numerics.losses.table import LOSSES, Loss, hinge, names_of
+from distmom.numerics.losses.table import LOSSES, LossFunction, hinge, names_of
 from distmom.numerics.pairs import tile_types
 from distmom.numerics.ranks.order import order_counts
 from distmom.numerics.ranks.order_weights import order_masses, untied_masses
 
 
 @cache
-def _at_zero(loss: Loss) -> float:
+def _at_zero(loss: LossFunction) -> float:
     return float(loss.value(np.float64(0.0), 0.0))
 
 

@@ -42,9 +42,9 @@ class Gaussian(Similarity):
     name: ClassVar[str] = "rbf"
 
     @property
-    def compiled(self) -> tile_types.Gaussian:
+    def compiled(self) -> tile_types.SquaredExponential:
         """The rate at which similarity fades."""
-        return tile_types.Gaussian(0.5 / (self.bandwidth * self.bandwidth))
+        return tile_types.SquaredExponential(0.5 / (self.bandwidth * self.bandwidth))
 
     def value(self, *rows: Floats) -> Floats:
         """The similarity."""

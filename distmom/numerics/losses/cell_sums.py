@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Floats, Ints, read_only
-from distmom.numerics.losses.table import Loss
+from distmom.numerics.losses.table import LossFunction
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
@@ -63,7 +63,7 @@ def add_losses(
     cells: Cells,
     sums: Floats,
     loss: Callable[[Floats, Floats], Floats],
-    named: tuple[Loss, float] | None = None,
+    named: tuple[LossFunction, float] | None = None,
 ) -> None:
     """Add the loss of each row to the sum of its cell; by the compiled kernel of a `named` loss."""
     if named is None:
@@ -80,7 +80,7 @@ def add_measures(
     rows: Ints,
     sums: Floats,
     measure: Callable[[Floats, Floats], Floats],
-    named: tuple[Loss, float] | None = None,
+    named: tuple[LossFunction, float] | None = None,
     *,
     root: bool = False,
 ) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from distmom.numerics._jit import njit, standing_for
-from distmom.numerics.losses.table import Loss
+from distmom.numerics.losses.table import LossFunction
 from distmom.numerics.losses.table_compiled import compiled_row_loss
 
 U = np.uint64
@@ -63,13 +63,13 @@ def _add_measures(truth, predicted, cells, rows, parameter, root, sums):
 
 
 @cache
-def add_losses(loss: Loss) -> Any:
+def add_losses(loss: LossFunction) -> Any:
     """The kernel that adds the loss of each row to the sum of its cell."""
     return njit(standing_for(_add_losses, loss.name, _loss=compiled_row_loss(loss)))
 
 
 @cache
-def add_measures(loss: Loss) -> Any:
+def add_measures(loss: LossFunction) -> Any:
     """The kernel that adds predictions, or roots of losses, of some rows to the sums of their cells.
 
     It returns the largest size of them.

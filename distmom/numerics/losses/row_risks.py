@@ -9,7 +9,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
-from distmom.numerics.losses.table import LOSSES, Loss
+from distmom.numerics.losses.table import LOSSES, LossFunction
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class LinearRisk(BlockRisk):
         return _linear_gradient(slope, rows, self.penalty, parameters)
 
     @property
-    def _row(self) -> tuple[Loss, float]:
+    def _row(self) -> tuple[LossFunction, float]:
         """The loss and its parameter; r^2/2 is Huber's without a threshold."""
         if self.loss == "squared":
             return LOSSES["huber"], math.inf

@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Loss:
+class LossFunction:
     """A row of the table.
 
     Attributes
@@ -149,17 +149,17 @@ def log_of_given(probability: Floats) -> Floats:
     return -np.log(np.maximum(probability, LEAST_PROBABILITY))
 
 
-LOSSES: dict[str, Loss] = {
+LOSSES: dict[str, LossFunction] = {
     loss.name: loss
     for loss in (
-        Loss("squared", "residual", squared, _squared_slope),
-        Loss("absolute", "residual", absolute),
-        Loss("huber", "residual", huber, _huber_slope, Parameter("threshold", 1.0)),
-        Loss("pinball", "residual", pinball, _pinball_slope, Parameter("quantile", 0.5, below=1.0)),
-        Loss("zero_one", "labels", zero_one),
-        Loss("log", "labels", log, compiled=False),
-        Loss("hinge", "margin", hinge, _hinge_slope),
-        Loss("logistic", "margin", logistic, _logistic_slope, keeps_nan=False),
+        LossFunction("squared", "residual", squared, _squared_slope),
+        LossFunction("absolute", "residual", absolute),
+        LossFunction("huber", "residual", huber, _huber_slope, Parameter("threshold", 1.0)),
+        LossFunction("pinball", "residual", pinball, _pinball_slope, Parameter("quantile", 0.5, below=1.0)),
+        LossFunction("zero_one", "labels", zero_one),
+        LossFunction("log", "labels", log, compiled=False),
+        LossFunction("hinge", "margin", hinge, _hinge_slope),
+        LossFunction("logistic", "margin", logistic, _logistic_slope, keeps_nan=False),
     )
 }
 

@@ -11,7 +11,7 @@ from numba.extending import overload
 
 from distmom.numerics._jit import inline
 from distmom.numerics.kernels.exponential import exp_of_negative, softplus, where
-from distmom.numerics.losses.table import Loss
+from distmom.numerics.losses.table import LossFunction
 
 
 @overload(where)
@@ -30,13 +30,13 @@ def _softplus(x: Any) -> Any:
 
 
 @cache
-def compiled_value(loss: Loss) -> Any:
+def compiled_value(loss: LossFunction) -> Any:
     """Its value of x and the parameter."""
     return inline(loss.value)
 
 
 @cache
-def compiled_row_loss(loss: Loss) -> Any:
+def compiled_row_loss(loss: LossFunction) -> Any:
     """Its value of truth, prediction and parameter."""
     value = inline(loss.value)
     if loss.of == "labels":

@@ -25,7 +25,7 @@ class Euclidean(NamedTuple):
     unused: float = 0.0
 
 
-class Gaussian(NamedTuple):
+class SquaredExponential(NamedTuple):
     """exp(-rate * squared distance)."""
 
     rate: float

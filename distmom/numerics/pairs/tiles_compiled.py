@@ -82,7 +82,7 @@ OF_TWO_COLUMNS = {
 
 OF_COLUMN_SUMS = {
     tile_types.Euclidean: (_square, _root),
-    tile_types.Gaussian: (_square, _fading),
+    tile_types.SquaredExponential: (_square, _fading),
     tile_types.Laplacian: (_absolute, _fading),
     tile_types.WithinCells: (_square, _within_cells),
     tile_types.MetricHinge: (_square, _metric_hinge),

@@ -102,7 +102,7 @@ def weigh(rows: Rows, *, compiled: bool) -> tuple[Rows, Mask, Ints]:
     return replace(rows, keep=plain), null, odd
 
 
-class Census:
+class GroupCounts:
     """Counts of rows, nulls, NaNs and infinities of the groups of one unit."""
 
     def __init__(self, spec: BlockMeans) -> None:

@@ -14,10 +14,10 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
 from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.sample import LeafSampler
-from distmom.reductions.accumulate.files import Census, FileTree, UnitCounter
+from distmom.reductions.accumulate.files import FileTree, GroupCounts, UnitCounter
 from distmom.reductions.accumulate.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.accumulate.small_files import SmallFile, SmallFiles
-from distmom.reductions.layouts import LeafRows, Place
+from distmom.reductions.layout import LeafRows, Place
 from distmom.reductions.state import Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class LeafwiseMeans:
         self._watcher = watcher
         self._window = window
         self._tree = FileTree(spec, n_files)
-        self._census = Census(spec)
+        self._group_counts = GroupCounts(spec)
         self._samplers = (
             [LeafSampler(spec.sample_size, compiled=spec.compiled) for _ in spec.columns]
             if spec.sample_size
@@ -85,16 +85,16 @@ class LeafwiseMeans:
             self._tree.push_leaf(leaves[0].stacked(*leaves[1:]))
         whole = self._tree.end_file(self._number, self._key)
         if self._watcher is not None:
-            self._watcher.end_file(self._number, self._census.counts[:, 0], whole)
+            self._watcher.end_file(self._number, self._group_counts.counts[:, 0], whole)
 
     def _settle(self) -> None:
         """Take the small files together."""
         together = self._small.settle(self._end)
         if together is not None:
-            self._census.rows(together.rows, 1)
-            rows = self._census.weighed(together.rows, "")
+            self._group_counts.rows(together.rows, 1)
+            rows = self._group_counts.weighed(together.rows, "")
             for number, columns in enumerate(self._spec.sets):
-                self._census.missing(rows, number)
+                self._group_counts.missing(rows, number)
                 for c in columns if self._samplers else ():
                     self._samplers[c].add(*together.sample(c))
             if self._watcher is not None:
@@ -109,10 +109,10 @@ class LeafwiseMeans:
 
     def _take(self, leaf: Rows) -> None:
         self._cut = True
-        self._census.rows(leaf, self._n_groups)
+        self._group_counts.rows(leaf, self._n_groups)
         if self._units is not None:
             self._units.add(leaf, leaf.codes, self._key, self._n_groups)
-        leaf = self._census.weighed(leaf, self._path)
+        leaf = self._group_counts.weighed(leaf, self._path)
         place = Place(self._key, leaf.first_row, self._number)
         if self._stacks:
             for c, stack in enumerate(self._stacks):
@@ -124,13 +124,13 @@ class LeafwiseMeans:
     def _push(self, leaf: Rows, c: int, place: Place, stack: LeafStack) -> None:
         """`_set` for a column of its own, by the short way."""
         layout, window = self._spec.layout, self._window
-        gone = self._census.missing(leaf, c)
+        gone = self._group_counts.missing(leaf, c)
         if not self._strange[c]:
             [mine] = self._mine(leaf, c, gone, place)
             if layout.push(stack, mine, window, anything=False):
                 self._watch(c, mine)
                 return
-        searched = self._census.strange(leaf, c, gone, self._path)
+        searched = self._group_counts.strange(leaf, c, gone, self._path)
         self._strange[c] = searched is not gone
         [mine] = self._mine(leaf, c, searched, place)
         layout.push(stack, mine, window, anything=True)
@@ -146,14 +146,14 @@ class LeafwiseMeans:
         A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
         searched first, which saves doing it twice.
         """
-        gone = self._census.missing(leaf, number)
+        gone = self._group_counts.missing(leaf, number)
         if not self._strange[number]:
             mine = self._mine(leaf, number, gone, place)
             blocks = self._clean(mine)
             if blocks is not None:
                 self._offer(number, mine)
                 return blocks
-        searched = self._census.strange(leaf, number, gone, self._path)
+        searched = self._group_counts.strange(leaf, number, gone, self._path)
         self._strange[number] = searched is not gone
         mine = self._mine(leaf, number, searched, place)
         self._offer(number, mine)
@@ -200,6 +200,6 @@ class LeafwiseMeans:
             return None
         samples = tuple(s.result() for s in self._samplers)
         units = None if self._units is None else self._units.result()
-        census = self._census
-        state = MeanState(tuple(keys), census.n_rows, census.counts, moments, samples, units)
+        totals = self._group_counts
+        state = MeanState(tuple(keys), totals.n_rows, totals.counts, moments, samples, units)
         return in_key_order(state)

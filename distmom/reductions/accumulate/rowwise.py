@@ -13,9 +13,9 @@ from distmom.numerics.blocks.cells import CELL_BYTES, WEIGHTED_CELL_BYTES, Cells
 from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, all_finite
 from distmom.numerics.samples.group_sample import GroupSampler
-from distmom.reductions.accumulate.files import Census, FileTree, UnitCounter
+from distmom.reductions.accumulate.files import FileTree, GroupCounts, UnitCounter
 from distmom.reductions.accumulate.leaves import Rows
-from distmom.reductions.layouts import LeafRows, Place
+from distmom.reductions.layout import LeafRows, Place
 from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RowwiseMeans:
         self._blocks = max(spec.layout.n_blocks, 1)
         self._n_once = spec.layout.n_blocks // spec.layout.repeats
         self._tree = FileTree(spec, n_files)
-        self._census = Census(spec)
+        self._group_counts = GroupCounts(spec)
         weighted = spec.weights is not None
         self._cells = [Cells(weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
         wanted = spec.columns if spec.sample_size else ()
@@ -75,7 +75,7 @@ class RowwiseMeans:
                 "values, filter with where, or allow more memory_limit"
             )
         self._n_groups = n_groups
-        self._census.make_room(n_groups)
+        self._group_counts.make_room(n_groups)
         for cells in self._cells:
             cells.grow(n_groups * self._blocks)
 
@@ -85,12 +85,12 @@ class RowwiseMeans:
         place = Place(self._key, rows.first_row, self._number, rows.units)
         if self._units is not None:
             self._units.add(rows, codes, self._key, self._n_groups)
-        rows = self._census.weighed(rows, self._path)
+        rows = self._group_counts.weighed(rows, self._path)
         weights = None if spec.weights is None else Weights(rows.values[-1], NOTHING)
         for number, columns in enumerate(spec.sets):
-            gone = self._census.missing(rows, number)
+            gone = self._group_counts.missing(rows, number)
             if not all(all_finite(rows.values[c], compiled=spec.compiled) for c in columns):
-                gone = self._census.strange(rows, number, gone, self._path)
+                gone = self._group_counts.strange(rows, number, gone, self._path)
             for c in columns:
                 x = rows.values[c]
                 mine = LeafRows(x, NOTHING, gone, codes, self._n_groups, place, weights)
@@ -123,13 +123,15 @@ class RowwiseMeans:
             return None
         samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
         units = None if self._units is None else self._units.result()
-        state = MeanState(tuple(keys), self._n_rows(moments), self._census.counts, moments, samples, units)
+        state = MeanState(
+            tuple(keys), self._n_rows(moments), self._group_counts.counts, moments, samples, units
+        )
         return in_key_order(state)
 
     def _n_rows(self, moments: BlockState) -> Ints:
         """Rows of each group that passed the filter: they entered the first column, or are missing there."""
         used = moments.count[0, :, : self._n_once] if self._n_once else moments.count[0]
         missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
-        counts = self._census.counts
+        counts = self._group_counts.counts
         weightless = counts[-1].sum(axis=-1) if self._spec.weights is not None else 0
         return np.asarray(used.sum(axis=-1) + counts[0][:, missing].sum(axis=-1) + weightless)

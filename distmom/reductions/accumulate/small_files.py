@@ -30,7 +30,7 @@ class SmallFile(NamedTuple):
     rows: Rows | None
 
 
-class Column(NamedTuple):
+class ColumnRows(NamedTuple):
     """Used rows of one column of many files: place of the file, row in it, value, weight; files' moments."""
 
     files: Ints
@@ -123,7 +123,7 @@ class Together:
         self._keys = np.array([file.key for file in files])
         self._file_of = np.repeat(np.arange(len(files)), sizes)
         self._row_of = np.arange(self.rows.n_rows) - np.repeat(ends - sizes, sizes)
-        self._columns: dict[int, Column] = {}
+        self._columns: dict[int, ColumnRows] = {}
         self._odd = np.zeros(len(files), np.bool_)
         kept = self.rows
         if spec.weights is not None:
@@ -135,10 +135,10 @@ class Together:
             used = slice(None) if gone is None else np.flatnonzero(~gone)
             self._columns.update({c: self._column(c, used) for c in columns})
 
-    def _column(self, c: int, used: slice | Ints) -> Column:
+    def _column(self, c: int, used: slice | Ints) -> ColumnRows:
         x, files = self.rows.values[c][used], self._file_of[used]
         w = None if self._spec.weights is None else self.rows.values[-1][used]
-        return Column(files, self._row_of[used], x, w, file_moments(x, files, len(self.files), w))
+        return ColumnRows(files, self._row_of[used], x, w, file_moments(x, files, len(self.files), w))
 
     def odd_files(self) -> list[SmallFile]:
         """Files with odd weights, or values that are not finite or so large that differences overflow."""
@@ -176,7 +176,7 @@ class Together:
         first, *others = (self._node(self._columns[c], level, low, high) for c in columns)
         return first.stacked(*others)
 
-    def _node(self, column: Column, level: int, low: int, high: int) -> BlockState:
+    def _node(self, column: ColumnRows, level: int, low: int, high: int) -> BlockState:
         spec = self._spec
         assert isinstance(spec.layout, RandomLayout)
         n_blocks = spec.layout.n_blocks

@@ -10,7 +10,7 @@ import numpy as np
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.losses.cell_sums import add_losses, add_measures
-from distmom.numerics.losses.table import Loss
+from distmom.numerics.losses.table import LossFunction
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Rows, missing_rows
 from distmom.reductions.losses.candidates import Candidate, RowLoss
@@ -104,7 +104,7 @@ class BlockLosses:
         return len(self.candidates) * 8 * per_candidate + 8 * cells + 16 * self.n_file_cells
 
     @property
-    def named(self) -> tuple[Loss, float] | None:
+    def named(self) -> tuple[LossFunction, float] | None:
         """The loss for the compiled kernels, where these do the work."""
         return self.loss.compiled if self.compiled else None
 

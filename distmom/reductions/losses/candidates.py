@@ -10,7 +10,7 @@ import numpy as np
 
 from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.losses.table import LOSSES, Loss
+from distmom.numerics.losses.table import LOSSES, LossFunction
 from distmom.reductions.accumulate.leaves import Rows
 
 
@@ -100,7 +100,7 @@ class RowLoss:
     function: Callable[[Floats, Floats], Any] | None = None
 
     @property
-    def compiled(self) -> tuple[Loss, float] | None:
+    def compiled(self) -> tuple[LossFunction, float] | None:
         """Row of the table and parameter for the compiled kernels; None if there are none."""
         if self.function is not None or not LOSSES[self.name].compiled:
             return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from distmom.report.digits import three
 from distmom.report.page.blocks import assumptions, block_facts, how_made, meaning
-from distmom.report.page.pictures import Curve, Line, Picture, Scale, Span, Spans, Strip
+from distmom.report.page.pictures import AxisScale, Curve, Line, Picture, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
 from distmom.report.words import cell
@@ -143,7 +143,7 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
 def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     numbers, (what, plain_word) = r.numbers, r.drawn
     column = getattr(r, "scale", None)
-    scale: Scale = Numbers() if column is None else Times(column)
+    scale: AxisScale = Numbers() if column is None else Times(column)
     values = np.asarray(numbers.block_estimates, float)
     if values.ndim != 1 or values.size < 1:
         return ()
@@ -166,7 +166,7 @@ def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     return (strip,) if ladder is None else (strip, ladder)
 
 
-def ladder_of(numbers: Any, scale: Scale, *, by_files: bool) -> Curve | None:
+def ladder_of(numbers: Any, scale: AxisScale, *, by_files: bool) -> Curve | None:
     """EstimateResult and half-width at every number of blocks that was tried."""
     if len(numbers.path) < 2:
         return None

@@ -35,7 +35,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Words:
+class Listing:
     """Sentences as a list, or names in columns."""
 
     heading: str
@@ -93,7 +93,7 @@ class Grid:
         )
 
 
-Block = Advice | Facts | Words | Code | Grid | Picture
+Block = Advice | Facts | Listing | Code | Grid | Picture
 
 
 @dataclass(frozen=True)

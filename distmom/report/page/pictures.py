@@ -15,7 +15,7 @@ from distmom.report.page.scales import Numbers
 Ends = tuple[float, float]
 
 
-class Scale(Protocol):
+class AxisScale(Protocol):
     """Where an axis has ticks, and how its values are written."""
 
     def ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
@@ -36,7 +36,7 @@ class Strip:
         Ruined ones are NaN or infinite.
     estimate, plain : float
     interval : (float, float) or None
-    scale : Scale
+    scale : AxisScale
     what, plain_word : str
         What blocks have ("means"), and what the plain estimate is called ("plain mean").
     level : float
@@ -50,7 +50,7 @@ class Strip:
     estimate: float
     interval: Ends | None
     plain: float
-    scale: Scale
+    scale: AxisScale
     what: str
     plain_word: str
     level: float
@@ -99,7 +99,7 @@ class Spans:
     ----------
     heading, caption : str
     lines : tuple of Span
-    scale : Scale
+    scale : AxisScale
     words : tuple of str
         What estimate, interval and plain estimate are called; empty ones are not drawn.
     """
@@ -107,7 +107,7 @@ class Spans:
     heading: str
     caption: str
     lines: tuple[Span, ...]
-    scale: Scale
+    scale: AxisScale
     words: tuple[str, str, str]
 
     def view(self) -> Ends:
@@ -160,7 +160,7 @@ class Curve:
     heading, caption : str
     lines : tuple of Line
     x_name, y_name : str
-    x_scale, y_scale : Scale
+    x_scale, y_scale : AxisScale
     log_x, log_y : bool
     level : (float, str) or None
         A level line and what it is.
@@ -171,8 +171,8 @@ class Curve:
     lines: tuple[Line, ...]
     x_name: str
     y_name: str
-    x_scale: Scale
-    y_scale: Scale
+    x_scale: AxisScale
+    y_scale: AxisScale
     log_x: bool = False
     log_y: bool = False
     level: tuple[float, str] | None = None

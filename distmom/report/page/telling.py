@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Mood, Words
+from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
 from distmom.report.text import each_once
 from distmom.report.words import cell, listed, printable
@@ -158,7 +158,7 @@ def notes_block(results: Results) -> list[Block]:
         found = [f"{note[0].upper()}{note[1:]}." for note in results[0].notes if note]
     else:
         found = [f"{line}." for line in each_once(results, [r.notes for r in results])]
-    return [Words("Also good to know", tuple(found))] if found else []
+    return [Listing("Also good to know", tuple(found))] if found else []
 
 
 def files_block(files: Sequence[str], run: dict[str, Any]) -> list[Block]:
@@ -174,7 +174,7 @@ def files_block(files: Sequence[str], run: dict[str, Any]) -> list[Block]:
     head = (
         f"The bad files are among these {len(files):,}" if len(files) > 1 else "This file holds other values"
     )
-    return [Words(head, shown, caption if len(files) > 1 else more, names=True), *leave_out(files, run)]
+    return [Listing(head, shown, caption if len(files) > 1 else more, names=True), *leave_out(files, run)]
 
 
 def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
@@ -274,7 +274,7 @@ def interval_words(level: str, interval: str, reason: str | None = None) -> str:
 
 def words_block(assumptions: Sequence[str]) -> list[Block]:
     """What is assumed."""
-    return [Words("What this rests on", tuple(dict.fromkeys(assumptions)))] if assumptions else []
+    return [Listing("What this rests on", tuple(dict.fromkeys(assumptions)))] if assumptions else []
 
 
 def _short(value: Any) -> str:

@@ -20,7 +20,7 @@ from distmom.estimators.compare.answer import holm
 from distmom.estimators.compare.permuted import exchangeable
 from distmom.lake.group_filter import GroupFilter
 from distmom.numerics.random.philox import words
-from distmom.reductions.row_sample import RowSample
+from distmom.reductions.row_sample import ShuffledSample
 
 NINES = dm.Permutations(999)
 WIDTH_1 = ("mean", "auc", "energy", dm.kernels.mmd(1.0), dm.kernels.mmd(1.0, "laplace"))
@@ -221,9 +221,11 @@ def test_holm() -> None:
     assert holm([0.9, 0.8]) == [1.0, 1.0]
 
 
-def sample(n: int, n_units: int, seed: int) -> RowSample:
+def sample(n: int, n_units: int, seed: int) -> ShuffledSample:
     numbers = np.sort(words(seed, 0, n))
-    return RowSample(10**6, numbers, np.arange(float(n)), words(seed, 1, n_units)[np.arange(n) % n_units])
+    return ShuffledSample(
+        10**6, numbers, np.arange(float(n)), words(seed, 1, n_units)[np.arange(n) % n_units]
+    )
 
 
 @pytest.mark.parametrize("sizes", [(10_000, 10_000), (10_000, 45), (300, 20), (7, 3), (1, 5_000)])

@@ -394,7 +394,8 @@ def test_the_job_of_the_repository_works_on_the_demonstration(run: Run, demo: Pa
     results = json.loads((demo / "summary.json").read_text())["results"]
     assert {r["column"] for r in results} == {"dep_delay", "arr_delay"}
     assert len({r["group"]["carrier"] for r in results}) == 16
-    file.write_text(file.read_text().replace("demo/clean", "demo/damaged") + '[blocks]\ndesign = "files"\n')
+    damaged_lake = file.read_text().replace("demo/clean", "demo/damaged")
+    file.write_text(damaged_lake + '\n[blocks]\ndesign = "files"\n')
     assert run(file).code in (0, 5)
     damaged = json.loads((demo / "summary.json").read_text())["results"]
     for good, bad in zip(results, damaged, strict=True):

@@ -12,7 +12,7 @@ from distmom.numerics.kernels.risk import Ranking
 from distmom.numerics.losses.cell_sums import add_losses, add_measures
 from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.row_risks import LinearRisk
-from distmom.numerics.losses.table import LOSSES, Loss, Parameter, names_of, where
+from distmom.numerics.losses.table import LOSSES, LossFunction, Parameter, names_of, where
 
 
 def pseudo_huber(r: Any, t: float) -> Any:
@@ -35,8 +35,10 @@ def squared_hinge_slope(z: Any, _t: float) -> Any:
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> None:
     for loss in (
-        Loss("pseudo_huber", "residual", pseudo_huber, pseudo_huber_slope, Parameter("threshold", 1.0)),
-        Loss("squared_hinge", "margin", squared_hinge, squared_hinge_slope),
+        LossFunction(
+            "pseudo_huber", "residual", pseudo_huber, pseudo_huber_slope, Parameter("threshold", 1.0)
+        ),
+        LossFunction("squared_hinge", "margin", squared_hinge, squared_hinge_slope),
     ):
         monkeypatch.setitem(LOSSES, loss.name, loss)
 
@@ -94,7 +96,7 @@ def test_cells_have_the_same_bits_compiled(rows: None) -> None:
 def test_a_row_of_the_same_name_is_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     y, cells = np.arange(5.0), np.zeros(5, np.int32)
     for value in (lambda r, t: r * r, lambda r, t: t * r * r):
-        loss = Loss("own", "residual", value)
+        loss = LossFunction("own", "residual", value)
         mine, theirs = np.zeros(1), np.zeros(1)
         add_losses(y, 2.0 * y, cells, mine, loss, (loss, 3.0))
         theirs[0] = float(np.sum(value(y, 3.0)))
