@@ -42,6 +42,8 @@ KINDS = {
     "CompletePairs": "--pairs complete",
     "SampledPairs": "--pairs sampled",
     "DisjointPairs": "--pairs disjoint",
+    "Processes": "--workers",
+    "Threads": "--threads",
 }
 HEADS = {
     "RandomBlocks": "",

@@ -10,11 +10,14 @@ import difflib
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from distmom.checks import check_choice, check_count, check_fraction, names_of
 from distmom.designs.design import MOST_CHUNK_ROWS, BlockDesign, Fine, Number, check_most_blocks
 from distmom.errors import ConfigError
+
+if TYPE_CHECKING:
+    from distmom.reductions.layout import Layout
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +77,15 @@ class RandomBlocks(BlockDesign):
                 "RandomBlocks: repeats does not go with chunk_rows: partitions are of rows; drop one"
             )
 
+    def layout(self, seed: int, n_fine: int, width: int, n_rows: int | None) -> Layout:  # noqa: D102
+        from distmom.reductions.layouts import RandomLayout, RepeatedLayout
+
+        if self.repeats == 1:
+            return RandomLayout(seed, n_fine, width, self.chunk_rows)
+        kept = n_fine // width
+        check_most_blocks(f"RandomBlocks: repeats: {self.repeats} of {kept} fine blocks", self.repeats * kept)
+        return RepeatedLayout(seed, n_fine, self.repeats, width)
+
 
 @dataclass(frozen=True, repr=False)
 class StoredBlocks(BlockDesign):
@@ -101,6 +113,12 @@ class StoredBlocks(BlockDesign):
     size: int | None = None
 
     stored: ClassVar[bool] = True
+
+    def layout(self, seed: int, n_fine: int, width: int, n_rows: int | None) -> Layout:  # noqa: D102
+        from distmom.reductions.layouts import StoredLayout
+
+        assert n_rows is not None
+        return StoredLayout(n_rows, n_fine // width)
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,6 +171,11 @@ class UnitBlocks(BlockDesign):
         ]
         return f"UnitBlocks({', '.join([first, *others])})"
 
+    def layout(self, seed: int, n_fine: int, width: int, n_rows: int | None) -> Layout:  # noqa: D102
+        from distmom.reductions.layouts import UnitLayout
+
+        return UnitLayout(n_fine)
+
 
 @dataclass(frozen=True, repr=False)
 class FileBlocks(BlockDesign):
@@ -181,6 +204,11 @@ class FileBlocks(BlockDesign):
 
     of_units: ClassVar[bool] = True
     by_file: ClassVar[bool] = True
+
+    def layout(self, seed: int, n_fine: int, width: int, n_rows: int | None) -> Layout:  # noqa: D102
+        from distmom.reductions.layouts import FileLayout
+
+        return FileLayout()
 
 
 @dataclass(frozen=True, repr=False)

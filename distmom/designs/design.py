@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from distmom.checks import check_choice, check_count
 from distmom.errors import ConfigError
+
+if TYPE_CHECKING:
+    from distmom.reductions.layout import Layout
 
 Number: TypeAlias = int | Literal["auto", "paper"]
 Fine: TypeAlias = Literal["standard", "many"]
@@ -70,6 +73,22 @@ class BlockDesign:
     def scheme(self) -> str:
         """``partition``, or how samples are drawn: ``swor`` or ``monte_carlo``."""
         return "partition" if not self.sampled else "monte_carlo" if self.replace else "swor"
+
+    def layout(self, seed: int, n_fine: int, width: int, n_rows: int | None) -> Layout:
+        """How the rows of a leaf find their blocks.
+
+        Parameters
+        ----------
+        seed : int
+            Of all draws.
+        n_fine : int
+            Fine blocks (cells of units), of which the blocks are made.
+        width : int
+            Neighbouring fine blocks that are kept together.
+        n_rows : int or None
+            Rows of the lake, where they have been counted.
+        """
+        raise NotImplementedError
 
     def with_number(self, n: Number) -> BlockDesign:
         """The same with this number of blocks, whatever gave it before."""

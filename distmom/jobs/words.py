@@ -33,7 +33,7 @@ def keys_of(config: Config) -> Wording:
         for (table, name), (_, key) in config.origins.items()
         if table not in ("blocks", "pairs")
     }
-    kinds: dict[str, str] = {}
+    kinds = {"Processes": "run.workers", "Threads": "run.threads"}
     fields: dict[str, dict[str, str]] = {}
     for table, word, objects in (("blocks", "design", DESIGNS), ("pairs", "kind", PAIRS)):
         for kind, (made, keys) in objects.items():

@@ -19,7 +19,6 @@ from distmom.numerics.pairs.regroup import CellRows
 from distmom.passes.counted import BlockQuestion, Counted
 from distmom.passes.from_lake import keep_rows, read_rows
 from distmom.passes.regrouping import Cut, Regrouping, block_buckets
-from distmom.reductions.layouts import StoredLayout
 from distmom.reductions.rows.keep_rows import KeepEach, KeepRows, rows_changed
 from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
 
@@ -71,7 +70,7 @@ def _good_units(sample: Counted) -> tuple[Unit, ...]:
     units = []
     for unit in sample.plan.units:
         good = [i for i, file in enumerate(unit.files) if file.path not in bad]
-        first_rows = unit.window[good] if isinstance(sample.plan.reduction.layout, StoredLayout) else None
+        first_rows = unit.window[good] if sample.plan.reduction.layout.window == "rows" else None
         if good:
             units.append(replace(unit, files=tuple(unit.files[i] for i in good), window=first_rows))
     return tuple(units)

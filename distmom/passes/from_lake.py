@@ -14,7 +14,6 @@ from distmom.numerics.arrays import Ints
 from distmom.passes.census import count_rows
 from distmom.passes.counted import BlockQuestion, Counted
 from distmom.passes.regrouping import Cut
-from distmom.reductions.layouts import StoredLayout
 from distmom.reductions.rows.keep_rows import KeepEach, KeepRows
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], In
     bad = {record.file for record in sample.skipped}
     good = np.array([file.path not in bad for file in plan.files], np.bool_)
     files = tuple(file for file in plan.files if file.path not in bad)
-    if not isinstance(plan.reduction.layout, StoredLayout):
+    if plan.reduction.layout.window != "rows":
         return files, None
     source: Any = replace(sample.source, files=plan.files)  # type: ignore[type-var]
     rows = count_rows(source, executor, "error").rows

@@ -14,7 +14,8 @@ from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import LeafCutter, Rows
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, Place, RepeatedLayout, row_labels
+from distmom.reductions.layout import Layout, Place
+from distmom.reductions.layouts import row_labels
 from distmom.reductions.rows.keep_rows import missing_values
 from distmom.reductions.state import Key, MeanState
 
@@ -46,8 +47,7 @@ class BlockComoments:
     @property
     def layouts(self) -> tuple[Layout, ...]:
         """That of the means, or of each of its partitions."""
-        layout = self.means.layout
-        return layout.partitions if isinstance(layout, RepeatedLayout) else (layout,)
+        return self.means.layout.partitions
 
     @property
     def seed(self) -> int:

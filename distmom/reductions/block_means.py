@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from distmom.numerics.blocks.moments import Moments
 from distmom.reductions import Accumulator
-from distmom.reductions.layouts import Layout, UnitLayout
+from distmom.reductions.layout import Layout
 from distmom.reductions.state import MeanState, merge_states
 
 NanPolicy = Literal["omit", "raise", "keep"]
@@ -78,7 +78,7 @@ class BlockMeans:
     @property
     def rowwise(self) -> bool:
         """Whether rows are taken one by one, not leaf by leaf."""
-        return isinstance(self.layout, UnitLayout) or (self.grouped and not self.layout.by_leaf)
+        return self.layout.by_row or (self.grouped and not self.layout.by_leaf)
 
     @property
     def sketch_size(self) -> int:

@@ -21,7 +21,7 @@ from distmom.numerics.samples.sample import LeafSampler, RowSample, row_keys
 
 if TYPE_CHECKING:
     from distmom.reductions.accumulate.small_files import Together
-    from distmom.reductions.layouts import LeafRows
+    from distmom.reductions.layout import LeafRows
 
 KINDS = 3
 """Nulls, NaNs and infinities, in the order of `state.NULLS`, `NANS` and `INFS`."""

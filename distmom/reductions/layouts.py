@@ -1,18 +1,14 @@
-"""How the rows of a file are laid out in blocks: at random, as stored, or as independent samples.
-
-A layout gives the moments of the row blocks of one leaf; the reduction merges leaves and knows nothing of
-labels. All layouts are picklable; what changes from unit to unit comes with the unit, as `window`.
-"""
+"""How the rows of a file are laid out in blocks: at random, as stored, or as independent samples."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells, block_cells
 from distmom.numerics.blocks.chunks import chunk_moments
@@ -25,101 +21,19 @@ from distmom.numerics.blocks.labels import (
     repeat_tables,
     stored_edges,
     stored_labels,
+    table_bytes,
 )
-from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, leaf_moments, together
+from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments, together
 from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
-from distmom.numerics.blocks.stored import stored_moments
 from distmom.numerics.random.keyed_hash import unit_cells
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.samples.sample_tree import SampleWindow
 from distmom.numerics.samples.sampled_leaf import sampled_leaf_moments
+from distmom.reductions.layout import Layout, LeafRows, Place, contiguous, whole_moments
 
-
-@dataclass(slots=True)
-class Place:
-    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit of work.
-
-    And the hashes of the units that the rows belong to, where such have been asked for.
-    """
-
-    key: np.uint64
-    first_row: int
-    file: int = 0
-    units: Words | None = None
-
-
-@dataclass(slots=True)
-class LeafRows:
-    """One column of a leaf: values, in two arrays; rows that do not count; group codes (None: one group).
-
-    And weights, if there are any; a row of weight 0 is among those that do not count.
-    """
-
-    x: Floats
-    rest: Floats
-    gone: Bools | None
-    codes: Ints | None
-    n_groups: int
-    place: Place
-    weights: Weights | None = None
-
-    @property
-    def w(self) -> Floats | None:
-        """Weights in one array, where there are any."""
-        return None if self.weights is None else together(*self.weights)
-
-
-class Layout:
-    """A way to form row blocks; subclasses are frozen dataclasses.
-
-    Attributes
-    ----------
-    n_blocks : int
-        Row blocks in the state.
-    repeats : int
-        Partitions: the row blocks are so many sets, of equal size, that each hold every row once.
-    by_leaf : bool
-        Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined.
-    has_stack : bool
-        Whether leaves without groups and weights can be pushed on a `LeafStack`.
-    """
-
-    repeats = 1
-    by_leaf = False
-
-    if TYPE_CHECKING:
-
-        @property
-        def n_blocks(self) -> int: ...  # noqa: D102
-
-    @property
-    def has_stack(self) -> bool:  # noqa: D102
-        return False
-
-    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:
-        """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows together.
-
-        There is one group unless `by_leaf`.
-        """
-        raise NotImplementedError(f"rows of {type(self).__name__} are taken one by one")
-
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:
-        """Add a leaf to a stack, in one compiled call, and say so.
-
-        Not one with NaNs or infinities, unless `anything` is to be added.
-        """
-        raise NotImplementedError
-
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:
-        """The cell of each row: its group's code times the number of blocks, plus its block."""
-        raise NotImplementedError(f"rows of {type(self).__name__} may have several blocks")
-
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:
-        """Add rows to their cells; with several partitions a row is added once for each of them."""
-        assert rows.codes is not None
-        mine = self.cells(rows.codes, rows.place, window, compiled=compiled)
-        cells.add(rows.x, rows.gone, mine, rows.w)
+DRAW_BYTES = {True: 24, False: 160}
+"""Bytes for each row that a block draws from a leaf: compiled, and in NumPy."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +58,9 @@ class RandomLayout(Layout):
     @property
     def has_stack(self) -> bool:  # noqa: D102
         return self.chunk_rows == 1
+
+    def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:  # noqa: D102
+        return table_bytes(self.n_fine)
 
     def _draws(self, place: Place) -> tuple[int, np.uint64, LabelTable]:
         """First row, key of the runs of the file, and permutations."""
@@ -190,9 +107,11 @@ class RepeatedLayout(Layout):
         return self.repeats * (self.n_fine // self.width)
 
     @property
-    def partitions(self) -> tuple[RandomLayout, ...]:
-        """Each of them."""
+    def partitions(self) -> tuple[Layout, ...]:  # noqa: D102
         return tuple(RandomLayout(self.seed, self.n_fine, self.width, 1, r) for r in range(self.repeats))
+
+    def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:  # noqa: D102
+        return self.repeats * table_bytes(self.n_fine)
 
     def _draws(self, place: Place) -> list[tuple[int, np.uint64, LabelTable]]:
         """As those of each partition; the tables of all are kept together."""
@@ -223,13 +142,14 @@ class StoredLayout(Layout):
     total_rows: int
     n_blocks: int
     has_stack = True
+    window = "rows"
 
     def _edges(self, place: Place, window: Any) -> tuple[int, Ints]:
         """Number of the first row in the lake, and where blocks begin."""
         return int(window[place.file]) + place.first_row, stored_edges(self.total_rows, self.n_blocks)
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
-        return _contiguous(rows, *self._edges(rows.place, window), compiled).at(None)
+        return contiguous(rows, *self._edges(rows.place, window), compiled).at(None)
 
     def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
         place, (first, edges) = rows.place, self._edges(rows.place, window)
@@ -246,6 +166,7 @@ class UnitLayout(Layout):
     """All rows of a unit, wherever they lie, are in the cell that its hash says."""
 
     n_blocks: int
+    by_row = True
 
     def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
         assert place.units is not None
@@ -278,6 +199,16 @@ class SampledLayout(Layout):
     block_size: int
     replace: bool = False
     by_leaf = True
+    window = "leaves"
+
+    @property
+    def n_draws(self) -> int:  # type: ignore[override]  # noqa: D102
+        return self.n_blocks * self.block_size
+
+    def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:  # noqa: D102
+        if not n_rows:
+            return 0
+        return DRAW_BYTES[compiled] * -(-self.block_size * min(n_rows, LEAF_ROWS) // n_rows)
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         tree, first_leaves = window
@@ -308,21 +239,3 @@ def row_labels(
     if isinstance(layout, FileLayout):
         return np.full(n_rows, file_cell(place.key, n_cells))
     return layout.cells(np.zeros(n_rows, np.int64), place, window, compiled=compiled)
-
-
-def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
-    """Moments of all rows of a leaf together, shape (groups, 1)."""
-    if rows.codes is None:
-        everything = np.array([0, max(rows.x.size + rows.rest.size, 1)])
-        return _contiguous(rows, 0, everything, compiled).at((None, slice(1, None)))
-    groups = Cells(weighted=rows.weights is not None, compiled=compiled)
-    groups.grow(rows.n_groups)
-    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes, rows.w)
-    return groups.moments(rows.n_groups).at((slice(None), None))
-
-
-def _contiguous(rows: LeafRows, first: int, edges: Ints, compiled: bool) -> BlockState:
-    """Moments of the contiguous blocks between these edges, and last of all rows; row 0 is number `first`."""
-    return stored_moments(
-        rows.x, rows.gone, first, edges, rest=rows.rest, weights=rows.weights, compiled=compiled
-    )

@@ -13,7 +13,8 @@ from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions.accumulate.leaves import LeafCutter, Rows
-from distmom.reductions.layouts import FileLayout, Layout, Place, RandomLayout, UnitLayout, row_labels
+from distmom.reductions.layout import Layout, Place
+from distmom.reductions.layouts import FileLayout, RandomLayout, UnitLayout, row_labels
 from distmom.reductions.state import Key
 
 Cells = NDArray[np.int32]

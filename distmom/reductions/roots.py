@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from distmom.numerics.blocks.labels import file_cell, file_key
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.samples.distinct import UnitSketch, smallest
-from distmom.reductions.layouts import UnitLayout
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def turned(state: MeanState, spec: BlockMeans, root: str) -> MeanState:
     Units that rows name in columns are the same in all lakes, and stay where they are.
     """
     layout = spec.layout
-    if isinstance(layout, UnitLayout):
+    if layout.by_row:
         return state
     n_blocks, each = layout.n_blocks, layout.n_blocks // layout.repeats
     by_block, by_cell = _distance(spec.seed, root, each), _distance(spec.seed, root, spec.n_cells)

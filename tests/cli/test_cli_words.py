@@ -30,6 +30,11 @@ SAID = [
     ("SampledBlocks: tau: must lie", "--tau: must lie", "blocks.tau: must lie"),
     ("UnitBlocks: columns: 'x' is", "--block-by: 'x' is", "blocks.columns: 'x' is"),
     ("Threads: n: must be", "--threads: must be", "run.threads: must be"),
+    (
+        "Processes: 3 of them; use Threads",
+        "--workers: 3 of them; use --threads",
+        "run.workers: 3 of them; use run.threads",
+    ),
     ("column: 'x' is given twice", "--column: 'x' is given twice", "mean.columns: 'x' is given twice"),
     ("confidence_level: must lie", "--confidence: must lie", "promise.confidence: must lie"),
     (

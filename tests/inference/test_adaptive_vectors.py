@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 import rule_vector_twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,8 @@ from rule_groups import LAWS, WILD, moments_of
 from test_adaptive import close, lists
 
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import NoInterval, flags_of
+from distmom.inference.status import NoInterval
+from distmom.inference.status import flags_of as status_list
 from distmom.numerics.blocks.moments import Moments
 
 PROPERTY = settings(derandomize=True, deadline=None)
@@ -81,7 +83,7 @@ def test_a_vector_is_its_twin(seed, n, kinds, n_fine, n_files, deal, source, giv
     want = rule_vector_twin.vector_rule(
         [lists(r) for r in rows], [list(s) for s in samples], [lists(c) for c in cells], k, source
     )
-    words = set(flags_of(int(np.bitwise_or.reduce(found.status)))) - {"carried by few rows"}
+    words = set(status_list(int(np.bitwise_or.reduce(found.status)))) - {"ok", "carried by few rows"}
     if "plain" in want:
         assert "plain mean, no guarantee" in words
         assert all(close(a, b, 1.0) for a, b in zip(found.plain_estimate, want["plain"], strict=True))
@@ -103,6 +105,20 @@ def test_a_vector_is_its_twin(seed, n, kinds, n_fine, n_files, deal, source, giv
         assert list(found.ball_rows[c][found.ball_rows[c] > 0]) == [b[0] for b in ball]
         assert all(close(a, b[1], scale) for a, b in zip(found.ball_means[c], ball, strict=False))
         assert close(found.ball_spread[c], want["spread"][c], scale)
+
+
+@pytest.mark.xfail(strict=True, reason="rule and twin differ here: which of them is right is not known")
+@pytest.mark.parametrize(
+    ("n", "kind", "n_fine", "n_files", "deal", "source"),
+    [
+        (40, ("constant", "none"), 105, 12, "stratified", "rows"),
+        (12_000, ("few values", "both infinite"), 945, 12, "uneven", "stored"),
+        (12_000, ("shifted", "files"), 945, 60, "uneven", "stored"),
+    ],
+)
+def test_vectors_of_one_column_that_are_not_their_twin(n, kind, n_fine, n_files, deal, source):
+    """Found by other examples than those above, which follow from the text of that test."""
+    test_a_vector_is_its_twin.hypothesis.inner_test(0, n, [kind], n_fine, n_files, deal, source, None)
 
 
 def test_equal_columns_are_one_column_tested_more_strictly():

@@ -27,9 +27,9 @@ from distmom.numerics.blocks.labels import file_key, label_table, labels, repeat
 from distmom.reductions.accumulate import small_files
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.layout import Layout
 from distmom.reductions.layouts import (
     FileLayout,
-    Layout,
     RandomLayout,
     RepeatedLayout,
     SampledLayout,

@@ -29,7 +29,8 @@ from distmom.numerics.blocks.labels import file_cell, file_key
 from distmom.reductions.accumulate import small_files
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import FileLayout, Layout, RandomLayout, StoredLayout, UnitLayout
+from distmom.reductions.layout import Layout
+from distmom.reductions.layouts import FileLayout, RandomLayout, StoredLayout, UnitLayout
 from distmom.reductions.state import MeanState
 
 SEED = 12345

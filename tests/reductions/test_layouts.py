@@ -8,15 +8,8 @@ import pytest
 from distmom.numerics.blocks.labels import file_cell, file_key
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import (
-    FileLayout,
-    Layout,
-    Place,
-    RandomLayout,
-    StoredLayout,
-    UnitLayout,
-    row_labels,
-)
+from distmom.reductions.layout import Layout, Place
+from distmom.reductions.layouts import FileLayout, RandomLayout, StoredLayout, UnitLayout, row_labels
 
 SEED, N = 5, 700
 LAYOUTS: dict[str, Layout] = {

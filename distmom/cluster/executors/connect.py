@@ -56,13 +56,15 @@ def to_client(client: Any) -> ClientExecutor:
 
     if not isinstance(client, Client):
         raise ConfigError(
-            f"client: expected a distributed.Client, not {type(client).__name__}; "
+            f"executor: expected a distributed.Client, not {type(client).__name__}; "
             "for an address use Cluster(address)"
         )
     if client.asynchronous:
-        raise ConfigError("client: must be synchronous; make it without asynchronous=True")
+        raise ConfigError("executor: a client must be synchronous; make it without asynchronous=True")
     if client.status != "running":
-        raise ResourceError(f"client: its connection to the scheduler is {client.status}; make a new client")
+        raise ResourceError(
+            f"executor: the client's connection to the scheduler is {client.status}; make a new client"
+        )
     return ClientExecutor(client)
 
 
@@ -133,6 +135,6 @@ def refuse_while_importing_main() -> None:
     """Stop a script that a child process of somebody else's making runs a second time."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise ConfigError(
-            "workers: a process that is just starting cannot start workers; the script that is imported here "
-            "needs a guard around its calls:  if __name__ == '__main__': main()"
+            "Processes: a process that is just starting cannot start others; the script that is imported "
+            "here needs a guard around its calls:  if __name__ == '__main__': main()"
         )

@@ -67,7 +67,7 @@ def _started(workers: int, memory_limit: int | None, ending: ExitStack) -> Clien
             ending.close()
         if isinstance(error, Exception):
             raise ResourceError(
-                f"workers: {workers} processes could not be started ({one_line(error)}); use threads instead"
+                f"Processes: {workers} of them could not be started ({one_line(error)}); use Threads instead"
             ) from error
         raise
 

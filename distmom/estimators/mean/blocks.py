@@ -8,15 +8,8 @@ from distmom.designs.design import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import contaminated_blocks
 from distmom.estimators.options import MeanOptions
-from distmom.reductions.layouts import (
-    FileLayout,
-    Layout,
-    RandomLayout,
-    RepeatedLayout,
-    SampledLayout,
-    StoredLayout,
-    UnitLayout,
-)
+from distmom.reductions.layout import Layout
+from distmom.reductions.layouts import SampledLayout
 from distmom.theory.ladder import fine_blocks
 from distmom.theory.paper import mom_blocks, morm_blocks
 
@@ -92,26 +85,14 @@ def choose_blocks(
             raise AssertionError("contamination needs the number of rows or units")
         n_blocks, outlying = contaminated_blocks(options, n_blocks, of)
     sample = SAMPLE_OF_GROUP if grouped else SAMPLE
-    if design.of_units:
-        n_cells = _unit_cells(n_blocks, grouped)
-        by_file = design.by_file
-        layout = FileLayout() if by_file else UnitLayout(n_cells)
-        return BlockPlan(layout, n_cells * by_file, sample, n_blocks, outlying=outlying)
-    n_fine, width = _fine(design.fine, n_blocks, grouped)
-    n_kept = n_fine // width
-    cells = (FINE_OF_GROUP if grouped else FINE["standard"]) if n_files >= LEAST_FILES else 0
-    if design.stored:
-        if n_rows is None:
-            raise AssertionError("stored order needs the number of rows")
-        return BlockPlan(StoredLayout(n_rows, n_kept), cells, sample, n_blocks, outlying=outlying)
-    if design.repeats > 1:
-        check_most_blocks(
-            f"RandomBlocks: repeats: {design.repeats} of {n_kept} fine blocks", design.repeats * n_kept
-        )
-        repeated = RepeatedLayout(seed, n_fine, design.repeats, width)
-        return BlockPlan(repeated, cells, sample, n_blocks, outlying=outlying)
-    random = RandomLayout(seed, n_fine, width, design.chunk_rows)
-    return BlockPlan(random, cells, sample, n_blocks, outlying=outlying)
+    n_fine, width = (
+        (_unit_cells(n_blocks, grouped), 1) if design.of_units else _fine(design.fine, n_blocks, grouped)
+    )
+    n_cells = n_fine if design.by_file else 0
+    if not design.of_units and n_files >= LEAST_FILES:
+        n_cells = FINE_OF_GROUP if grouped else FINE["standard"]
+    layout = design.layout(seed, n_fine, width, n_rows)
+    return BlockPlan(layout, n_cells, sample, n_blocks, outlying=outlying)
 
 
 def fixed_by(options: MeanOptions) -> str | None:

@@ -12,7 +12,6 @@ from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise
 from distmom.inference.status import Finding
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.reductions.layouts import FileLayout, UnitLayout
 from distmom.reductions.roots import cell_of
 from distmom.reductions.state import MeanState
 
@@ -44,7 +43,7 @@ def row_and_cell_blocks(
 ) -> tuple[BlockState, BlockState | None, BlockSource]:
     """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
     layout = plan.blocks.layout
-    if isinstance(layout, (FileLayout, UnitLayout)):
+    if plan.options.design.of_units:
         return moments, None, "units"
     n = layout.n_blocks
     heard = plan.blocks.n_cells and plan.blocks.hears_files

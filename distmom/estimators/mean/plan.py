@@ -24,14 +24,13 @@ from distmom.estimators.mean.blocks import (
 )
 from distmom.estimators.mean.fingerprint import LakeCounts
 from distmom.estimators.options import MeanOptions
-from distmom.numerics.blocks.labels import table_bytes
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.samples.row_samples import leaf_sizes
 from distmom.numerics.samples.sample_tree import SampleTree
 from distmom.passes.census import Census, count_rows, count_valid
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.layouts import Layout, RandomLayout, RepeatedLayout, SampledLayout, StoredLayout
+from distmom.reductions.layout import Layout
 from distmom.state.fingerprint import plainly
 
 if TYPE_CHECKING:
@@ -43,9 +42,6 @@ SMALL_BYTES = 16_000_000
 SMALL_FILES = 1_000
 SMALL_DRAWS = 4_000_000
 """Below all three, NumPy does the work: importing compiled kernels would take longer than all of it."""
-
-DRAW_BYTES = {True: 24, False: 160}
-"""Bytes for each row that a block draws from a leaf: compiled, and in NumPy."""
 
 MANY_FILES = 1 << 40
 """A saved lake may grow to any number: cells of whole files are kept, whether they are heard yet or not."""
@@ -219,7 +215,7 @@ def plan_mean(
 def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:
     """Whether compiled kernels shall do the work: of reading the files once, or also of the layout."""
     repeats = 1 if layout is None else layout.repeats
-    n_draws = layout.n_blocks * layout.block_size if isinstance(layout, SampledLayout) else 0
+    n_draws = 0 if layout is None else layout.n_draws
     n_bytes = sum(f.size for f in files) * share * repeats
     return n_bytes > SMALL_BYTES or len(files) > SMALL_FILES or n_draws > SMALL_DRAWS
 
@@ -295,26 +291,16 @@ def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -
     """Projected bytes of one unit at work: batches being decoded, one leaf, and the states on the way up."""
     width = 8 * (len(read.value_names) + 2 * len(read.by) + 3 * len(read.units)) + 8
     batch = 4 * read.batch_rows * width
-    leaf = 4 * LEAF_ROWS * width + _draw_memory(reduction, n_rows)
+    leaf = 4 * LEAF_ROWS * width + reduction.layout.draw_bytes(n_rows, compiled=reduction.compiled)
     tables = UNIT_TABLE_BYTES * len(read.units)
     return batch + leaf + tables + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))
 
 
-def _draw_memory(reduction: BlockMeans, n_rows: int | None) -> int:
-    """Bytes that say which rows of a leaf belong to which block: tables of permutations, or drawn rows."""
-    layout = reduction.layout
-    if isinstance(layout, (RandomLayout, RepeatedLayout)):
-        return layout.repeats * table_bytes(layout.n_fine)
-    if isinstance(layout, SampledLayout) and n_rows:
-        return DRAW_BYTES[reduction.compiled] * -(-layout.block_size * min(n_rows, LEAF_ROWS) // n_rows)
-    return 0
-
-
 def _with_windows(units: Sequence[Unit], blocks: BlockPlan, census: Census | None) -> tuple[Unit, ...]:
     """Give each unit what its layout needs to know of the rest of the lake."""
-    if census is None or not units or not isinstance(blocks.layout, (StoredLayout, SampledLayout)):
+    if census is None or not units or blocks.layout.window is None:
         return tuple(units)
-    if isinstance(blocks.layout, StoredLayout):
+    if blocks.layout.window == "rows":
         first_rows = np.concatenate([[0], np.cumsum(census.rows)])
         return tuple(replace(u, window=first_rows[u.first_file : u.first_file + len(u.files)]) for u in units)
     leaves = -(-census.rows // LEAF_ROWS)

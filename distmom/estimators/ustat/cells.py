@@ -14,7 +14,6 @@ from distmom.inference.ladder import most_frequent
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
-from distmom.reductions.layouts import RepeatedLayout
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.theory.ladder import ladder_levels
@@ -32,7 +31,7 @@ Cells = tuple[CellMap, ...]
 def fine_blocks_of(plan: MeanPlan, state: MeanState) -> list[BlockState]:
     """The fine blocks of each partition, of shape (columns, groups, fine blocks)."""
     layout = plan.blocks.layout
-    if not isinstance(layout, RepeatedLayout):
+    if layout.repeats == 1:
         return [row_and_cell_blocks(plan, state.moments)[0]]
     width = layout.n_blocks // layout.repeats
     return [state.moments.at((..., slice(r * width, (r + 1) * width))) for r in range(layout.repeats)]
@@ -131,7 +130,7 @@ def _most_frequent(state: MeanState) -> tuple[Ints, Ints]:
 def plan_of_partition(plan: MeanPlan, number: int) -> MeanPlan:
     """The plan with the layout of one partition, for rows that are put into its blocks."""
     layout = plan.blocks.layout
-    if not isinstance(layout, RepeatedLayout):
+    if layout.repeats == 1:
         return plan
     return replace(plan, reduction=replace(plan.reduction, layout=layout.partitions[number]))
 

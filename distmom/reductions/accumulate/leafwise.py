@@ -17,7 +17,7 @@ from distmom.numerics.samples.sample import LeafSampler
 from distmom.reductions.accumulate.files import FileTree, GroupCounts, UnitCounter
 from distmom.reductions.accumulate.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.accumulate.small_files import SmallFile, SmallFiles
-from distmom.reductions.layouts import LeafRows, Place
+from distmom.reductions.layout import LeafRows, Place
 from distmom.reductions.state import Key, MeanState, in_key_order
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, all_finite
 from distmom.numerics.samples.group_sample import GroupSampler
 from distmom.reductions.accumulate.files import FileTree, GroupCounts, UnitCounter
 from distmom.reductions.accumulate.leaves import Rows
-from distmom.reductions.layouts import LeafRows, Place
+from distmom.reductions.layout import LeafRows, Place
 from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from distmom.numerics.pairs.regroup import NOT_OURS, CellRows
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows
 from distmom.reductions.block_means import NanPolicy
-from distmom.reductions.layouts import Layout, Place, row_labels
+from distmom.reductions.layout import Layout, Place
+from distmom.reductions.layouts import row_labels
 from distmom.reductions.state import Key
 
 

@@ -133,7 +133,7 @@ def test_a_closed_client_is_refused(inproc_client: Any) -> None:
 
     client = Client(inproc_client.scheduler.address, set_as_default=False)
     client.close()
-    with pytest.raises(ResourceError, match="its connection to the scheduler is closed"):
+    with pytest.raises(ResourceError, match="connection to the scheduler is closed"):
         Cluster(client).open().__enter__()
 
 

@@ -1,0 +1,147 @@
+"""What all layouts share: a way in which the rows of a leaf find their blocks.
+
+A layout gives the moments of the row blocks of one leaf; the reduction merges leaves and knows nothing of
+labels. All layouts are picklable; what changes from unit to unit comes with the unit, as `window`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.cells import Cells
+from distmom.numerics.blocks.leaf import Weights, together
+from distmom.numerics.blocks.leaf_stack import LeafStack
+from distmom.numerics.blocks.stored import stored_moments
+
+
+@dataclass(slots=True)
+class Place:
+    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit of work.
+
+    And the hashes of the units that the rows belong to, where such have been asked for.
+    """
+
+    key: np.uint64
+    first_row: int
+    file: int = 0
+    units: Words | None = None
+
+
+@dataclass(slots=True)
+class LeafRows:
+    """One column of a leaf: values, in two arrays; rows that do not count; group codes (None: one group).
+
+    And weights, if there are any; a row of weight 0 is among those that do not count.
+    """
+
+    x: Floats
+    rest: Floats
+    gone: Bools | None
+    codes: Ints | None
+    n_groups: int
+    place: Place
+    weights: Weights | None = None
+
+    @property
+    def w(self) -> Floats | None:
+        """Weights in one array, where there are any."""
+        return None if self.weights is None else together(*self.weights)
+
+
+class Layout:
+    """A way to form row blocks; subclasses are frozen dataclasses.
+
+    Attributes
+    ----------
+    n_blocks : int
+        Row blocks in the state.
+    repeats : int
+        Partitions: the row blocks are so many sets, of equal size, that each hold every row once.
+    by_leaf : bool
+        Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined.
+    by_row : bool
+        Whether rows are taken one by one, without groups too.
+    window : {None, "rows", "leaves"}
+        What a unit must know of the rest of the lake: nothing, the numbers of its files' first rows, or the
+        leaves of each sample.
+    n_draws : int
+        Rows that are drawn in all, where blocks are samples.
+    has_stack : bool
+        Whether leaves without groups and weights can be pushed on a `LeafStack`.
+    """
+
+    repeats = 1
+    by_leaf = False
+    by_row = False
+    window: Literal["rows", "leaves"] | None = None
+    n_draws = 0
+
+    if TYPE_CHECKING:
+
+        @property
+        def n_blocks(self) -> int: ...  # noqa: D102
+
+    @property
+    def has_stack(self) -> bool:  # noqa: D102
+        return False
+
+    @property
+    def partitions(self) -> tuple[Layout, ...]:
+        """The layout of each partition."""
+        return (self,)
+
+    def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:
+        """Bytes that say which rows of a leaf belong to which block; `n_rows` of the lake, if known."""
+        return 0
+
+    def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:
+        """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows together.
+
+        There is one group unless `by_leaf`. Here row by row, as `cells` has them; layouts know faster ways.
+        """
+        x = together(rows.x, rows.rest)
+        mine = Cells(weighted=rows.weights is not None, compiled=compiled)
+        mine.grow(self.n_blocks)
+        labels = self.cells(np.zeros(x.size, np.int64), rows.place, window, compiled=compiled)
+        mine.add(x, rows.gone, labels, rows.w)
+        return mine.moments(self.n_blocks).at(None).joined(whole_moments(rows, compiled=compiled))
+
+    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:
+        """Add a leaf to a stack, in one compiled call, and say so.
+
+        Not one with NaNs or infinities, unless `anything` is to be added.
+        """
+        raise NotImplementedError
+
+    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:
+        """The cell of each row: its group's code times the number of blocks, plus its block."""
+        raise NotImplementedError(f"rows of {type(self).__name__} may have several blocks")
+
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:
+        """Add rows to their cells; with several partitions a row is added once for each of them."""
+        assert rows.codes is not None
+        mine = self.cells(rows.codes, rows.place, window, compiled=compiled)
+        cells.add(rows.x, rows.gone, mine, rows.w)
+
+
+def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
+    """Moments of all rows of a leaf together, shape (groups, 1)."""
+    if rows.codes is None:
+        everything = np.array([0, max(rows.x.size + rows.rest.size, 1)])
+        return contiguous(rows, 0, everything, compiled).at((None, slice(1, None)))
+    groups = Cells(weighted=rows.weights is not None, compiled=compiled)
+    groups.grow(rows.n_groups)
+    groups.add(together(rows.x, rows.rest), rows.gone, rows.codes, rows.w)
+    return groups.moments(rows.n_groups).at((slice(None), None))
+
+
+def contiguous(rows: LeafRows, first: int, edges: Ints, compiled: bool) -> BlockState:
+    """Moments of the contiguous blocks between these edges, and last of all rows; row 0 is number `first`."""
+    return stored_moments(
+        rows.x, rows.gone, first, edges, rest=rows.rest, weights=rows.weights, compiled=compiled
+    )
