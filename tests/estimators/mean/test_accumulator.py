@@ -87,7 +87,7 @@ def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @EACH
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 def test_any_pieces_give_the_bits_of_the_whole(options: dict[str, Any]) -> None:
     right = whole(ROWS, options)
     for sizes in ([1] * 40 + [700] * 3, [LEAF] * 30, [7] * 60 + [2_000], [8 * LEAF, 3, 2_000]):
@@ -204,7 +204,7 @@ def test_many_groups_in_small_pieces() -> None:
 
 
 @EACH
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 def test_streams_merge_to_the_lake_of_their_files(options: dict[str, Any], tmp_path: Path) -> None:
     streams = []
     for number in range(12):
