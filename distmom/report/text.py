@@ -24,10 +24,7 @@ LINES = 12
 
 def as_table(results: Results) -> Table:
     """A table of the numbers of each result and its status, with a column for each `by` column."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = empty_table()
     keys = list(results[0].group or ()) if len(results) else []
     many = not keys or len({name for r in results for name, _ in r.lines()}) > 1
     heading = results[0].heading if len(results) else "column"
@@ -43,8 +40,21 @@ def as_table(results: Results) -> Table:
         status = r.words if i == 0 else ""
         style = "yellow" if not r.ok else None
         table.add_row(*([cell(name)] if many else []), *group, *numbers, status, style=style)
+    return uncut(table)
+
+
+def empty_table() -> Table:
+    """A table for a terminal."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+
+
+def uncut(table: Table) -> Table:
+    """The table, whose numbers and paths are never cut: they would be others, or could not be copied."""
     for column in table.columns:
-        if column.no_wrap:  # a number that is cut is another number
+        if column.no_wrap:
             column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
     return table
 

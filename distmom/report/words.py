@@ -49,11 +49,6 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(every[:NAMED]) + more
 
 
-def weightless(n_unweighted: int | None, n_zero_weight: int | None) -> dict[str, int]:
-    """Rows that are left out for their weight, by what is said of them."""
-    return {"without a weight": n_unweighted or 0, "of weight zero": n_zero_weight or 0}
-
-
 def accused(files: tuple[str, ...]) -> list[str]:
     """The remark about files that hold other values than the rest; none without such files."""
     if not files:

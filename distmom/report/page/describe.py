@@ -147,6 +147,8 @@ def _advice(found: DescribeResult, mood: Mood) -> Advice:
 
 def _named(found: DescribeResult) -> list[Block]:
     """Who stands out, and in what."""
+    if not found.named:
+        return []
     rows = []
     for unit in found.named[:MOST_NAMED]:
         reasons = [f"{cell(reason.column)}: {cell(reason.words)}" for reason in unit.reasons]
@@ -157,7 +159,7 @@ def _named(found: DescribeResult) -> list[Block]:
         rows.append((f"{n - MOST_NAMED:,} more", "are in the JSON document"))
     head = f"{how_many(found)} to look into"
     scales = any(reason.what == "scale" for unit in found.named for reason in unit.reasons)
-    return [Facts(head, tuple(rows), USUALLY + FACTORS * scales, names=True)] if rows else []
+    return [Facts(head, tuple(rows), USUALLY + FACTORS * scales, names=True)]
 
 
 def _bar(share: float | None) -> Ends:

@@ -8,7 +8,7 @@ import numpy as np
 
 from distmom.report.digits import quantity, three
 from distmom.report.page.blocks import assumptions, block_facts
-from distmom.report.page.numbers import joined
+from distmom.report.page.numbers import joined, tell_ustat
 from distmom.report.page.pictures import Cell, Ends, Matrix, Span, Spans, Strip
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import Telling, advice, heading, mood
@@ -94,16 +94,15 @@ def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
     )
 
 
-def tell_matrix(r: UStatisticResult) -> Telling:
-    """A matrix of U-statistics, such as covariances or rank correlations."""
+def tell_statistic(r: UStatisticResult) -> Telling:
+    """A U-statistic, or a matrix of them, such as covariances or rank correlations."""
+    if not r.columns:
+        return tell_ustat(r)
     names = tuple(cell(name) for name in r.columns)
     first = f"The {cell(r.kernel)} matrix of {len(names)} columns: "
     first += _reach_words(r, "Frobenius", "entries")
     answer = (first, f"It is the {r.method} median of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
-    facts = (
-        ("method", f"{r.method} median"),
-        *block_facts(r),
-    )
+    facts = (("method", f"{r.method} median"), *block_facts(r))
     pictures: list[Matrix | Spans] = [number_matrix(f"The {cell(r.kernel)} matrix", names, r.estimate)]
     if len(r.entries()) <= MOST_LINES:
         caption = "Robust entries with their intervals; a dashed line or an arrow is the plain entry."
