@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.table import Table
 
+    from distmom.report.result import Result
     from distmom.report.results import Results
 
 
@@ -92,13 +93,17 @@ def _state(results: Results) -> list[str]:
     return [f"state {printable(state['file'])}: {text}"]
 
 
+def left_out(mine: Sequence[Result]) -> dict[str, int]:
+    """Missing and infinite values of results of one kind together."""
+    return {what: sum(r.left_out()[what] for r in mine) for what in mine[0].left_out()}
+
+
 def _left_out(results: Results) -> list[str]:
     """Missing and infinite values of each column, over all groups."""
     lines = []
     for name in dict.fromkeys(r.name for r in results):
         mine = [r for r in results if r.name == name]
-        totals = {what: sum(r.left_out()[what] for r in mine) for what in mine[0].left_out()}
-        found = ", ".join(f"{total:,} {what}" for what, total in totals.items() if total)
+        found = ", ".join(f"{total:,} {what}" for what, total in left_out(mine).items() if total)
         if found:
             lines.append(f"{cell(name)}: {found} of {sum(r.n_rows for r in mine):,} rows")
     return lines

@@ -45,7 +45,7 @@ def printable(text: str) -> str:
 def listed(names: Iterable[str]) -> str:
     """The first names, and how many more there are."""
     every = list(names)
-    more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    more = f" and {len(every) - NAMED:,} more" if len(every) > NAMED else ""
     return ", ".join(every[:NAMED]) + more
 
 

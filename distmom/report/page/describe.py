@@ -55,7 +55,7 @@ def story(found: DescribeResult) -> Story:
     """The report."""
     profiles = list(found.columns.values())
     outside = [p for p in profiles if p.leaves_interval]
-    gravest, words = verdict(found)
+    gravest, words = verdict(found, [p.telling() for p in profiles])
     word: Mood = "bad" if gravest == "bad" else "look" if outside or found.named else "good"
     if found.named:
         first = f"{how_many(found)} hold{'s' if len(found.named) == 1 else ''} other values than the rest"

@@ -8,8 +8,8 @@ import numpy as np
 
 from distmom.report.digits import quantity, three
 from distmom.report.page.blocks import assumptions, block_facts
-from distmom.report.page.numbers import joined, tell_ustat
-from distmom.report.page.pictures import Cell, Ends, Matrix, Span, Spans, Strip
+from distmom.report.page.numbers import span, tell_ustat
+from distmom.report.page.pictures import Cell, Ends, Matrix, Spans, Strip
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import Telling, advice, heading, mood
 from distmom.report.words import cell
@@ -61,12 +61,11 @@ def tell_vector(r: VectorResult) -> Telling:
 
 def _spans(r: JointResult, head: str, caption: str, words: tuple[str, str, str]) -> Spans:
     """The first coordinates or entries, each with its interval or the shadow of the ball."""
-    lines = []
-    for entry in r.entries()[:MOST_LINES]:
-        name, estimate, plain, _ = entry
-        ends = r.reach(entry)
-        lines.append(Span(cell(name), joined(three(estimate, ends, plain)), estimate, ends, plain))
-    return Spans(head, caption, tuple(lines), Numbers(), words)
+    entries = r.entries()[:MOST_LINES]
+    lines = tuple(
+        span(cell(name), value, r.reach(e), plain) for e in entries for name, value, plain, _ in (e,)
+    )
+    return Spans(head, caption, lines, Numbers(), words)
 
 
 def _reach_words(r: JointResult, norm: str, each: str) -> str:
