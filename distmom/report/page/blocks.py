@@ -53,10 +53,9 @@ def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
     if r.n_ruined_blocks:
         facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
     if r.n_set_aside:
-        text = (
-            f"{r.n_set_aside:,} small blocks of {r.blocks_of} that lay far from all others: left out before "
-        )
-        facts.append(("set aside", f"{text}the {r.n_blocks:,} blocks were made, so they are not drawn below"))
+        text = f"{r.n_set_aside:,} small blocks of {r.blocks_of} that lay far from all others: left out"
+        text += f" before the {r.n_blocks:,} blocks were made, so they are not drawn below"
+        facts.append(("set aside", text))
     return facts
 
 

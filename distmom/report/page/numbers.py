@@ -59,10 +59,8 @@ def tell_difference(r: DifferenceResult) -> Telling:
         ("rows used", f"{r.n_used_variant:,} of {variant.name}, {r.n_used_control:,} of {control.name}"),
     ]
     told = _tell(r, f"the difference in {what}, {variant.name} minus {control.name},", facts)
-    caption, words = (
-        f"Robust means with their {r.level} intervals.",
-        ("robust mean", "interval", "plain mean"),
-    )
+    caption = f"Robust means with their {r.level} intervals."
+    words = ("robust mean", "interval", "plain mean")
     sides = Spans(f"{what} of the two", caption, (control, variant), Numbers(), words)
     return replace(told, answer=(*told.answer, _verdict(r)), pictures=(*told.pictures, sides))
 

@@ -61,10 +61,7 @@ def tell_vector(r: VectorResult) -> Telling:
 
 def _spans(r: JointResult, head: str, caption: str, words: tuple[str, str, str]) -> Spans:
     """The first coordinates or entries, each with its interval or the shadow of the ball."""
-    entries = r.entries()[:MOST_LINES]
-    lines = tuple(
-        span(cell(name), value, r.reach(e), plain) for e in entries for name, value, plain, _ in (e,)
-    )
+    lines = tuple(span(cell(e[0]), e[1], r.reach(e), e[2]) for e in r.entries()[:MOST_LINES])
     return Spans(head, caption, lines, Numbers(), words)
 
 
