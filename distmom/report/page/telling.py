@@ -235,16 +235,13 @@ def again_block(run: dict[str, Any]) -> Code:
         lines.append(("In a shell:", _seeded(run)))
     if run.get("call"):
         lines.append(("In Python (import distmom as dm):", printable(run["call"]["code"])))
-    threads, seconds = run.get("workers"), run.get("seconds")
-    where = f" It took {seconds:.2g} s on {threads} threads." if seconds and threads else ""
-    seed = f"seed {run.get('seed')}"
-    if run.get("seed") is None:
-        return Code("Run it again", tuple(lines))
-    text = f"The same data, {seed} and versions give the same digits on any number of threads.{where}"
-    if not lines:
-        lines.append(("The same call with", f"rng={run.get('seed')!r}"))
-    name, first = lines[0]
-    return Code("Run it again", ((f"{text} {name}", first), *lines[1:]))
+    threads, seconds, seed = run.get("workers"), run.get("seconds"), run.get("seed")
+    if seed is not None:
+        text = f"The same data, seed {seed} and versions give the same digits on any number of threads."
+        text += f" It took {seconds:.2g} s on {threads} threads." if seconds and threads else ""
+        (name, first), *others = lines or [("The same call with", f"rng={seed!r}")]
+        lines = [(f"{text} {name}", first), *others]
+    return Code("Run it again", tuple(lines))
 
 
 def _seeded(run: dict[str, Any]) -> str:
