@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -239,17 +239,8 @@ def _parts(
     nodes = _nodes(range(n_leaves + 1), max(1.0, unit_bytes / leaf_bytes), n_leaves, left)
     for number, (level, index) in enumerate(nodes, whole.number):
         start, stop = (index << level) * leaf_rows, min(((index + 1) << level) * leaf_rows, n_rows)
-        yield Unit(
-            number=number,
-            level=0,
-            index=whole.index,
-            files=whole.files,
-            rows=(start, stop),
-            leaf_level=level,
-            leaf_index=index,
-            n_leaves=n_leaves,
-            n_bytes=whole.n_bytes * (stop - start) // n_rows,
-        )
+        part = replace(whole, number=number, rows=(start, stop), leaf_level=level, leaf_index=index)
+        yield replace(part, n_leaves=n_leaves, n_bytes=whole.n_bytes * (stop - start) // n_rows)
 
 
 def merge_depth(units: Sequence[Unit], n_files: int) -> int:

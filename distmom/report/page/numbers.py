@@ -137,21 +137,14 @@ def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     values = np.asarray(numbers.block_estimates, float)
     if values.ndim != 1 or values.size < 1:
         return ()
-    strip = Strip(
-        f"The {what} of the {values.size:,} blocks" if values.size > 1 else "One block",
-        f"Across: the {what.removesuffix('s')} of a block, in the unit of the column. A dot is "
-        "a block; its height means nothing. The estimate is the median of the dots"
-        + (", among which those set aside are not." if r.n_set_aside else "."),
-        values,
-        float(numbers.estimate),
-        numbers.interval if r.interval is not None else None,
-        float(numbers.plain_estimate),
-        scale,
-        what if r.repeats == 1 else f"{what}, {r.repeats} partitions",
-        plain_word,
-        r.confidence_level,
-        r.n_ruined_blocks,
-    )
+    head = f"The {what} of the {values.size:,} blocks" if values.size > 1 else "One block"
+    caption = f"Across: the {what.removesuffix('s')} of a block, in the unit of the column. A dot is "
+    caption += "a block; its height means nothing. The estimate is the median of the dots"
+    caption += ", among which those set aside are not." if r.n_set_aside else "."
+    ends = None if r.interval is None else numbers.interval
+    found = float(numbers.estimate), ends, float(numbers.plain_estimate)
+    words = (what if r.repeats == 1 else f"{what}, {r.repeats} partitions", plain_word)
+    strip = Strip(head, caption, values, *found, scale, *words, r.confidence_level, r.n_ruined_blocks)
     ladder = ladder_of(numbers, scale, by_files=r.by_files)
     return (strip,) if ladder is None else (strip, ladder)
 

@@ -104,13 +104,9 @@ def _spans(name: str, mine: list[Result]) -> Spans:
         text = f"{estimate.strip()} ({interval.strip()})"
         lines.append(Span(label, text, numbers.estimate, numbers.interval, numbers.plain_estimate, not r.ok))
     more = f" {len(mine) - MOST_GROUPS:,} more are in the table." if len(mine) > MOST_GROUPS else ""
-    return Spans(
-        cell(name),
-        f"Estimates with their intervals; arrows point to plain ones that lie outside of the picture.{more}",
-        tuple(lines),
-        Numbers() if scale is None else Times(scale),
-        ("estimate", f"{mine[0].level} interval", mine[0].drawn[1]),
-    )
+    caption = "Estimates with their intervals; arrows point to plain ones that lie outside of the picture."
+    axis, words = Numbers() if scale is None else Times(scale), ("estimate", f"{mine[0].level} interval")
+    return Spans(cell(name), caption + more, tuple(lines), axis, (*words, mine[0].drawn[1]))
 
 
 def pictures(results: Results) -> list[Picture]:

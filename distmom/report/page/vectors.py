@@ -75,19 +75,9 @@ def _reach_words(r: JointResult, norm: str, each: str) -> str:
 
 
 def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
-    return Strip(
-        cell(r.columns[i]),
-        f"The band is the {band} of this coordinate." if reach else "",
-        r.block_estimates[:, i],
-        float(r.estimate[i]),
-        reach,
-        float(r.plain_estimate[i]),
-        Numbers(),
-        "means",
-        "plain mean",
-        r.confidence_level,
-        r.n_ruined_blocks,
-    )
+    head, caption = cell(r.columns[i]), f"The band is the {band} of this coordinate." if reach else ""
+    found = r.block_estimates[:, i], float(r.estimate[i]), reach, float(r.plain_estimate[i])
+    return Strip(head, caption, *found, Numbers(), *r.drawn, r.confidence_level, r.n_ruined_blocks)
 
 
 def tell_statistic(r: UStatisticResult) -> Telling:
