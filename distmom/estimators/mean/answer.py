@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import ConfigError, NoAnswerError
+from distmom.estimators.facts import told
 from distmom.estimators.mean.counts import fields_of_groups
 from distmom.estimators.mean.notes import block_notes, value_notes, weight_notes
 from distmom.estimators.mean.partition import accused_files, answer_columns, row_and_cell_blocks
@@ -66,13 +66,9 @@ def together(
 
     Columns that were `listed` are several, however many there are.
     """
-    told = []
-    for result in results:  # as `dataclasses.replace`, without setting thirty fields for each of many groups
-        told.append(copy(result))
-        vars(told[-1]).update(data=data, run=run)
     alone = bool(plan.options.joint) or (len(plan.reduction.columns) == 1 and not listed)
-    single = alone and not plan.reader.options.by
-    return told[0] if single else Results(told, data, run)
+    several = not alone or bool(plan.reader.options.by)
+    return told(results, data, run, several=several)  # type: ignore[no-any-return]
 
 
 def _why_none(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
@@ -103,28 +99,28 @@ def partition_fields(
     plain = [plain_means(column, Merger(column).plain_mean()) for column in each]
     sigma2 = None
     if plan.options.interval == "paper":  # lower median of the blocks' variances
-        own = Merger(rows.at(0)).moments_at(np.maximum(answer.n_blocks, 1))
-        sigma2 = lower_median(own.row_variance)
+        chosen = Merger(rows.at(0)).moments_at(np.maximum(answer.n_blocks, 1))
+        sigma2 = lower_median(chosen.row_variance)
     for g, (fields, files) in enumerate(zip(shared, accused_files(plan, found), strict=True)):
         mine, one = found.lines(g), found.estimate(g)
-        told = one.fields()
+        own = one.fields()
         if sigma2 is not None:
             constant = bool(answer.constant[g])
-            shown = _paper_interval(plan, sigma2[g], one.value, told["n_blocks"], fields["n_used"], constant)
-            told |= {"interval": shown.interval, "interval_reason": shown.reason}
+            shown = _paper_interval(plan, sigma2[g], one.value, own["n_blocks"], fields["n_used"], constant)
+            own |= {"interval": shown.interval, "interval_reason": shown.reason}
         if found.method is not None:
-            told["trace"] = found.ball(g).trace
+            own["trace"] = found.ball(g).trace
         same = answer.constant[mine] & (answer.n_used[mine] > 1)
         few = (answer.status[mine] & int(Finding.CARRIED_BY_FEW_ROWS)) > 0
         means = [column[g] for column in plain]
-        told["plain_estimate"] = means[0] if found.method is None else np.array(means)
-        told["other_estimate"], told["accused_files"] = found.other(g), files
-        told["notes"] = (
+        own["plain_estimate"] = means[0] if found.method is None else np.array(means)
+        own["other_estimate"], own["accused_files"] = found.other(g), files
+        own["notes"] = (
             *value_notes(fields.get("columns"), same, few),
             *block_notes(plan, answer, mine.start, fields),
             *weight_notes(plan, rows.count[0, g], fields),
         )
-        yield told
+        yield own
 
 
 def plain_means(blocks: BlockState, rounded: Floats) -> list[float]:

@@ -231,8 +231,7 @@ def _passing_rows(
     """Rows that pass the filter, by a pass over its columns; None where that does not matter."""
     if read.where is None or not needs_passing_rows(options):
         return None
-    bare = source.reader(replace(read, columns=(), by=(), units=()))
-    n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
+    n_valid = count_valid(source, read, files, executor, options.on_bad_file, progress)
     if n_valid == 0:
         raise NoAnswerError("no rows left after the filter; check where")
     return n_valid

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
-from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.command import explaining
 from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.answer import answer_of, together
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper, open_keeper
+from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
@@ -157,12 +157,3 @@ def run_plan(
         state, skipped = keeper.run(plan, work, executor, progress)
     check_state(state, skipped, filtered=plan.reader.options.where is not None)
     return state, skipped
-
-
-def check_state(state: Any, skipped: list[SkippedFile], *, filtered: bool) -> None:
-    """DataError or NoAnswerError if nothing was read."""
-    if state is not None:
-        return
-    if skipped:
-        raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
-    raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")

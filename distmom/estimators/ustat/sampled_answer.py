@@ -27,6 +27,7 @@ from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.tuples import part_weights
 from distmom.numerics.median import lower_median
+from distmom.passes.draws import DrawPlan
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
@@ -126,10 +127,8 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> SampleStatistics
     )
 
 
-def drawn_rows(
-    options: UStatOptions, blocks: BlockStatistics, drawn: tuple[int, ...], n_rows: tuple[int, ...]
-) -> SampleStatistics:
-    """Samples of rows: so many are `drawn` of each lake for each sample, among `n_rows`, of all that it has.
+def drawn_rows(options: UStatOptions, blocks: BlockStatistics, plan: DrawPlan) -> SampleStatistics:
+    """Samples of rows.
 
     A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
     that the largest one uses a given row. With replacement a block is a sample of the data's own
@@ -143,7 +142,7 @@ def drawn_rows(
         sizes, typical = every[filled], float(lower_median((blocks.variance * every)[filled]))
         smallest, rows = int(sizes.min()), options.rows
         if kind == "paper":
-            used = [d * n // of for d, n, of in zip(drawn, n_used, n_rows, strict=True)]
+            used = [d * n // of for d, n, of in zip(plan.sizes, n_used, plan.n_rows, strict=True)]
             how = typical / smallest, sizes.size, used, n_used, options.kernel.degrees
             return paper_sample_halfwidth(rows.confidence_level, rows.design.tau, *how)
         replacement = rows.design.replace

@@ -140,8 +140,7 @@ def _passing(
         return len(source.files)
     if read.where is None:
         return rows_of(source, options, executor)
-    bare = source.reader(replace(read, columns=(), by=(), units=()))
-    return count_valid(bare, source.files, executor, options.rows.on_bad_file, progress)
+    return count_valid(source, read, source.files, executor, options.rows.on_bad_file, progress)
 
 
 class Pass(NamedTuple):
