@@ -23,7 +23,7 @@ from distmom.estimators.mean.row_stream import (
     with_times_of_batch,
 )
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
-from distmom.estimators.mean.without_data import answer, plan_without_data
+from distmom.estimators.mean.without_data import NothingToRead, answer, plan_without_data
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.renamed import answering
 from distmom.lake.filters import parse_filter
@@ -141,20 +141,14 @@ class MeanAccumulator:
                 raise ConfigError(f"where: must be a text here, not {type(where).__name__}")
             condition = parse_filter(where)
         seed, shown = resolve_seed(rng)
-        made = Made(
-            options,
-            ReadOptions(
-                values if weights is None else (*values, weights),
-                keys,
-                vectors=() if options.joint else None,
-                units=unit_columns(options.design.columns, values),
-            ),
-            where,
-            None if condition is None else condition.identity,
-            seed,
-            shown,
-            (STREAMS,),
+        read = ReadOptions(
+            values if weights is None else (*values, weights),
+            keys,
+            condition,
+            vectors=() if options.joint else None,
+            units=unit_columns(options.design.columns, values),
         )
+        made = Made.of(options, NothingToRead(read), (STREAMS,), seed, shown)
         self._begin(made, name, Ledger(), None)
 
     def _begin(self, made: Made, name: str, others: Ledger, saved: StreamState | None) -> None:
@@ -247,12 +241,12 @@ class MeanAccumulator:
         """
         if not isinstance(other, MeanAccumulator):
             raise ConfigError(f"other: must be a MeanAccumulator, not {type(other).__name__}")
-        mine, theirs = self._saved(), other._saved()
+        mine, theirs = self._saved(), other._saved("other:")
         if not self._has_rows:
             mine.made = with_lists_of(mine.made, theirs.made)
         elif not other._has_rows:
             theirs.made = with_lists_of(theirs.made, mine.made)
-        check_alike("other:", theirs, mine, "here", "use the same, and the same rng")
+        check_alike(theirs, mine, "here", "use the same, and the same rng")
         both = sorted(set(self.names) & set(other.names))
         if both:
             raise ConfigError(
@@ -264,10 +258,10 @@ class MeanAccumulator:
         self._others.base = plan.joined(self._others.base, theirs.total(plan))
         self._others.base_files += [(0, file) for file in other._files()]
 
-    def _saved(self) -> SavedMean:
+    def _saved(self, what: str = "") -> SavedMean:
         main = Numbered({0: FileRef(self.name, self.n_rows, 0)}, 1)
         ledger = Ledger(main=main, base=self._others.base, base_files=self._others.base_files)
-        return SavedMean(self._made, self._sums, ledger, self._stream.saved())
+        return SavedMean(what, self._made, self._sums, ledger, self._stream.saved())
 
     def _plan(self) -> MeanPlan:
         return plan_without_data(self._made, [(0, file) for file in self._files()])
@@ -320,5 +314,5 @@ class MeanAccumulator:
         found._begin(saved.made, saved.ledger.main.files[0].path, others, saved.stream)
         if found._sums != saved.sums:
             raise DataError("data: was made by another version of distmom, and cannot go on here")
-        saved.check(found._plan(), what)
+        saved.check(found._plan())
         return found

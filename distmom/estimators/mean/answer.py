@@ -10,7 +10,7 @@ import numpy as np
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.facts import told
-from distmom.estimators.mean.counts import fields_of_groups
+from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
 from distmom.estimators.mean.notes import block_notes, value_notes, weight_notes
 from distmom.estimators.mean.partition import accused_files, answer_columns, row_and_cell_blocks
 from distmom.estimators.mean.sampled import sampled_fields
@@ -73,7 +73,7 @@ def together(
 
 def _why_none(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     """Why the first result has no finite answer, and what to do."""
-    name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
+    name = named_in(f"column {result.column!r}", result)
     if result.n_used == 0:
         what, missing = "a value", f"{result.n_null} null, {result.n_nan} NaN"
         if result.weights is not None:
@@ -83,10 +83,7 @@ def _why_none(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     remedy = "filter the infinite values out, or use more blocks"
     if result.n_nan and plan.options.nan == "keep":
         remedy = "use nan='omit', or more blocks"
-    return (
-        f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
-        f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); {remedy}"
-    )
+    return why_ruined(name, result, remedy)
 
 
 def partition_fields(

@@ -8,6 +8,7 @@ from distmom.designs.design import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import contaminated_blocks
 from distmom.estimators.options import MeanOptions
+from distmom.inference.samples import TAU
 from distmom.reductions.layout import Layout
 from distmom.reductions.layouts import SampledLayout
 from distmom.theory.ladder import fine_blocks
@@ -75,14 +76,12 @@ def choose_blocks(
     design = options.design
     passing = n_rows if n_valid is None else n_valid
     if design.sampled:
-        if n_rows is None or passing is None:
-            raise AssertionError("sampling needs the number of rows")
+        assert n_rows is not None and passing is not None
         return _sampled(options, seed, n_rows, passing)
     n_blocks, outlying = _fixed_number(options, n_rows), 0
     if options.contamination is not None:
         of = passing if not design.of_units else n_units
-        if of is None:
-            raise AssertionError("contamination needs the number of rows or units")
+        assert of is not None
         n_blocks, outlying = contaminated_blocks(options, n_blocks, of)
     sample = SAMPLE_OF_GROUP if grouped else SAMPLE
     n_fine, width = (
@@ -126,8 +125,7 @@ def needs_passing_rows(options: MeanOptions) -> bool:
 def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
     design = options.design
     if design.size is not None:
-        if n_rows is None:
-            raise AssertionError("a block size needs the number of rows")
+        assert n_rows is not None
         if design.size > n_rows:
             raise NoAnswerError(
                 f"blocks: size: {design.size} exceeds the {n_rows} rows of the data; lower it"
@@ -168,7 +166,7 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
     given = design.number
     k, size = given, design.size
     if k is None or size is None:
-        tau = 0.45 if design.tau is None else design.tau
+        tau = TAU if design.tau is None else design.tau
         prescribed = morm_blocks(options.confidence_level, tau, n_valid)
         k = prescribed[0] if k is None else k
         size = prescribed[1] if size is None else size

@@ -83,7 +83,7 @@ class Keeper:
         self._sums = plan.sums
         self._checkpoint.check(self._made.fingerprint.with_sums(self._sums))
         if self._saved is not None:
-            self._saved.check(plan, self._checkpoint.name)
+            self._saved.check(plan)
 
     def facts(self) -> dict[str, Any]:
         """What results say of it."""
@@ -104,7 +104,7 @@ class Keeper:
         self._n_read = len(ledger.unread())
         self._n_before = len(plan.files) - self._n_read
         listed = {file.path: file for file in plan.files}
-        saved = SavedMean(self._made, self._sums, ledger)
+        saved = SavedMean(self._checkpoint.name, self._made, self._sums, ledger)
         with self._checkpoint.keeping(saved.content, fresh=bool(plan.skipped)) as note:
 
             def done(unit: object, outcome: UnitOutcome) -> None:

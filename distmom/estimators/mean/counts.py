@@ -16,6 +16,7 @@ from distmom.reductions.state import INFS, NANS, NULLS, ZEROS, MeanState
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
     from distmom.estimators.mean.plan import MeanPlan
+    from distmom.report import MeanResult, UStatisticResult, VectorResult
 
 
 def check_state(state: Any, skipped: Sequence[SkippedFile], *, filtered: bool) -> None:
@@ -126,3 +127,16 @@ def _about(sampled: float, filled: int, n_cells: int) -> int:
     if 3 * filled <= 2 * n_cells:
         return max(filled, round(-n_cells * math.log1p(-filled / n_cells)))
     return max(filled, round(sampled))
+
+
+def named_in(name: str, result: MeanResult | VectorResult | UStatisticResult) -> str:
+    """What a result is of, with its group."""
+    return name + (f", group {result.group}" if result.group else "")
+
+
+def why_ruined(name: str, result: MeanResult | VectorResult | UStatisticResult, remedy: str) -> str:
+    """Why a result has no finite answer though there are rows."""
+    return (
+        f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
+        f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); {remedy}"
+    )

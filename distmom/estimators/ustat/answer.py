@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.mean.counts import fields_of_groups
+from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
 from distmom.estimators.mean.notes import block_notes
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.files import disagreement_note, files_disagree
@@ -83,7 +83,9 @@ class Answerer:
             told["estimate"], notes = self._projected(told["estimate"])
             told |= {"columns": self.lines.plan.reduction.columns, "method": options.joint}
         bias = self._bias_of_order(g, mine, told["estimate"], told.get("interval"))
-        told["flags"] = one.with_status(self._flags(g, bias)).flags
+        files = int(Finding.FILES_DISAGREE) if self._disagreeing[g] else 0
+        order = 0 if bias is None else int(Finding.ROWS_IN_ORDER)
+        told["flags"] = one.with_status(files | order).flags
         return ustat_result(
             options,
             told | sigmas_of(options.kernel, blocks, mine),
@@ -126,9 +128,9 @@ class Answerer:
         """The statistic of all tuples together: blocks weigh by their tuples; correlations if asked for."""
         options, blocks = self.lines.options, self.lines.blocks
         weights: Sequence[float] = blocks.n_tuples[mine]
-        if options.pairs == "complete" and options.weighted:
+        if options.complete and options.weighted:
             weights = blocks.mass[mine].tolist()
-        elif options.pairs == "complete":
+        elif options.complete:
             sizes = blocks.sizes[mine].tolist()
             weights = [count_tuples(options.kernel.degrees, tuple(size)) for size in sizes]
         plain = pooled(options.kernel, blocks.means[mine], weights)
@@ -175,11 +177,6 @@ class Answerer:
             return None
         return bias
 
-    def _flags(self, g: int, bias: float | None) -> int:
-        """What a group's status says beside the rule."""
-        files = int(Finding.FILES_DISAGREE) if self._disagreeing[g] else 0
-        return files if bias is None else files | int(Finding.ROWS_IN_ORDER)
-
     def _notes(self, g: int, shared: dict[str, Any], bias: float | None) -> Iterator[str]:
         """Notices about a group."""
         answer, line = self.lines.found.answer, self.lines.found.lines(g).start
@@ -211,7 +208,7 @@ def ustat_result(
     return UStatisticResult(
         kernel=options.kernel.name,
         statistic=options.statistic,
-        pairs=options.pairs,
+        pairs=options.pairs.name,
         n_pairs=sum(n_tuples),
         **told,
         **shared,
@@ -236,8 +233,7 @@ def fields_of_samples(
 
 def why_none(result: UStatisticResult, degree: int) -> str:
     """Why the first result has no finite answer, and what to do."""
-    name = f"kernel {result.kernel!r} of {result.column!r}"
-    name += f", group {result.group}" if result.group else ""
+    name = named_in(f"kernel {result.kernel!r} of {result.column!r}", result)
     if result.n_used < degree:
         return (
             f"{name}: {result.n_used} of {result.n_rows} rows have all values, and the kernel takes "
@@ -249,11 +245,7 @@ def why_none(result: UStatisticResult, degree: int) -> str:
             f"{result.n_blocks} blocks, such as a ratio whose denominator is 0; use fewer blocks, "
             "or rows with more different values"
         )
-    return (
-        f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
-        f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); "
-        "filter such values out, or use more blocks"
-    )
+    return why_ruined(name, result, "filter such values out, or use more blocks")
 
 
 def sigmas_of(kernel: Kernel, blocks: BlockStatistics, mine: slice = slice(None)) -> dict[str, Any]:

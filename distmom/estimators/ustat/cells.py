@@ -49,7 +49,7 @@ def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions)
 
 def _numbers(
     plan: MeanPlan, fine: list[list[BlockState]], states: Sequence[MeanState], degrees: tuple[int, ...]
-) -> tuple[Ints, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+) -> tuple[Ints, Bools]:
     """Blocks of each group, and whether they are fewer than were asked for."""
     if plan.blocks.n_blocks is not None:
         wanted = plan.blocks.n_blocks

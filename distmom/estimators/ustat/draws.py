@@ -11,9 +11,9 @@ from distmom.estimators.mean.plan import SMALL_DRAWS
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.sampled_tuples import refuse_repeats, tuple_plan
-from distmom.estimators.ustat.samples import sample_seed
 from distmom.inference.samples import TAU
 from distmom.numerics.arrays import Ints
+from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.passes.draws import DrawPlan, draw_rows
 from distmom.theory.paper import morgu_blocks, morm_blocks
@@ -107,14 +107,14 @@ def planned_draws(
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
     again = options.rows.design.replace
-    if options.pairs == "incomplete":
+    if options.pairs.name == "incomplete":
         k, m, drawn = pair_numbers(options, n_rows, n_passing)
         compiled = compiled or k * drawn > SMALL_DRAWS
         plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
         return Draws(plan, k * drawn, m, drawn, plan.columns_at_once(), compiled)
     k, sizes = row_numbers(options, seed, n_rows, n_passing)
     compiled = compiled or k * sum(sizes) > SMALL_DRAWS
-    seeds = [sample_seed(seed, t) for t in range(len(n_rows))]
+    seeds = [repeat_seed(seed, t) for t in range(len(n_rows))]
     plan = draw_rows(file_rows, seeds, k, sizes, replace=again, compiled=compiled)
     return Draws(plan, k * tuples_to_take(options.kernel, n_columns, [sizes]), None, None, 1, compiled)
 
@@ -196,7 +196,7 @@ def pair_numbers(
     else:
         k = morm_blocks(rows.confidence_level, TAU if rows.design.tau is None else rows.design.tau, PLENTY)[0]
     everything, passing = count_tuples(degrees, n_rows), count_tuples(degrees, tuple(n_passing))
-    m = options.n_pairs
+    m = options.pairs.n
     if m is None:
         budget = max(1, TUPLE_BUDGET * passing // max(1, everything))
         enough = [max(n, degree) for n, degree in zip(n_passing, degrees, strict=True)]

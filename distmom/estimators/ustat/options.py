@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from distmom.checks import check_choice, check_count
+from distmom.checks import check_choice
 from distmom.designs.design import BlockDesign
-from distmom.designs.pairs import PairDesign
+from distmom.designs.pairs import CompletePairs, PairDesign
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.options import JOINT, MeanOptions, refuse_pairs
@@ -20,7 +20,6 @@ from distmom.theory.paper import mou_blocks
 if TYPE_CHECKING:
     from distmom.lake import ReadOptions
 
-PAIRS = ("complete", "incomplete", "disjoint")
 STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
 
@@ -53,9 +52,7 @@ class UStatOptions:
 
     kernel: Kernel
     statistic: str = "u"
-    pairs: str = "complete"
-    n_pairs: int | None = None
-    pair_budget: int = PAIR_BUDGET
+    pairs: PairDesign = field(default_factory=CompletePairs)
     rows: MeanOptions = field(default_factory=MeanOptions)
     by_paper: bool = False
     joint: str = "coordinatewise"
@@ -68,8 +65,6 @@ class UStatOptions:
                 "make one of a function by distmom.kernels.kernel"
             )
         check_choice("statistic", self.statistic, STATISTICS)
-        check_choice("pairs", self.pairs, PAIRS)
-        check_count("pair_budget", self.pair_budget)
         check_choice("joint", self.joint, JOINT)
         if self.project is not None:
             check_choice("project", self.project, PROJECTIONS)
@@ -98,8 +93,8 @@ class UStatOptions:
 
     def _check_supported(self) -> None:
         met = {
-            "SampledPairs": self.pairs == "incomplete",
-            "DisjointPairs": self.pairs == "disjoint",
+            "SampledPairs": self.pairs.name == "incomplete",
+            "DisjointPairs": self.pairs.name == "disjoint",
             "StoredBlocks": self.rows.design.stored,
             "SampledBlocks": self.sampled,
             "a kernel with a matrix as value": bool(self.kernel.shape(2)),
@@ -108,6 +103,16 @@ class UStatOptions:
             "weights": self.rows.weights is not None,
         }
         refuse_pairs(REFUSED, met, {"SampledBlocks": "SampledBlocks or SampledPairs"})
+
+    @property
+    def complete(self) -> bool:
+        """Whether blocks take all pairs of their rows."""
+        return self.pairs.name == "complete"
+
+    @property
+    def pair_budget(self) -> int:
+        """Pairs that may be evaluated one by one."""
+        return self.pairs.budget or PAIR_BUDGET
 
     @property
     def sampled(self) -> bool:
@@ -168,8 +173,7 @@ def ustat_options(
     # all but the number of blocks is checked first: the proposition needs a good confidence level
     first = design.with_number("auto") if by_paper else design
     rows = MeanOptions.of(scans[0], first, confidence_level=confidence_level, **promise)
-    budget = pairs.budget or PAIR_BUDGET
-    options = UStatOptions(made, statistic, pairs.name, pairs.n, budget, rows, by_paper, joint, project)
+    options = UStatOptions(made, statistic, pairs, rows, by_paper, joint, project)
     if not by_paper:
         return options
     if rows.contamination is not None:

@@ -86,7 +86,7 @@ def sample_question(
     questions = []
     for r, both in enumerate(zip(*cells, strict=True)):
         seed = repeat_seed(plans[0].reduction.seed, r)
-        kernel = complete if options.pairs == "complete" else DisjointKernel(options.kernel, seed)
+        kernel = complete if options.complete else DisjointKernel(options.kernel, seed)
         found = zip(sources, plans, passes, both, strict=True)
         counted = [
             Counted(source, plan_of_partition(plan, r), one.state, one.skipped, blocks, kept_names(plan))
@@ -156,7 +156,7 @@ def check_sizes(
     n = [int(one[0].sizes.sum()) for one in cells]
     if options.by_paper and n_groups == 1:
         mogu_blocks(options.rows.confidence_level, n, options.kernel.degrees)
-    if options.pairs != "complete":
+    if not options.complete:
         return
     each = [np.concatenate([partition.sizes for partition in one]).tolist() for one in cells]
     blocks = list(zip(*each, strict=True))

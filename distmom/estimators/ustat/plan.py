@@ -68,7 +68,7 @@ class PartitionPlan(NamedTuple):
         lines *= options.rows.design.repeats
         n_tuples = lines * (
             tuples_to_take(kernel, n_columns, blocks, weighted=options.weighted)
-            if options.pairs == "complete"
+            if options.complete
             else sum(min(n // d for n, d in zip(sizes, kernel.degrees, strict=True)) for sizes in blocks)
         )
         n_passes, needed, spilled = 1, plan.unit_memory, None
@@ -136,7 +136,7 @@ class UStatPlan:
             **later,
             "kernel": options.kernel.name,
             "statistic": options.statistic,
-            "pairs": options.pairs,
+            "pairs": options.pairs.name,
             "seconds_one_by_one": seconds,
             "pair_budget": options.pair_budget,
             "projected_memory_per_process": bytes_in_words(needed),
@@ -167,9 +167,7 @@ class UStatPlan:
         Footers say nothing of filters and groups.
         """
         n_columns = len(plans[0].reduction.columns) if options.joint_rows else 1
-        slow = options.pairs == "complete" and one_by_one(
-            options.kernel, n_columns, weighted=options.weighted
-        )
+        slow = options.complete and one_by_one(options.kernel, n_columns, weighted=options.weighted)
         plain = all(read.where is None and not read.by for _, read in self.samples)
         if not plain or not (slow or options.sampled or options.by_paper):
             return None

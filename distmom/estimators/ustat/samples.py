@@ -55,11 +55,6 @@ def sample_data(data: Any, kernel: Kernel) -> tuple[Any, ...]:
     )
 
 
-def sample_seed(seed: int, number: int) -> int:
-    """The seed of all that is drawn for one of the samples alone; that of the first is the seed itself."""
-    return repeat_seed(seed, number)
-
-
 def check_samples(samples: Samples, options: UStatOptions) -> None:
     """Refuse what the kernel or the options do not go with, by what is known of the data without reading it.
 
@@ -78,7 +73,7 @@ def check_samples(samples: Samples, options: UStatOptions) -> None:
                 "where, one group at a time"
             )
         n_columns = len(reader.options.value_names) if options.joint_rows else 1
-        if source.one_pass and not (options.pairs == "complete" and from_comoments(options, n_columns)):
+        if source.one_pass and not (options.complete and from_comoments(options, n_columns)):
             what = "a sampled design" if options.sampled else f"kernel {options.kernel.name!r}"
             raise ConfigError(
                 f"{what} reads its rows several times, and a stream can be read only once; give a table, or "
@@ -183,7 +178,7 @@ def plan_passes(
         counted = replace(counted, design=RandomBlocks())
     plans = []
     for number, (source, read) in enumerate(samples):
-        own, share = sample_seed(seed, number), column_share(source, read)
+        own, share = repeat_seed(seed, number), column_share(source, read)
         plan = plan_mean(source, read, counted, own, executor, progress, share)
         plans.append(as_blocks_of(plan, options))
     return plans
