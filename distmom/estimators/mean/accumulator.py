@@ -30,7 +30,7 @@ from distmom.lake.filters import parse_filter
 from distmom.lake.memory.memory_lake import open_memory
 from distmom.lake.source import FileRef, ReadOptions
 from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.opening import unit_columns
+from distmom.passes.opening import key_columns, unit_columns
 from distmom.passes.scan import Scan
 from distmom.reductions.stream import StreamState
 from distmom.report import MeanResult, Results, VectorResult
@@ -129,12 +129,10 @@ class MeanAccumulator:
             raise ConfigError(f"{fixed} depends on the number of rows, which a stream does not tell; drop it")
         if not isinstance(name, str):
             raise ConfigError(f"name: must be a text, not {name!r}")
-        values, keys = names_of("columns", columns), names_of("by", by)
+        values = names_of("columns", columns)
         if not values:
             raise ConfigError("columns: name the columns to average")
-        both = [column for column in values if column in keys]
-        if both:
-            raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+        keys = key_columns(by, values)
         condition = None
         if where is not None:
             if not isinstance(where, str):
