@@ -23,7 +23,7 @@ from distmom.estimators.mean.row_stream import (
     with_times_of_batch,
 )
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
-from distmom.estimators.mean.without_data import NothingToRead, answer, plan_without_data
+from distmom.estimators.mean.without_data import NoData, answer, plan_without_data
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.renamed import answering
 from distmom.lake.filters import parse_filter
@@ -146,7 +146,7 @@ class MeanAccumulator:
             vectors=() if options.joint else None,
             units=unit_columns(options.design.columns, values),
         )
-        made = Made.of(options, NothingToRead(read), (STREAMS,), seed, shown)
+        made = Made.of(options, NoData(read), (STREAMS,), seed, shown)
         self._begin(made, name, Ledger(), None)
 
     def _begin(self, made: Made, name: str, others: Ledger, saved: StreamState | None) -> None:
@@ -169,7 +169,7 @@ class MeanAccumulator:
     @property
     def n_rows(self) -> int:
         """Rows added to this stream so far."""
-        return self._stream.leaves.n_rows
+        return self._stream.n_rows
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -206,15 +206,14 @@ class MeanAccumulator:
             return
         read = replace(read, vectors=reader.options.vectors)
         check_weights(options, read)
-        file, leaves = data.files[0], self._stream.leaves
+        file = data.files[0]
         if options.nan == "raise" or read.where is not None or options.weights is not None or read.vectors:
             for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
-                check_rows(found, read, leaves.reduction)
+                check_rows(found, read, self._stream.reduction)
         self._go_on(replace(self._made, read=replace(read, where=None)))
         if self.n_rows + data.n_rows >= COMPILED_ROWS:
-            leaves = self._stream.leaves
-            leaves.reduction = replace(leaves.reduction, compiled=True)
-        self._stream.add(reader, file, data.n_rows)
+            self._stream.reduction = replace(self._stream.reduction, compiled=True)
+        self._stream.read(reader, file, data.n_rows)
 
     @property
     def _has_rows(self) -> bool:

@@ -126,16 +126,22 @@ def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
     design = options.design
     if design.size is not None:
         assert n_rows is not None
-        if design.size > n_rows:
-            raise NoAnswerError(
-                f"blocks: size: {design.size} exceeds the {n_rows} rows of the data; lower it"
-            )
-        k = n_rows // design.size
-        check_most_blocks(f"blocks: size: {design.size} of {n_rows} rows", k)
-        return k if k % 2 else k - 1  # an even number of blocks is dominated by one less: larger blocks
+        return blocks_of_size(design.size, n_rows, "the data")
     if design.n == "paper":
         return mom_blocks(options.confidence_level, PLENTY if n_rows is None else n_rows)[0]
     return design.number
+
+
+def blocks_of_size(size: int, n_rows: int, what: str) -> int:
+    """How many blocks of so many rows there are; an even number is dominated by one less: larger blocks.
+
+    NoAnswerError if there is none; ConfigError if they are too many.
+    """
+    if size > n_rows:
+        raise NoAnswerError(f"blocks: size: {size} exceeds the {n_rows} rows of {what}; lower it")
+    k = n_rows // size
+    check_most_blocks(f"blocks: size: {size} of {n_rows} rows", k)
+    return k - 1 + k % 2
 
 
 def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:

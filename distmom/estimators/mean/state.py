@@ -84,7 +84,7 @@ class SavedMean:
             total = ledger.finish(plan.reduction.merge)
         else:
             own = LeafStream(plan.reduction, ledger.main.files[0].path, plan.leaf_rows, stream)
-            total = plan.joined(own.total(stream.keys), ledger.base)
+            total = plan.joined(own.total(), ledger.base)
         total = recounted(total, plan.reduction.columns, self.made.read, plan.reader.options)
         if total is None or len(roots) > 1 or not plan.roots:
             return total

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from distmom.designs.blocks import RandomBlocks
-from distmom.designs.design import check_most_blocks
-from distmom.errors import ConfigError, NoAnswerError
+from distmom.errors import ConfigError
+from distmom.estimators.mean.blocks import blocks_of_size
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
@@ -109,13 +109,8 @@ def numbers_of_all(
         return options
     if rows.design.size is not None:
         n = sum(rows_of(source, options, executor) for source, _ in samples)
-        if rows.design.size > n:
-            raise NoAnswerError(
-                f"blocks: size: {rows.design.size} exceeds the {n} rows of all samples; lower it"
-            )
-        k = n // rows.design.size
-        check_most_blocks(f"blocks: size: {rows.design.size} of {n} rows", k)
-        rows = replace(rows, design=rows.design.with_number(k - 1 + k % 2))
+        k = blocks_of_size(rows.design.size, n, "all samples")
+        rows = replace(rows, design=rows.design.with_number(k))
     if isinstance(rows.contamination, float):
         n = sum(_passing(*sample, options, executor, progress) for sample in samples)
         rows = replace(rows, contamination=outlying_number(rows.contamination, n))
