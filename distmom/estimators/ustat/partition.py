@@ -13,7 +13,6 @@ from distmom.estimators.ustat.cells import Cells, cells_of, joined, plan_of_part
 from distmom.estimators.ustat.comoments import from_comoments, own_comoments, partitions_of, statistics_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
 from distmom.estimators.ustat.disjoint import disjoint_statistics
-from distmom.estimators.ustat.lines import BlockLines
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.samples import Pass, Samples, as_blocks_of, passes_of
 from distmom.inference.answers import BlockSource
@@ -135,8 +134,7 @@ def sample_results(
             found = disjoint_statistics(options.kernel, found, cells, variances=variances)
         evaluated.append(found)
     blocks = joined(evaluated, asked.cells)
-    lines = BlockLines(options, asked.plan, asked.cells[0], blocks, source)
-    return Answerer(lines, states).results(column, by)
+    return Answerer(options, asked.plan, asked.cells[0], blocks, source, states).results(column, by)
 
 
 def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:
