@@ -19,7 +19,7 @@ from distmom.numerics.kernels.kernel import Kernel, Ratio
 from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.cell_map import CellMap
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
-from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
@@ -88,11 +88,8 @@ def statistics_of(
     variance = np.full((n_cells, *means.shape[2:]), np.nan)
     if variances:
         variance = _spread(kernel, flat, of_fine, whole.rows, means, v_form)
-    sizes = whole.rows.tolist()
-    nothing = np.full((n_cells, COMPONENTS), np.nan)
-    tuples = tuple(comb(n, 2) for n in sizes)
-    mass = np.array(tuples, np.float64)
-    return BlockStatistics(whole.rows.reshape(-1, 1), tuples, means, variance, nothing, mass)
+    tuples = tuple(comb(n, 2) for n in whole.rows.tolist())
+    return BlockStatistics.of(whole.rows.reshape(-1, 1), tuples, means, variance)
 
 
 def _means(kernel: Kernel, blocks: Comoments, v_form: bool) -> Floats:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.sampled_answer import SampleStatistics, drawn_pairs, drawn_rows
+from distmom.estimators.ustat.sampled_answer import Drawn, drawn_pairs, drawn_rows, sample_result
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.samples import Pass, Samples, passes_of
 from distmom.passes.census import column_share
@@ -62,7 +62,7 @@ def run_sampled(
         for c, one in zip(together, drawn, strict=True):
             mine = passes_of(passes, options, c)
             states = tuple(pass_.state for pass_ in mine)
-            results.append(one.result(options, mine[0].plan, states, ", ".join(columns[c])))
+            results.append(sample_result(options, mine[0].plan, states, ", ".join(columns[c]), one))
     return results
 
 
@@ -74,7 +74,7 @@ def _with(source: Source, read: ReadOptions, rows: RowSource, names: tuple[str, 
 
 def _statistics(
     options: UStatOptions, draws: Draws, sources: Sequence[RowSource], seed: int, progress: Progress | None
-) -> list[SampleStatistics]:
+) -> list[Drawn]:
     """Samples of rows of one column or set of columns, with all pairs of each, or of pairs of all columns."""
     plan, spread = draws.plan, options.rows.interval != "none"
     if draws.drawn is None:
