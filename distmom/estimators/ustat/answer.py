@@ -195,8 +195,6 @@ def ustat_result(
     **own: Any,
 ) -> UStatisticResult:
     """The result of a group: what is told of its blocks, the fields that do not depend on them, its own."""
-    if options.by_paper:  # the design as it was asked for, not with the number that the proposition gave
-        shared = {**shared, "design": shared["design"].with_number("paper")}
     return UStatisticResult(
         kernel=options.kernel.name,
         statistic=options.statistic,

@@ -168,7 +168,8 @@ def plan_passes(
 
     Of sampling schemes they are those of a partition, which tells what the columns hold.
     """
-    counted = replace(options.rows, joint="coordinatewise" if options.joint_rows else False, interval="none")
+    joint = "coordinatewise" if options.joint_rows else False
+    counted = replace(options.counted, joint=joint, interval="none")
     if options.sampled:
         counted = replace(counted, design=RandomBlocks())
     plans = []
