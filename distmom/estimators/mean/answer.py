@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +28,13 @@ from distmom.theory.paper import mom_blocks, paper_halfwidth_mom
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
-Answers = Sequence[MeanResult] | Sequence[VectorResult]
 
-
-def answer_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> Answers:
+def answer_of(
+    plan: MeanPlan, state: MeanState, data: dict[str, Any], run: dict[str, Any], *, listed: bool = False
+) -> MeanResult | VectorResult | Results:
     """One result for each column and group, in that order; of vectors for each group.
+
+    A single one where only one was asked for. Columns that were `listed` are several, however many there are.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def answer_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> Answers:
     results: list[Any] = []
     for c, column in enumerate([whole] if joint else names):
         columns = slice(0, len(names)) if joint else slice(c, c + 1)
-        shared = fields_of_groups(plan, state, c, column, by)
+        shared = fields_of_groups(plan, state, c, column, read.by)
         if joint:
             shared = [fields | {"columns": names, "method": joint} for fields in shared]
         if plan.options.design.sampled:
@@ -56,18 +58,8 @@ def answer_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> Answers:
         results += [kind(**own, **fields) for own, fields in zip(every, shared, strict=True)]
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(_why_none(results[0], plan))
-    return [as_times(r, read.scales[r.column]) if r.column in read.scales else r for r in results]
-
-
-def together(
-    results: Answers, plan: MeanPlan, data: dict[str, Any], run: dict[str, Any], *, listed: bool = False
-) -> MeanResult | VectorResult | Results:
-    """Results with what is to be said of data and run: a single one where only one was asked for.
-
-    Columns that were `listed` are several, however many there are.
-    """
-    alone = bool(plan.options.joint) or (len(plan.reduction.columns) == 1 and not listed)
-    several = not alone or bool(plan.reader.options.by)
+    results = [as_times(r, read.scales[r.column]) if r.column in read.scales else r for r in results]
+    several = bool(read.by) or not (joint or (len(names) == 1 and not listed))
     return told(results, data, run, several=several)  # type: ignore[no-any-return]
 
 

@@ -45,18 +45,12 @@ class Keeper:
         options: MeanOptions,
         seed: int,
         shown_seed: int | str,
-    ) -> tuple[Ledger, ReadOptions]:
+    ) -> ReadOptions:
         """Compare with what the state was made of, before anything is read.
 
         ConfigError if it was made with other options, of other columns, or of another lake; or if there is no
-        lake; DataError if files that it holds have changed or are gone, and are not to be read again.
-
-        Returns
-        -------
-        ledger : Ledger
-            What the run goes on from.
-        read : ReadOptions
-            What to read, times being counted from the days of the state.
+        lake; DataError if files that it holds have changed or are gone, and are not to be read again. Gives
+        what to read, times being counted from the days of the state.
         """
         self._checkpoint.check_source(data, source, "use MeanAccumulator, or drop state")
 
@@ -75,7 +69,7 @@ class Keeper:
         )
         if self._checkpoint.restarted:
             self._saved, self.ledger, self._made = None, Ledger(), made(read)
-        return self.ledger, replace(read, times=self._made.read.times)
+        return replace(read, times=self._made.read.times)
 
     def check(self, plan: MeanPlan) -> None:
         """ConfigError if the plan's sums are not those of the state."""

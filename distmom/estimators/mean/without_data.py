@@ -9,7 +9,7 @@ from typing import Any
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import run_facts
-from distmom.estimators.mean.answer import answer_of, together
+from distmom.estimators.mean.answer import answer_of
 from distmom.estimators.mean.fingerprint import STREAMS, LakeCounts, Made
 from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
@@ -63,4 +63,4 @@ def answer(
         "where": made.where,
     }
     run = run_facts(seconds, made.shown_seed, workers=1)
-    return together(answer_of(plan, state, made.read.by), plan, data, run)
+    return answer_of(plan, state, data, run)

@@ -27,7 +27,7 @@ from distmom.reductions.state import MeanState, aligned
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
-    from distmom.lake import BatchReader, ReadOptions, Source
+    from distmom.lake import ReadOptions, Source
     from distmom.numerics.linalg.comoments import Comoments
 
 Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
@@ -61,39 +61,26 @@ def check_samples(samples: Samples, options: UStatOptions) -> None:
     Raises
     ------
     ConfigError, DataError
-        See `check_columns`; or if there are groups, or data that can be read only once, where these will not
-        do.
+        If the kernel takes another number of columns, or a column holds times; or if there are groups, or
+        data that can be read only once, where these will not do.
     """
     for source, read in samples:
         reader = source.reader(read)
-        check_columns(reader, options)
+        names = reader.options.value_names[: -1 if options.weighted else None]
+        n_columns = len(names) if options.joint_rows else 1
+        options.kernel.check_columns(n_columns)
+        refuse_times(reader.options, "kernels take numbers: name a column of such")
         if read.by and options.sampled:
             raise ConfigError(
                 "by does not go with SampledBlocks: samples are of all rows together; use RandomBlocks, or "
                 "where, one group at a time"
             )
-        n_columns = len(reader.options.value_names) if options.joint_rows else 1
-        if source.one_pass and not (options.complete and from_comoments(options, n_columns)):
+        if source.one_pass and not from_comoments(options, n_columns):
             what = "a sampled design" if options.sampled else f"kernel {options.kernel.name!r}"
             raise ConfigError(
                 f"{what} reads its rows several times, and a stream can be read only once; give a table, or "
                 "write the stream to Parquet files"
             )
-
-
-def check_columns(reader: BatchReader, options: UStatOptions) -> None:
-    """Refuse columns that the kernel does not take; those of one column each stand for themselves.
-
-    Raises
-    ------
-    ConfigError
-        If it takes another number of columns.
-    DataError
-        If a column holds times.
-    """
-    names = reader.options.value_names[: -1 if options.weighted else None]
-    options.kernel.check_columns(len(names) if options.joint_rows else 1)
-    refuse_times(reader.options, "kernels take numbers: name a column of such")
 
 
 def numbers_of_all(
