@@ -33,19 +33,16 @@ class Draws(NamedTuple):
         Tuples that are evaluated one by one, of all samples of one column (or set of columns).
     n_pairs : int or None
         Of each sample of pairs, as wanted.
-    drawn : int or None
-        Of each sample of pairs, as drawn from all rows, before the filter.
-    at_once : int
-        Columns whose rows are gathered together.
-    compiled : bool
     """
 
     plan: DrawPlan
     n_tuples: int
     n_pairs: int | None
-    drawn: int | None
-    at_once: int
-    compiled: bool
+
+    @property
+    def at_once(self) -> int:
+        """Columns whose rows are gathered together."""
+        return 1 if self.n_pairs is None else self.plan.columns_at_once()
 
     def check(self, options: UStatOptions, threads: int) -> None:
         """ConfigError if samples of rows have too many pairs."""
@@ -111,12 +108,12 @@ def planned_draws(
         k, m, drawn = pair_numbers(options, n_rows, n_passing)
         compiled = compiled or k * drawn > SMALL_DRAWS
         plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
-        return Draws(plan, k * drawn, m, drawn, plan.columns_at_once(), compiled)
+        return Draws(plan, k * drawn, m)
     k, sizes = row_numbers(options, seed, n_rows, n_passing)
     compiled = compiled or k * sum(sizes) > SMALL_DRAWS
     seeds = [repeat_seed(seed, t) for t in range(len(n_rows))]
     plan = draw_rows(file_rows, seeds, k, sizes, replace=again, compiled=compiled)
-    return Draws(plan, k * tuples_to_take(options.kernel, n_columns, [sizes]), None, None, 1, compiled)
+    return Draws(plan, k * tuples_to_take(options.kernel, n_columns, [sizes]), None)
 
 
 def row_numbers(

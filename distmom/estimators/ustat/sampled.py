@@ -77,19 +77,13 @@ def _statistics(
 ) -> list[Drawn]:
     """Samples of rows of one column or set of columns, with all pairs of each, or of pairs of all columns."""
     plan, spread = draws.plan, options.rows.interval != "none"
-    if draws.drawn is None:
+    if draws.n_pairs is None:
         kernel = BlockKernel(options.kernel, options.statistic, spread)  # type: ignore[arg-type]
         blocks = evaluate_draws(kernel, kernel.merge, plan, sources, progress)
         return [drawn_rows(options, blocks, plan)]
+    sources = [replace(source, separate=not options.joint_rows) for source in sources]
+    again = options.rows.design.replace
     found = sampled_tuples(
-        options.kernel,
-        [replace(source, separate=not options.joint_rows) for source in sources],
-        seed,
-        plan.n_blocks,
-        draws.drawn,
-        replace=options.rows.design.replace,
-        spread=spread,
-        compiled=draws.compiled,
-        progress=progress,
+        options.kernel, plan, sources, seed, replace=again, spread=spread, progress=progress
     )
     return [drawn_pairs(options, samples) for samples in found]

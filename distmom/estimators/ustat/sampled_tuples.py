@@ -40,14 +40,12 @@ PURPOSES: dict[tuple[int, ...], str] = {(2,): "pairs", (3,): "triples"}
 
 def sampled_tuples(
     kernel: Kernel,
+    plan: DrawPlan,
     sources: Sequence[RowSource],
     seed: int,
-    n_blocks: int,
-    n_tuples: int,
     *,
     replace: bool = False,
     spread: bool = True,
-    compiled: bool = True,
     progress: Progress | None = None,
 ) -> list[SampledTuples]:
     """Incomplete U-statistics: K samples of M pairs, uniform over all pairs of rows of a lake.
@@ -55,19 +53,17 @@ def sampled_tuples(
     Parameters
     ----------
     kernel : Kernel
+    plan : DrawPlan
+        See `tuple_plan`.
     sources : sequence of RowSource
         A lake for each sample of the kernel, its rows counted; its columns are the kernel's, or each for
         itself (`RowSource.separate`).
     seed : int
         128 bits.
-    n_blocks, n_tuples : int
-        K, M.
     replace : bool
-        Whether pairs may repeat (``monte_carlo``); else the pairs of a sample are distinct (``swor``).
+        Whether the plan repeats pairs (``monte_carlo``); else those of a sample are distinct (``swor``).
     spread : bool
         Whether to take what the variance of the complete statistic is estimated from, for an interval.
-    compiled : bool
-        Draw with Numba (the same pairs).
     progress : Progress, optional
 
     Returns
@@ -78,9 +74,7 @@ def sampled_tuples(
     Raises
     ------
     ConfigError
-        If the lakes have other columns than the kernel, or more pairs are asked for than there are.
-    NoAnswerError
-        If a lake has too few rows.
+        If the lakes have other columns than the kernel.
     ResourceError
         If the rows of one sample do not fit into memory.
 
@@ -93,13 +87,11 @@ def sampled_tuples(
     million rows drawn, then a further pass for the next samples.
     Row numbers, sums and their order depend on seed and lake alone.
     """
-    degrees, n_rows = kernel.degrees, tuple(source.n_rows for source in sources)
-    separate = sources[0].separate
+    degrees, separate = kernel.degrees, sources[0].separate
     if not separate:
         kernel.check_columns(sources[0].n_columns)
-    plan = tuple_plan(kernel, n_rows, seed, n_blocks, n_tuples, replace=replace, compiled=compiled)
     found = [
-        SampledTuples(kernel, n_rows, n_tuples, replace)
+        SampledTuples(kernel, plan.n_rows, plan.sizes[0] // degrees[0], replace)
         for _ in range(sources[0].n_columns if separate else 1)
     ]
     for drawn in plan.gathered(sources, progress):
