@@ -57,6 +57,11 @@ class BlockPlan:
     hears_files: bool = True
     outlying: int = 0
 
+    @property
+    def n_fine(self) -> int:
+        """Fine blocks of each partition."""
+        return self.layout.n_blocks // self.layout.repeats or self.n_cells
+
 
 def choose_blocks(
     options: MeanOptions,

@@ -94,7 +94,7 @@ class MeanPlan:
             "scheme": self.options.design.scheme,
             "n_blocks": self.blocks.n_blocks or "auto",
             "block_size": self.blocks.block_size,
-            "fine_blocks": layout.n_blocks // layout.repeats or self.blocks.n_cells,
+            "fine_blocks": self.blocks.n_fine,
             "repeats": layout.repeats if layout.repeats > 1 else None,
             "contamination": self.blocks.outlying if self.options.contamination is not None else None,
             "rows_drawn": drawn,
