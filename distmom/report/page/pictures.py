@@ -219,6 +219,11 @@ class Matrix:
     kinds: dict[str, str] = field(default_factory=dict)
 
 
+def square(names: tuple[str, ...], cell: Callable[[int, int], Cell]) -> tuple[tuple[Cell, ...], ...]:
+    """The cells of a matrix of pairs of names, from their numbers."""
+    return tuple(tuple(cell(i, j) for j in range(len(names))) for i in range(len(names)))
+
+
 Picture = Strip | Spans | Curve | Matrix
 
 
