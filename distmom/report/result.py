@@ -128,14 +128,10 @@ class Result:
             check_choice("raise_if", word, tuple(map(str, Status)))
         mine = {self.status, *self.flags}
         if mine.intersection(statuses) or (not statuses and not self.ok):
-            raise DoubtfulResultError(f"{self._title}: the status is {self.words!r}; {REMEDY}")
+            keys = [f"{key}={value!r}" for key, value in (self.group or {}).items()]
+            title = ", ".join([self.name, *keys])
+            raise DoubtfulResultError(f"{title}: the status is {self.words!r}; {REMEDY}")
         return self
-
-    @property
-    def _title(self) -> str:
-        """Its name, and its group."""
-        keys = ", ".join(f"{key}={value!r}" for key, value in (self.group or {}).items())
-        return f"{self.name}, {keys}" if keys else self.name
 
     @property
     def level(self) -> str:

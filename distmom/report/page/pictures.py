@@ -74,10 +74,6 @@ class Strip:
             return self.scale.text(value)
         return fixed(value, in_digits(*self.interval))
 
-    def level_words(self) -> str:
-        """What the band is."""
-        return f"{100 * self.level:.6g} % interval"
-
 
 @dataclass(frozen=True)
 class Span:

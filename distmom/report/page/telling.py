@@ -253,7 +253,8 @@ def _seeded(run: dict[str, Any]) -> str:
 
 def closing_blocks(results: Results, assumptions: Sequence[str]) -> tuple[Block, ...]:
     """What stands last in a report: data, assumptions, how to run it again."""
-    return (*data_block(results), *words_block(assumptions), again_block(results.run))
+    rests = [Listing("What this rests on", tuple(dict.fromkeys(assumptions)))] if assumptions else []
+    return (*data_block(results), *rests, again_block(results.run))
 
 
 def interval_words(level: str, interval: str, reason: str | None = None) -> str:
@@ -261,11 +262,6 @@ def interval_words(level: str, interval: str, reason: str | None = None) -> str:
     if interval == "-":
         return "there is no interval" + (f": {reason}" if reason else "")
     return f"its {level} interval reaches from {interval.replace(' … ', ' to ')}"
-
-
-def words_block(assumptions: Sequence[str]) -> list[Block]:
-    """What is assumed."""
-    return [Listing("What this rests on", tuple(dict.fromkeys(assumptions)))] if assumptions else []
 
 
 def _short(value: Any) -> str:
