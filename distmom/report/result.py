@@ -82,6 +82,11 @@ class Result:
         cls.__doc__ = with_attributes(cls.__doc__, cls.__mro__[1].__doc__)
 
     @property
+    def numbers(self) -> Self:
+        """The result in numbers: itself, or of times in nanoseconds."""
+        return getattr(self, "offsets", None) or self
+
+    @property
     def name(self) -> str:
         """What the result is of, in tables and messages."""
         raise NotImplementedError
@@ -198,7 +203,11 @@ class Result:
         from distmom.report.digits import three
 
         numbers: Any = self
-        return three(numbers.estimate, numbers.interval, numbers.plain_estimate)
+        if (scale := getattr(self, "scale", None)) is None:
+            return three(numbers.estimate, numbers.interval, numbers.plain_estimate)
+        from distmom.report.times import shown
+
+        return shown(numbers.numbers, scale)
 
     def _repr_html_(self) -> str:
         return self._alone()._repr_html_()
