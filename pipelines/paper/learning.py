@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 import distmom as dm
-from distmom.cluster import Call, check_stopped
+from distmom.cluster import check_stopped
+from distmom.cluster.calls import Call
 from pipelines.paper.chunks import Run
 from pipelines.paper.laws import Floats
 

@@ -95,7 +95,7 @@ def told(result: Result) -> Telling:
     name, facts = heading(result), shown_facts(result)
     shown = [f"{what} {value}" for what, value in facts if value not in ("", "-")]
     answer = f"{name}: {', '.join(shown)}."
-    return Telling(name, (answer,), facts, (), (), mood(result), advice(result, ()))
+    return Telling(name, (answer,), facts, (), (), mood(result), advice(result))
 
 
 def shown_facts(result: Result) -> tuple[tuple[str, str], ...]:
@@ -123,11 +123,11 @@ def gravest(moods: Iterable[Mood]) -> Mood:
     return "bad" if "bad" in found else "look" if "look" in found else "good"
 
 
-def advice(result: Result, more: Sequence[str]) -> tuple[str, ...]:
+def advice(result: Result) -> tuple[str, ...]:
     """What to do about each status of a result."""
     found = [DO[word] for word in (result.flags or (result.status,)) if word in DO]
     wild = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY}.intersection(result.flags)
-    return (*found, *more, *([DESCRIBE] if wild else ()))
+    return (*found, *([DESCRIBE] if wild else ()))
 
 
 def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:

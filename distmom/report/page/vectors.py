@@ -54,7 +54,7 @@ def tell_vector(r: VectorResult) -> Telling:
     spans = _spans(r, "All coordinates", caption, ("estimate", band, "plain mean"))
     strips = [_strip(r, i, reach[i], band) for i in range(min(len(names), MOST_STRIPS))]
     pictures: tuple[Spans | Strip, ...] = (spans, *strips) if r.n_blocks > 1 else (spans,)
-    return Telling(heading(r), answer, tuple(facts), pictures, assumptions(r), mood(r), advice(r, ()))
+    return Telling(heading(r), answer, tuple(facts), pictures, assumptions(r), mood(r), advice(r))
 
 
 def _spans(r: JointResult, head: str, caption: str, words: tuple[str, str, str]) -> Spans:
@@ -91,7 +91,7 @@ def tell_statistic(r: UStatisticResult) -> Telling:
     if len(r.entries()) <= MOST_LINES:
         caption = "Robust entries with their intervals; a dashed line or an arrow is the plain entry."
         pictures.append(_spans(r, "Its entries", caption, ("estimate", "interval", "plain")))
-    return Telling(heading(r), answer, facts, tuple(pictures), assumptions(r), mood(r), advice(r, ()))
+    return Telling(heading(r), answer, facts, tuple(pictures), assumptions(r), mood(r), advice(r))
 
 
 def number_matrix(head: str, names: tuple[str, ...], values: np.ndarray) -> Matrix:
