@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from distmom.numerics.arrays import Floats
-from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.kernel import Inlined, Kernel
 from distmom.numerics.kernels.sums import Mass, PairSums, add_up, count_tuples
-from distmom.numerics.pairs import tile_types
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
@@ -116,7 +115,7 @@ def is_compiled(kernel: Kernel, wanted: bool | None, n_pairs: float) -> bool:
     if inlined is None:
         return False
     if wanted is None:
-        return not isinstance(inlined, tuple) or n_pairs >= COMPILE
+        return not isinstance(inlined, Inlined) or n_pairs >= COMPILE
     return wanted
 
 
@@ -129,13 +128,15 @@ def _compiled_pair_sums(
     left: Floats,
     right: Floats,
 ) -> float:
-    inlined = kernel.compiled
-    run = _kernels.pair_sums if isinstance(inlined, tuple) else _kernels.uncached_pair_sums
-    first = int(isinstance(inlined, tile_types.LABELLED))
+    known = kernel.compiled
+    name, first, taken = "function", 0, known
+    if isinstance(known, Inlined):
+        name, first, taken = known.name, int(known.labelled), known.parameters
+    run = _kernels.pair_sums(name)
     x = np.require(x, np.float64, ["C", "W"])
     y = x if same else np.require(y, np.float64, ["C", "W"])
     of_x, of_y = weights if weights is not None else (None, None)
-    return float(run(inlined, x, y, first, same, of_x, of_y, STRIP, left, right))
+    return float(run(taken, x, y, first, same, of_x, of_y, STRIP, left, right))
 
 
 class Sides(NamedTuple):
