@@ -120,23 +120,16 @@ def is_compiled(kernel: Kernel, wanted: bool | None, n_pairs: float) -> bool:
 
 
 def _compiled_pair_sums(
-    kernel: Kernel,
-    x: Floats,
-    y: Floats,
-    same: bool,
-    weights: tuple[Floats, Floats] | None,
-    left: Floats,
-    right: Floats,
+    kernel: Kernel, x: Floats, y: Floats, same: bool, weights: tuple[Floats, Floats] | None, *sums: Floats
 ) -> float:
     known = kernel.compiled
     name, first, taken = "function", 0, known
     if isinstance(known, Inlined):
         name, first, taken = known.name, int(known.labelled), known.parameters
-    run = _kernels.pair_sums(name)
     x = np.require(x, np.float64, ["C", "W"])
     y = x if same else np.require(y, np.float64, ["C", "W"])
-    of_x, of_y = weights if weights is not None else (None, None)
-    return float(run(taken, x, y, first, same, of_x, of_y, STRIP, left, right))
+    masses = (None, None) if weights is None else weights
+    return float(_kernels.pair_sums(name)(taken, x, y, first, same, *masses, STRIP, *sums))
 
 
 class Sides(NamedTuple):

@@ -27,6 +27,7 @@ from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
 
+NONE_GONE, NO_CODES = np.empty(0, np.bool_), np.empty(0, np.int64)
 MAX_ROWS = (1 << 31) - 1
 _CHUNK_ROWS = 1 << 18  # drawn rows the twin holds at once
 _CHUNK_CELLS = 1 << 22  # and places of its table of first occurrences
@@ -189,12 +190,9 @@ def sampled_leaf_moments(
         return _twin_moments(x, gone, codes, n_groups, key, leaf, sizes, replace)
     shape = (sizes.size, n_groups)
     count, mean, m2 = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
-    mask = np.empty(0, dtype=np.bool_) if gone is None else gone
-    arguments = _frozen(x), _frozen(mask), np.uint64(key), np.uint64(leaf), _frozen(sizes), replace
-    if codes is None:
-        _kernels.block_moments(*arguments, count[:, 0], mean[:, 0], m2[:, 0])
-    else:
-        _kernels.group_moments(_frozen(codes), *arguments, count, mean, m2)
+    rows = x, NONE_GONE if gone is None else gone, NO_CODES if codes is None else codes
+    draws = np.uint64(key), np.uint64(leaf), _frozen(sizes), replace
+    _kernels.block_moments(*map(_frozen, rows), *draws, count, mean, m2)
     return _by_group(count, mean, m2)
 
 
