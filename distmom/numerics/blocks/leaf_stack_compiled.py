@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 
 from distmom.numerics._jit import brief, njit
-from distmom.numerics.blocks.leaf import LOST_BITS, SHIFT_PROBES
 from distmom.numerics.blocks.leaf_compiled import leaf_blocks
 from distmom.numerics.blocks.leaf_stack import LOST, PUSHED, STRANGE
 from distmom.numerics.blocks.moments_compiled import merge_cell
@@ -44,21 +43,8 @@ def push_random(
     x, rest, gone, first_row, key, inverse, forward, leaf, anything, count, mean, m2, row, n, keys, values
 ):
     """Add a leaf in random blocks; returns what has become of it."""
-    lost, _ = leaf_blocks(
-        x,
-        rest,
-        gone,
-        first_row,
-        key,
-        inverse,
-        forward,
-        SHIFT_PROBES,
-        LOST_BITS,
-        count[row],
-        mean[row],
-        m2[row],
-    )
-    if lost:
+    blocks = count[row], mean[row], m2[row]
+    if leaf_blocks(x, rest, gone, first_row, key, inverse, forward, *blocks)[0]:
         return LOST
     return settle(x, rest, gone, key, leaf, anything, count, mean, m2, row, n, keys, values)
 

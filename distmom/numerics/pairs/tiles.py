@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distmom.numerics.arrays import Floats
-from distmom.numerics.kernels.kernel import Inlined, Kernel
+from distmom.numerics.kernels.kernel import Inlined, Kernel, Weights
 from distmom.numerics.kernels.sums import Mass, PairSums, add_up, count_tuples
 from distmom.numerics.twins import compiled_twin
 
@@ -120,7 +120,7 @@ def is_compiled(kernel: Kernel, wanted: bool | None, n_pairs: float) -> bool:
 
 
 def _compiled_pair_sums(
-    kernel: Kernel, x: Floats, y: Floats, same: bool, weights: tuple[Floats, Floats] | None, *sums: Floats
+    kernel: Kernel, x: Floats, y: Floats, same: bool, weights: Weights, *sums: Floats
 ) -> float:
     known = kernel.compiled
     name, first, taken = "function", 0, known
@@ -262,13 +262,7 @@ def tiled_sums(
 
 
 def _numpy_pair_sums(
-    kernel: Kernel,
-    x: Floats,
-    y: Floats,
-    same: bool,
-    weights: tuple[Floats, Floats] | None,
-    left: Floats,
-    right: Floats,
+    kernel: Kernel, x: Floats, y: Floats, same: bool, weights: Weights, left: Floats, right: Floats
 ) -> float:
     """Twin of `tiles_compiled.pair_sums`."""
     total, passing = 0.0, _rows_at_once(x)

@@ -67,15 +67,9 @@ def leaf_sample(
     >>> leaf_sample(1, 0, 0, 3, 3).tolist()
     [0, 1, 2]
     """
-    sizes = np.array([b], dtype=np.int64)
-    _check(n, sizes, replace)
-    if compiled:
-        rows = np.empty(b, np.int64)
-        _kernels.fill_numbers(
-            np.uint64(key), block, np.uint64(leaf), n, sizes, replace, 0, np.zeros(1, np.int64), rows
-        )
-        return rows
-    return _draw(key, leaf, n, np.array([block], dtype=np.uint64), sizes, replace)[1]
+    rows, sizes, places = np.empty(max(b, 0), np.int64), np.array([b]), np.zeros(1, np.int64)
+    fill_numbers(key, block, leaf, n, sizes, 0, places, rows, replace=replace, compiled=compiled)
+    return rows
 
 
 def fill_numbers(
@@ -117,10 +111,9 @@ def fill_numbers(
         )
         return
     for k in np.flatnonzero(sizes).tolist():
-        size = int(sizes[k])
-        rows = leaf_sample(key, first_block + k, leaf, n, size, replace=replace)
-        out[places[k] : places[k] + size] = rows + first_row
-        places[k] += size
+        block, size = np.array([first_block + k], np.uint64), sizes[k : k + 1]
+        out[places[k] : places[k] + size[0]] = _draw(key, leaf, n, block, size, replace)[1] + first_row
+        places[k] += size[0]
 
 
 def sampled_leaf_moments(
