@@ -12,6 +12,8 @@ import numpy as np
 import distmom as dm
 from distmom.cluster import Executor
 from distmom.cluster.executors.backends import Cluster, Threads
+from distmom.estimators.ustat import sampled_tuples as room
+from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.passes.census import count_rows
 from distmom.passes.gather import RowSource
 from distmom.passes.opening import open_data
@@ -50,3 +52,19 @@ def all_rows(folder: Path, columns: list[str]) -> tuple[np.ndarray, np.ndarray]:
     values = np.stack([table[c].to_numpy().astype(float) for c in columns], axis=1)
     nulls = np.stack([table[c].is_null().to_numpy() for c in columns], axis=1)
     return values, nulls
+
+
+def sampled_tuples(
+    kernel: Any,
+    sources: list[RowSource],
+    seed: int,
+    n_blocks: int,
+    n_tuples: int,
+    *,
+    replace: bool = False,
+    compiled: bool = True,
+) -> list[SampledTuples]:
+    """K samples of M tuples of the rows of some lakes."""
+    n_rows = tuple(source.n_rows for source in sources)
+    plan = room.tuple_plan(kernel, n_rows, seed, n_blocks, n_tuples, replace=replace, compiled=compiled)
+    return room.sampled_tuples(kernel, plan, sources, seed, replace=replace)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from distmom.checks import check_choice, check_count, check_fraction
-from distmom.designs.blocks import RandomBlocks
+from distmom.designs.blocks import Blocks, RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 from distmom.passes.scan import NAN, Scan
@@ -66,6 +66,19 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("joint", "interval='paper'", "the paper has no bound for vectors; use interval='exact'"),
 )
 """Pairs of options that exclude each other, with the remedy: the only list of them."""
+
+
+class RowKeywords(TypedDict, total=False):
+    """Arguments of statistics of blocks of rows that do not decide what they return."""
+
+    where: Any
+    weights: str | None
+    blocks: Blocks
+    contamination: int | float | None
+    interval: Literal["auto", "order", "exact", "paper", "none"]
+    confidence_level: float
+    rng: Any
+    executor: Any
 
 
 @dataclass(frozen=True)

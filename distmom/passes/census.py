@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from distmom.reductions.counting import RowCount
 if TYPE_CHECKING:
     from distmom.cluster import Executor
     from distmom.cluster.runner import Progress
-    from distmom.lake import BatchReader, FileRef, ReadOptions, Source
+    from distmom.lake import FileRef, ReadOptions, Source
 
 ON_CLIENT = 64
 """Up to this many footers are read here: sending them to workers would take longer."""
@@ -75,13 +76,15 @@ def _joined(left: Ints, right: Ints) -> Ints:
 
 
 def count_valid(
-    reader: BatchReader,
-    files: tuple[FileRef, ...],
+    source: Source,
+    read: ReadOptions,
+    files: Sequence[FileRef],
     executor: Executor,
     on_bad_file: Any,
     progress: Progress | None,
 ) -> int:
-    """Rows that pass the reader's filter."""
+    """Rows of some files that pass the filter."""
+    reader = source.reader(replace(read, columns=(), by=(), units=()))
     units = plan_units(files, threads=executor.threads)
     work = ReadAndReduce(reader, RowCount(), on_bad_file=on_bad_file)
     found = run_units(work, units, RowCount().merge, executor, progress=progress)

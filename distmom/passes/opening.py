@@ -32,10 +32,7 @@ def open_data(
     """The source of the rows, and what to read of it: `joint` allows list columns, weights come last."""
     source = scan.source
     columns = names_of("column", column) or _only_columns(source, weights)
-    keys = names_of("by", by)
-    both = [name for name in columns if name in keys]
-    if both:
-        raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+    keys = key_columns(by, columns)
     batch_rows = min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS) if keys else scan.batch_rows
     vectors = () if joint else None
     units = unit_columns(unit, columns)
@@ -44,6 +41,15 @@ def open_data(
         columns = (*columns, weights)
     read = ReadOptions(columns, keys, filter_, scan.missing, batch_rows, vectors, units)
     return source, read
+
+
+def key_columns(by: Names, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns whose values make groups, if none of them is averaged."""
+    keys = names_of("by", by)
+    both = [name for name in columns if name in keys]
+    if both:
+        raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+    return keys
 
 
 def unit_columns(units: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ class LeafStream:
         for node in saved.nodes:
             self._tree.push(node.level, node.index, node.state)
         self.n_rows = saved.n_rows
+        self._keys = saved.keys
 
     @property
     def room(self) -> int:
@@ -76,41 +77,41 @@ class LeafStream:
 
         `keys` are those of the groups that the leaf's rows so far are in, in the order of their codes.
         """
-        rows = replace(rows, first_row=self.n_rows)
+        rows, self._keys = replace(rows, first_row=self.n_rows), tuple(keys)
         whole = rows.n_rows == self.room
         self._pieces.append(rows if whole else _owned(rows))
         self.n_rows += rows.n_rows
         if whole:
-            self._tree.push(0, self.n_rows // self._leaf_rows - 1, self._begun(keys))
+            self._tree.push(0, self.n_rows // self._leaf_rows - 1, self._begun())
             self._pieces = []
         while len(self._pieces) > 1 and self._pieces[-2].n_rows <= BOTH_SMALL * self._pieces[-1].n_rows:
             self._pieces[-2:] = [join(self._pieces[-2:]).whole()]
         return whole
 
-    def _begun(self, keys: Sequence[Key]) -> MeanState | None:
+    def _begun(self) -> MeanState | None:
         """The state of the leaf that has begun."""
         accumulator = self.reduction.begin(1)
         accumulator.start_file(0, self._name)
-        accumulator.add(join(self._pieces).whole(), len(keys))
+        accumulator.add(join(self._pieces).whole(), len(self._keys))
         accumulator.end_file()
-        state: MeanState | None = accumulator.result(list(keys))
+        state: MeanState | None = accumulator.result(list(self._keys))
         return state
 
-    def total(self, keys: Sequence[Key]) -> MeanState | None:
+    def total(self) -> MeanState | None:
         """The state of all rows so far; None if there are none. The stream goes on."""
         nodes = self._tree.waiting
         if self._pieces:
-            nodes[0, self.n_rows // self._leaf_rows] = self._begun(keys)
+            nodes[0, self.n_rows // self._leaf_rows] = self._begun()
         return fold(nodes, self.reduction.merge)
 
-    def saved(self, keys: Sequence[Key]) -> StreamState:
+    def saved(self) -> StreamState:
         """All that is needed to go on."""
         pending = join(self._pieces).whole() if self._pieces else None
         return StreamState(
             self.n_rows,
             tuple(StreamNode(*node, self._tree.waiting[node]) for node in sorted(self._tree.waiting)),
             pending,
-            tuple(keys) if self._pieces else (),
+            self._keys if self._pieces else (),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -135,17 +135,29 @@ def _said(name: str, value: Any) -> str:
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
 
 
-def plainly(value: Any) -> Any:
-    """Plain values, and frozen declarations without what does not change sums, as JSON carries them."""
+def plainly(value: Any, without: Collection[str] = HOW) -> Any:
+    """Plain values, and frozen declarations but for some fields, as JSON carries them.
+
+    By default these are the fields that do not change sums.
+    """
     if is_dataclass(value) and not isinstance(value, type):
-        inner = {f.name: plainly(getattr(value, f.name)) for f in fields(value) if f.name not in HOW}
-        return {"is": type(value).__name__, **inner}
+        names = [f.name for f in fields(value) if f.name not in without]
+        return {"is": type(value).__name__, **{n: plainly(getattr(value, n), without) for n in names}}
     if isinstance(value, Mapping):
-        return {name: plainly(inner) for name, inner in value.items()}
+        return {name: plainly(inner, without) for name, inner in value.items()}
     if isinstance(value, (tuple, list)):
-        return [plainly(item) for item in value]
+        return [plainly(item, without) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(f"a {type(value).__name__} cannot be described; make it a dataclass of plain values")
+
+
+def from_plain(value: Any, kinds: Mapping[str, Callable[..., Any]]) -> Any:
+    """What `plainly` was given, of declarations that `kinds` makes; an error of Python's if it was not."""
+    if isinstance(value, list):
+        return tuple(from_plain(item, kinds) for item in value)
+    if isinstance(value, dict):
+        return kinds[value["is"]](**{n: from_plain(v, kinds) for n, v in value.items() if n != "is"})
+    return value

@@ -13,7 +13,7 @@ from distmom.estimators.compare.answer import adjusted, compared
 from distmom.estimators.compare.options import CompareOptions
 from distmom.estimators.compare.permuted import bandwidth_of, draw_rows, permuted_test
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
-from distmom.estimators.facts import data_facts
+from distmom.estimators.facts import data_facts, told
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.ustat.partition import sample_question, sample_results
 from distmom.estimators.ustat.question import UStatQuestion
@@ -88,10 +88,10 @@ class PlannedComparison:
         first = UStatQuestion(
             scans, question.columns[0], None, options.of(mean_difference()), rng=question.seed
         )
-        told = first.plan(executor, None).describe(executor)
-        told.pop("kernel")
+        plan = first.plan(executor, None).describe(executor)
+        plan.pop("kernel")
         return {
-            **told,
+            **plan,
             "columns": list(question.columns),
             "statistics": [one.name for one in options.statistics],
             "test_rows": options.test.rows,
@@ -114,8 +114,8 @@ class PlannedComparison:
         found, data = _compared(
             opened, samples, question.columns, question.options, question.seed, executor, progress
         )
-        told = [replace(r, data=data, run=run, notes=(*r.notes, *more)) for r in found]
-        return told[0] if len(told) == 1 else Results(told, data, run)
+        results = [replace(r, notes=(*r.notes, *more)) for r in found]
+        return told(results, data, run)  # type: ignore[no-any-return]
 
 
 def _compared(

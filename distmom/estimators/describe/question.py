@@ -11,8 +11,8 @@ from distmom.cluster.work import ReadAndReduce
 from distmom.estimators.describe.answer import describe_result
 from distmom.estimators.describe.columns import Columns, Naming, number_files, open_columns
 from distmom.estimators.facts import data_facts
+from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
-from distmom.estimators.mean.question import check_state
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
 from distmom.passes.opening import Names

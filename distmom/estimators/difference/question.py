@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from distmom.estimators.difference.answer import differences
-from distmom.estimators.facts import data_facts
+from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
@@ -70,5 +70,4 @@ class PlannedDifference:
         found, skipped = run_plan(self.pass_, 1, executor, progress)
         answers = differences(self.pass_, found, question.control, question.denominator)
         data = data_facts(self.pass_.files, skipped, question.opened[0])
-        told = [replace(r, data=data, run=run) for r in answers]
-        return told[0] if len(told) == 1 else Results(told, data, run)
+        return told(answers, data, run)  # type: ignore[no-any-return]

@@ -23,14 +23,14 @@ from distmom.estimators.mean.row_stream import (
     with_times_of_batch,
 )
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
-from distmom.estimators.mean.without_data import answer, plan_without_data
+from distmom.estimators.mean.without_data import NoData, answer, plan_without_data
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.renamed import answering
 from distmom.lake.filters import parse_filter
 from distmom.lake.memory.memory_lake import open_memory
 from distmom.lake.source import FileRef, ReadOptions
 from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.opening import unit_columns
+from distmom.passes.opening import key_columns, unit_columns
 from distmom.passes.scan import Scan
 from distmom.reductions.stream import StreamState
 from distmom.report import MeanResult, Results, VectorResult
@@ -129,32 +129,24 @@ class MeanAccumulator:
             raise ConfigError(f"{fixed} depends on the number of rows, which a stream does not tell; drop it")
         if not isinstance(name, str):
             raise ConfigError(f"name: must be a text, not {name!r}")
-        values, keys = names_of("columns", columns), names_of("by", by)
+        values = names_of("columns", columns)
         if not values:
             raise ConfigError("columns: name the columns to average")
-        both = [column for column in values if column in keys]
-        if both:
-            raise ConfigError(f"by: {both[0]!r} is also a column to average; drop it from one of them")
+        keys = key_columns(by, values)
         condition = None
         if where is not None:
             if not isinstance(where, str):
                 raise ConfigError(f"where: must be a text here, not {type(where).__name__}")
             condition = parse_filter(where)
         seed, shown = resolve_seed(rng)
-        made = Made(
-            options,
-            ReadOptions(
-                values if weights is None else (*values, weights),
-                keys,
-                vectors=() if options.joint else None,
-                units=unit_columns(options.design.columns, values),
-            ),
-            where,
-            None if condition is None else condition.identity,
-            seed,
-            shown,
-            (STREAMS,),
+        read = ReadOptions(
+            values if weights is None else (*values, weights),
+            keys,
+            condition,
+            vectors=() if options.joint else None,
+            units=unit_columns(options.design.columns, values),
         )
+        made = Made.of(options, NoData(read), (STREAMS,), seed, shown)
         self._begin(made, name, Ledger(), None)
 
     def _begin(self, made: Made, name: str, others: Ledger, saved: StreamState | None) -> None:
@@ -177,7 +169,7 @@ class MeanAccumulator:
     @property
     def n_rows(self) -> int:
         """Rows added to this stream so far."""
-        return self._stream.leaves.n_rows
+        return self._stream.n_rows
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -214,15 +206,14 @@ class MeanAccumulator:
             return
         read = replace(read, vectors=reader.options.vectors)
         check_weights(options, read)
-        file, leaves = data.files[0], self._stream.leaves
+        file = data.files[0]
         if options.nan == "raise" or read.where is not None or options.weights is not None or read.vectors:
             for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
-                check_rows(found, read, leaves.reduction)
+                check_rows(found, read, self._stream.reduction)
         self._go_on(replace(self._made, read=replace(read, where=None)))
         if self.n_rows + data.n_rows >= COMPILED_ROWS:
-            leaves = self._stream.leaves
-            leaves.reduction = replace(leaves.reduction, compiled=True)
-        self._stream.add(reader, file, data.n_rows)
+            self._stream.reduction = replace(self._stream.reduction, compiled=True)
+        self._stream.read(reader, file, data.n_rows)
 
     @property
     def _has_rows(self) -> bool:
@@ -247,12 +238,12 @@ class MeanAccumulator:
         """
         if not isinstance(other, MeanAccumulator):
             raise ConfigError(f"other: must be a MeanAccumulator, not {type(other).__name__}")
-        mine, theirs = self._saved(), other._saved()
+        mine, theirs = self._saved(), other._saved("other:")
         if not self._has_rows:
             mine.made = with_lists_of(mine.made, theirs.made)
         elif not other._has_rows:
             theirs.made = with_lists_of(theirs.made, mine.made)
-        check_alike("other:", theirs, mine, "here", "use the same, and the same rng")
+        check_alike(theirs, mine, "here", "use the same, and the same rng")
         both = sorted(set(self.names) & set(other.names))
         if both:
             raise ConfigError(
@@ -264,10 +255,10 @@ class MeanAccumulator:
         self._others.base = plan.joined(self._others.base, theirs.total(plan))
         self._others.base_files += [(0, file) for file in other._files()]
 
-    def _saved(self) -> SavedMean:
+    def _saved(self, what: str = "") -> SavedMean:
         main = Numbered({0: FileRef(self.name, self.n_rows, 0)}, 1)
         ledger = Ledger(main=main, base=self._others.base, base_files=self._others.base_files)
-        return SavedMean(self._made, self._sums, ledger, self._stream.saved())
+        return SavedMean(what, self._made, self._sums, ledger, self._stream.saved())
 
     def _plan(self) -> MeanPlan:
         return plan_without_data(self._made, [(0, file) for file in self._files()])
@@ -320,5 +311,5 @@ class MeanAccumulator:
         found._begin(saved.made, saved.ledger.main.files[0].path, others, saved.stream)
         if found._sums != saved.sums:
             raise DataError("data: was made by another version of distmom, and cannot go on here")
-        saved.check(found._plan(), what)
+        saved.check(found._plan())
         return found

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from copy import copy
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.mean.counts import fields_of_groups
+from distmom.estimators.facts import told
+from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
 from distmom.estimators.mean.notes import block_notes, value_notes, weight_notes
 from distmom.estimators.mean.partition import accused_files, answer_columns, row_and_cell_blocks
 from distmom.estimators.mean.sampled import sampled_fields
@@ -28,11 +28,13 @@ from distmom.theory.paper import mom_blocks, paper_halfwidth_mom
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
-Answers = Sequence[MeanResult] | Sequence[VectorResult]
 
-
-def answer_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> Answers:
+def answer_of(
+    plan: MeanPlan, state: MeanState, data: dict[str, Any], run: dict[str, Any], *, listed: bool = False
+) -> MeanResult | VectorResult | Results:
     """One result for each column and group, in that order; of vectors for each group.
+
+    A single one where only one was asked for. Columns that were `listed` are several, however many there are.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def answer_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> Answers:
     results: list[Any] = []
     for c, column in enumerate([whole] if joint else names):
         columns = slice(0, len(names)) if joint else slice(c, c + 1)
-        shared = fields_of_groups(plan, state, c, column, by)
+        shared = fields_of_groups(plan, state, c, column, read.by)
         if joint:
             shared = [fields | {"columns": names, "method": joint} for fields in shared]
         if plan.options.design.sampled:
@@ -56,28 +58,14 @@ def answer_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> Answers:
         results += [kind(**own, **fields) for own, fields in zip(every, shared, strict=True)]
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(_why_none(results[0], plan))
-    return [as_times(r, read.scales[r.column]) if r.column in read.scales else r for r in results]
-
-
-def together(
-    results: Answers, plan: MeanPlan, data: dict[str, Any], run: dict[str, Any], *, listed: bool = False
-) -> MeanResult | VectorResult | Results:
-    """Results with what is to be said of data and run: a single one where only one was asked for.
-
-    Columns that were `listed` are several, however many there are.
-    """
-    told = []
-    for result in results:  # as `dataclasses.replace`, without setting thirty fields for each of many groups
-        told.append(copy(result))
-        vars(told[-1]).update(data=data, run=run)
-    alone = bool(plan.options.joint) or (len(plan.reduction.columns) == 1 and not listed)
-    single = alone and not plan.reader.options.by
-    return told[0] if single else Results(told, data, run)
+    results = [as_times(r, read.scales[r.column]) if r.column in read.scales else r for r in results]
+    several = bool(read.by) or not (joint or (len(names) == 1 and not listed))
+    return told(results, data, run, several=several)  # type: ignore[no-any-return]
 
 
 def _why_none(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     """Why the first result has no finite answer, and what to do."""
-    name = f"column {result.column!r}" + (f", group {result.group}" if result.group else "")
+    name = named_in(f"column {result.column!r}", result)
     if result.n_used == 0:
         what, missing = "a value", f"{result.n_null} null, {result.n_nan} NaN"
         if result.weights is not None:
@@ -87,10 +75,7 @@ def _why_none(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     remedy = "filter the infinite values out, or use more blocks"
     if result.n_nan and plan.options.nan == "keep":
         remedy = "use nan='omit', or more blocks"
-    return (
-        f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
-        f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); {remedy}"
-    )
+    return why_ruined(name, result, remedy)
 
 
 def partition_fields(
@@ -103,28 +88,28 @@ def partition_fields(
     plain = [plain_means(column, Merger(column).plain_mean()) for column in each]
     sigma2 = None
     if plan.options.interval == "paper":  # lower median of the blocks' variances
-        own = Merger(rows.at(0)).moments_at(np.maximum(answer.n_blocks, 1))
-        sigma2 = lower_median(own.row_variance)
+        chosen = Merger(rows.at(0)).moments_at(np.maximum(answer.n_blocks, 1))
+        sigma2 = lower_median(chosen.row_variance)
     for g, (fields, files) in enumerate(zip(shared, accused_files(plan, found), strict=True)):
         mine, one = found.lines(g), found.estimate(g)
-        told = one.fields()
+        own = one.fields()
         if sigma2 is not None:
             constant = bool(answer.constant[g])
-            shown = _paper_interval(plan, sigma2[g], one.value, told["n_blocks"], fields["n_used"], constant)
-            told |= {"interval": shown.interval, "interval_reason": shown.reason}
+            shown = _paper_interval(plan, sigma2[g], one.value, own["n_blocks"], fields["n_used"], constant)
+            own |= {"interval": shown.interval, "interval_reason": shown.reason}
         if found.method is not None:
-            told["trace"] = found.ball(g).trace
+            own["trace"] = found.ball(g).trace
         same = answer.constant[mine] & (answer.n_used[mine] > 1)
         few = (answer.status[mine] & int(Finding.CARRIED_BY_FEW_ROWS)) > 0
         means = [column[g] for column in plain]
-        told["plain_estimate"] = means[0] if found.method is None else np.array(means)
-        told["other_estimate"], told["accused_files"] = found.other(g), files
-        told["notes"] = (
+        own["plain_estimate"] = means[0] if found.method is None else np.array(means)
+        own["other_estimate"], own["accused_files"] = found.other(g), files
+        own["notes"] = (
             *value_notes(fields.get("columns"), same, few),
             *block_notes(plan, answer, mine.start, fields),
             *weight_notes(plan, rows.count[0, g], fields),
         )
-        yield told
+        yield own
 
 
 def plain_means(blocks: BlockState, rounded: Floats) -> list[float]:

@@ -8,6 +8,7 @@ from distmom.designs.design import check_most_blocks
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.contamination import contaminated_blocks
 from distmom.estimators.options import MeanOptions
+from distmom.inference.samples import TAU
 from distmom.reductions.layout import Layout
 from distmom.reductions.layouts import SampledLayout
 from distmom.theory.ladder import fine_blocks
@@ -56,6 +57,11 @@ class BlockPlan:
     hears_files: bool = True
     outlying: int = 0
 
+    @property
+    def n_fine(self) -> int:
+        """Fine blocks of each partition."""
+        return self.layout.n_blocks // self.layout.repeats or self.n_cells
+
 
 def choose_blocks(
     options: MeanOptions,
@@ -75,14 +81,12 @@ def choose_blocks(
     design = options.design
     passing = n_rows if n_valid is None else n_valid
     if design.sampled:
-        if n_rows is None or passing is None:
-            raise AssertionError("sampling needs the number of rows")
+        assert n_rows is not None and passing is not None
         return _sampled(options, seed, n_rows, passing)
     n_blocks, outlying = _fixed_number(options, n_rows), 0
     if options.contamination is not None:
         of = passing if not design.of_units else n_units
-        if of is None:
-            raise AssertionError("contamination needs the number of rows or units")
+        assert of is not None
         n_blocks, outlying = contaminated_blocks(options, n_blocks, of)
     sample = SAMPLE_OF_GROUP if grouped else SAMPLE
     n_fine, width = (
@@ -126,18 +130,23 @@ def needs_passing_rows(options: MeanOptions) -> bool:
 def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
     design = options.design
     if design.size is not None:
-        if n_rows is None:
-            raise AssertionError("a block size needs the number of rows")
-        if design.size > n_rows:
-            raise NoAnswerError(
-                f"blocks: size: {design.size} exceeds the {n_rows} rows of the data; lower it"
-            )
-        k = n_rows // design.size
-        check_most_blocks(f"blocks: size: {design.size} of {n_rows} rows", k)
-        return k if k % 2 else k - 1  # an even number of blocks is dominated by one less: larger blocks
+        assert n_rows is not None
+        return blocks_of_size(design.size, n_rows, "the data")
     if design.n == "paper":
         return mom_blocks(options.confidence_level, PLENTY if n_rows is None else n_rows)[0]
     return design.number
+
+
+def blocks_of_size(size: int, n_rows: int, what: str) -> int:
+    """How many blocks of so many rows there are; an even number is dominated by one less: larger blocks.
+
+    NoAnswerError if there is none; ConfigError if they are too many.
+    """
+    if size > n_rows:
+        raise NoAnswerError(f"blocks: size: {size} exceeds the {n_rows} rows of {what}; lower it")
+    k = n_rows // size
+    check_most_blocks(f"blocks: size: {size} of {n_rows} rows", k)
+    return k - 1 + k % 2
 
 
 def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:
@@ -168,7 +177,7 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
     given = design.number
     k, size = given, design.size
     if k is None or size is None:
-        tau = 0.45 if design.tau is None else design.tau
+        tau = TAU if design.tau is None else design.tau
         prescribed = morm_blocks(options.confidence_level, tau, n_valid)
         k = prescribed[0] if k is None else k
         size = prescribed[1] if size is None else size

@@ -31,11 +31,13 @@ class Keeper:
         self._checkpoint = checkpoint
         self.seed = checkpoint.seed
         found = checkpoint.saved
-        self._saved = None if found is None else SavedMean.of(found, checkpoint.name)
-        self.ledger = Ledger() if self._saved is None else self._saved.ledger
-        self._made: Made | None = None
-        self._sums: dict[str, Any] = {}
+        self._mean = None if found is None else SavedMean.of(found, checkpoint.name)
         self._n_before = self._n_read = 0
+
+    @property
+    def ledger(self) -> Ledger:
+        """The files that are known."""
+        return Ledger() if self._mean is None else self._mean.ledger
 
     def begin(
         self,
@@ -45,45 +47,42 @@ class Keeper:
         options: MeanOptions,
         seed: int,
         shown_seed: int | str,
-    ) -> tuple[Ledger, ReadOptions]:
+    ) -> ReadOptions:
         """Compare with what the state was made of, before anything is read.
 
         ConfigError if it was made with other options, of other columns, or of another lake; or if there is no
-        lake; DataError if files that it holds have changed or are gone, and are not to be read again.
-
-        Returns
-        -------
-        ledger : Ledger
-            What the run goes on from.
-        read : ReadOptions
-            What to read, times being counted from the days of the state.
+        lake; DataError if files that it holds have changed or are gone, and are not to be read again. Gives
+        what to read, times being counted from the days of the state.
         """
         self._checkpoint.check_source(data, source, "use MeanAccumulator, or drop state")
 
         def made(read: ReadOptions) -> Made:
             return Made.of(options, source.reader(read), (source.address,), seed, shown_seed)  # type: ignore[attr-defined]
 
-        then = None if self._saved is None else self._saved.made
-        self._made = made(read if then is None else replace(read, times=then.read.times))
+        then, ledger = self._mean, self.ledger
+        now = made(read if then is None else replace(read, times=then.made.read.times))
         fixed = fixed_by(options)
         self._checkpoint.begin(
-            self._made.fingerprint,
+            now.fingerprint,
             source.files,
-            _no_more(fixed) if fixed and self.ledger.main.n else None,
-            known=self.ledger.known(fixed=bool(fixed)),
-            design=then is not None and bool(fixed) != bool(fixed_by(then.options)),
+            _no_more(fixed) if fixed and ledger.main.n else None,
+            known=ledger.known(fixed=bool(fixed)),
+            design=then is not None and bool(fixed) != bool(fixed_by(then.made.options)),
         )
         if self._checkpoint.restarted:
-            self._saved, self.ledger, self._made = None, Ledger(), made(read)
-        return self.ledger, replace(read, times=self._made.read.times)
+            then, now = None, made(read)
+        if then is None:
+            then = self._mean = SavedMean(self._checkpoint.name, now, {}, Ledger())
+        then.made = now
+        return replace(read, times=now.read.times)
 
-    def check(self, plan: MeanPlan) -> None:
-        """ConfigError if the plan's sums are not those of the state."""
-        assert self._made is not None
-        self._sums = plan.sums
-        self._checkpoint.check(self._made.fingerprint.with_sums(self._sums))
-        if self._saved is not None:
-            self._saved.check(plan, self._checkpoint.name)
+    def check(self, plan: MeanPlan) -> SavedMean:
+        """The state as it goes on; ConfigError if the plan's sums are not those of it."""
+        assert self._mean is not None
+        self._mean.sums = plan.sums
+        self._checkpoint.check(self._mean.made.fingerprint.with_sums(plan.sums))
+        self._mean.check(plan)
+        return self._mean
 
     def facts(self) -> dict[str, Any]:
         """What results say of it."""
@@ -98,13 +97,11 @@ class Keeper:
         self, plan: MeanPlan, work: Work, executor: Executor, progress: Progress | None
     ) -> tuple[Any, list[SkippedFile]]:
         """Read what is to be read, and save; the state of everything, and the files left out."""
-        self.check(plan)
-        assert self._made is not None
-        merge, ledger = plan.reduction.merge, self.ledger
+        saved = self.check(plan)
+        merge, ledger = plan.reduction.merge, saved.ledger
         self._n_read = len(ledger.unread())
         self._n_before = len(plan.files) - self._n_read
         listed = {file.path: file for file in plan.files}
-        saved = SavedMean(self._made, self._sums, ledger)
         with self._checkpoint.keeping(saved.content, fresh=bool(plan.skipped)) as note:
 
             def done(unit: object, outcome: UnitOutcome) -> None:

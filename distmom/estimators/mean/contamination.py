@@ -44,8 +44,7 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
         If half or more of the rows or units may be arbitrary, or as many of the blocks; or if more blocks
         would be needed than a unit of work can hold.
     """
-    if options.contamination is None:
-        raise AssertionError("there is no contamination to allow for")
+    assert options.contamination is not None
     what = counted_as(options)
     o = outlying_number(options.contamination, n)
     if 2 * o >= n:

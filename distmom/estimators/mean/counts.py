@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from distmom.errors import NoAnswerError
+from distmom.errors import DataError, NoAnswerError
 from distmom.lake.keys.keyvalues import decode_key
 from distmom.numerics.arrays import Ints
 from distmom.reductions.state import INFS, NANS, NULLS, ZEROS, MeanState
 
 if TYPE_CHECKING:
+    from distmom.cluster.work import SkippedFile
     from distmom.estimators.mean.plan import MeanPlan
+    from distmom.report import MeanResult, UStatisticResult, VectorResult
+
+
+def check_state(state: Any, skipped: Sequence[SkippedFile], *, filtered: bool) -> None:
+    """DataError or NoAnswerError if nothing was read."""
+    if state is not None:
+        return
+    if skipped:
+        raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
+    raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")
 
 
 def groups_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[dict[str, Any] | None]:
@@ -24,10 +36,8 @@ def groups_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[dic
     NoAnswerError
         If there are no rows.
     """
-    if int(state.n_rows.sum()) == 0:
-        filtered = plan.reader.options.where is not None
-        what = "no rows left after the filter; check where" if filtered else "the data has no rows"
-        raise NoAnswerError(what)
+    rows = state if state.n_rows.any() else None
+    check_state(rows, (), filtered=plan.reader.options.where is not None)
     return [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
 
 
@@ -117,3 +127,16 @@ def _about(sampled: float, filled: int, n_cells: int) -> int:
     if 3 * filled <= 2 * n_cells:
         return max(filled, round(-n_cells * math.log1p(-filled / n_cells)))
     return max(filled, round(sampled))
+
+
+def named_in(name: str, result: MeanResult | VectorResult | UStatisticResult) -> str:
+    """What a result is of, with its group."""
+    return name + (f", group {result.group}" if result.group else "")
+
+
+def why_ruined(name: str, result: MeanResult | VectorResult | UStatisticResult, remedy: str) -> str:
+    """Why a result has no finite answer though there are rows."""
+    return (
+        f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
+        f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); {remedy}"
+    )

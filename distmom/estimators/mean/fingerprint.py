@@ -12,15 +12,13 @@ from distmom.lake.columns.times import DAY, TimeKind, TimeScale, Unit, kind_of_t
 from distmom.lake.source import BATCH_ROWS, BatchReader, ReadOptions
 from distmom.reductions.state import MeanState
 from distmom.state import Fingerprint, shown
+from distmom.state.fingerprint import from_plain, plainly
 
 ROWS = ("nan", "missing")
 """Options that say which rows count: with others, other rows would be in the sums."""
 
 ANSWER = ("interval", "on_bad_file")
 """Options that the sums do not depend on. All others say which blocks are kept."""
-
-
-KINDS: dict[str, Any] = {kind.__name__: kind for kind in DESIGNS}
 
 
 STREAMS = "streams"
@@ -105,29 +103,16 @@ class Made:
         design["blocks"] = repr(self.options.design)
         return Fingerprint.of(question, design, self.seed, self.shown_seed)
 
-    def to_facts(self) -> dict[str, Any]:
+    def to_facts(self) -> Any:
         """As JSON carries it."""
-        facts = {**asdict(self), "seed": f"0x{self.seed:032x}"}
-        facts["options"]["design"] = [type(self.options.design).__name__, facts["options"]["design"]]
-        return facts
+        return plainly(self, without=())
 
     @classmethod
-    def from_facts(cls, facts: dict[str, Any]) -> Made:
+    def from_facts(cls, facts: Any) -> Made:
         """What `to_facts` wrote; an error of Python's if it did not."""
-        given = {name: _tuples(value) for name, value in facts.items()}
-        options = {n: _tuples(v) for n, v in facts["options"].items()}
-        kind, fields = options["design"]
-        options["design"] = KINDS[kind](**{n: _tuples(v) for n, v in fields.items()})
-        given["options"] = MeanOptions(**options)
-        read = {n: _tuples(v) for n, v in facts["read"].items()}
-        read["times"] = tuple((name, scale_from_facts(scale)) for name, scale in read["times"])
-        given["read"] = ReadOptions(**read)
-        given["seed"] = int(facts["seed"], 16)
-        return cls(**given)
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+        kinds = (cls, MeanOptions, ReadOptions, *DESIGNS)
+        made: Made = from_plain(facts, {kind.__name__: kind for kind in kinds} | {"TimeScale": known_scale})
+        return made
 
 
 MOST_DAYS = 1 << 40
@@ -154,10 +139,8 @@ def recounted(
     return state.moved([float(n * DAY) for n in days])
 
 
-def scale_from_facts(facts: Any) -> TimeScale | None:
+def known_scale(**facts: Any) -> TimeScale:
     """The scale that JSON carries; an error of Python's if it is none."""
-    if facts is None:
-        return None
     scale = TimeScale(**facts)
     words = scale.kind in get_args(TimeKind) and scale.unit in get_args(Unit)
     if not words or not isinstance(scale.zone, str | None):

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
 from distmom.estimators.command import answer, command
 from distmom.estimators.mean.question import MeanQuestion
-from distmom.estimators.options import MeanOptions
+from distmom.estimators.options import MeanOptions, RowKeywords
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.state import State
 
 
-class MeanKeywords(TypedDict, total=False):
+class MeanKeywords(RowKeywords, total=False):
     """Arguments of `mean` that do not decide what it returns."""
 
-    where: Any
-    weights: str | None
-    blocks: Blocks
-    contamination: int | float | None
-    interval: Literal["auto", "order", "exact", "paper", "none"]
-    confidence_level: float
-    rng: Any
     state: str | os.PathLike[str] | State | None
-    executor: Any
 
 
 Joint = Literal[True, "geometric", "coordinatewise"]

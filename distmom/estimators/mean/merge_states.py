@@ -17,7 +17,6 @@ from distmom.estimators.mean.manifest import Ledger, Left
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
 from distmom.estimators.mean.without_data import answer, plan_without_data
-from distmom.reductions.roots import turned
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.state import Saved, State
 from distmom.state.state import check_state_path, read_state
@@ -96,81 +95,73 @@ def merge_states(
             raise ConfigError(f"states: give each as a path of its own, not a {type(path).__name__}")
     if output is not None:
         check_state_path(output, "output")
-    parts = sorted((_Part(path) for path in states), key=lambda part: part.order)
-    first = parts[0].mean
+    parts = sorted(map(_finished, states), key=_order)
+    first = parts[0]
     for other in parts[1:]:
-        _check_pair(parts[0], other)
+        _check_pair(first, other)
     _check_overlap(parts)
     chosen = _answer_options(parts, {"interval": interval, "confidence_level": confidence_level})
     made = replace(
         first.made,
         options=replace(first.made.options, **chosen),
-        read=reduce(with_times_of, (part.mean.made.read for part in parts)),
-        roots=tuple(sorted({root for part in parts for root in part.mean.made.roots})),
+        read=reduce(with_times_of, (part.made.read for part in parts)),
+        roots=tuple(sorted({root for part in parts for root in part.made.roots})),
     )
     merged = Ledger(counted=first.ledger.counted)
-    merged.base_files = [(made.roots.index(root), file) for part in parts for root, file in part.mean.files]
+    merged.base_files = [(made.roots.index(root), file) for part in parts for root, file in part.files]
     plan = plan_without_data(made, merged.base_files, merged.counted)
     for part in parts:
-        part.check(plan)
+        _check_plan(part, plan)
         merged.base = plan.joined(merged.base, part.total(plan))
-        merged.left.update(part.left_out(named=len(plan.roots) > 0))
+        merged.left.update(_left_out(part, named=len(plan.roots) > 0))
     if output is not None:
         kept = replace(made, options=first.made.options)
-        State(output).save(SavedMean(kept, first.sums, merged).saved())
+        State(output).save(SavedMean("output", kept, first.sums, merged).saved())
     skipped = [{"file": path, "reason": left.reason} for path, left in merged.left.items()]
     return answer(plan, made, merged.base, time.perf_counter() - started, skipped)
 
 
-class _Part:
-    """One state to be merged."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        state = State.of(path)
-        self.name = state.name
-        container = read_state(Path(state).expanduser(), memory_bytes() // 3)
-        self.mean = SavedMean.of(Saved.of(container, KIND, self.name), self.name)
-        unread = self.mean.ledger.unread() if self.mean.stream is None else []
-        if unread:
-            raise DataError(
-                f"{self.name} is not finished: {len(unread):,} of its files are not read yet (first: "
-                f"{unread[0].path}); run the command that made it once more"
-            )
-        files = self.mean.files
-        self.order = (self.mean.made.roots, sorted(file.path for _, file in files)[:1], len(files))
-
-    def check(self, plan: MeanPlan) -> None:
-        """ConfigError if this version would keep other sums for the same options."""
-        if self.mean.sums != plan.sums:
-            raise ConfigError(
-                f"{self.name} was made by another version of distmom, or the confidence level decides its "
-                "blocks; make it anew, or leave confidence_level as it is"
-            )
-        self.mean.check(plan, self.name)
-
-    def left_out(self, *, named: bool) -> dict[str, Left]:
-        """Files that were left out, `named` with their folder where others may have such files too."""
-        left, roots = self.mean.ledger.left, self.mean.made.roots
-        if not named or len(roots) > 1:
-            return left
-        found = {}
-        for path, one in left.items():
-            full = f"{roots[0].rstrip('/')}/{path}"
-            found[full] = Left(replace(one.file, path=full), one.reason)
-        return found
-
-    def total(self, plan: MeanPlan) -> Any:
-        """The state of all its rows, as it goes together with those of other folders."""
-        total, roots = self.mean.total(plan), self.mean.made.roots
-        if total is None or len(roots) > 1 or not plan.roots:
-            return total
-        return turned(total, plan.reduction, roots[0])
+def _finished(path: str | os.PathLike[str]) -> SavedMean:
+    """A state to be merged. DataError if files of it are not read yet."""
+    state = State.of(path)
+    saved = Saved.of(read_state(Path(state).expanduser(), memory_bytes() // 3), KIND, state.name)
+    found = SavedMean.of(saved, state.name)
+    if found.unread:
+        raise DataError(
+            f"{state.name} is not finished: {len(found.unread):,} of its files are not read yet (first: "
+            f"{found.unread[0].path}); run the command that made it once more"
+        )
+    return found
 
 
-def _check_pair(first: _Part, other: _Part) -> None:
+def _order(part: SavedMean) -> Any:
+    """Where a state stands among others, in whatever order they are named."""
+    return part.made.roots, sorted(file.path for _, file in part.files)[:1], len(part.files)
+
+
+def _check_plan(part: SavedMean, plan: MeanPlan) -> None:
+    """ConfigError if this version would keep other sums for the same options."""
+    if part.sums != plan.sums:
+        raise ConfigError(
+            f"{part.name} was made by another version of distmom, or the confidence level decides its "
+            "blocks; make it anew, or leave confidence_level as it is"
+        )
+    part.check(plan)
+
+
+def _left_out(part: SavedMean, *, named: bool) -> dict[str, Left]:
+    """Files that were left out, `named` with their folder where others may have such files too."""
+    left, roots = part.ledger.left, part.made.roots
+    if not named or len(roots) > 1:
+        return left
+    found = {f"{roots[0].rstrip('/')}/{path}": one for path, one in left.items()}
+    return {full: Left(replace(one.file, path=full), one.reason) for full, one in found.items()}
+
+
+def _check_pair(first: SavedMean, other: SavedMean) -> None:
     """ConfigError if the sums of two states cannot go together."""
-    check_alike(first.name, first.mean, other.mean, f"in {other.name}", "only such can be merged as agree")
-    fixed = fixed_by(first.mean.made.options)
+    check_alike(first, other, f"in {other.name}", "only such can be merged as agree")
+    fixed = fixed_by(first.made.options)
     if fixed is not None:
         raise ConfigError(
             f"{first.name}: {fixed} makes blocks that depend on the number of rows, which cannot be merged; "
@@ -178,12 +169,12 @@ def _check_pair(first: _Part, other: _Part) -> None:
         )
 
 
-def _check_overlap(parts: list[_Part]) -> None:
+def _check_overlap(parts: list[SavedMean]) -> None:
     """DataError if two states hold the same file."""
     seen: dict[str, str] = {}
     twice: list[tuple[str, str, str]] = []
     for part in parts:
-        for root, file in part.mean.files:
+        for root, file in part.files:
             place = f"{root.rstrip('/')}/{file.path}"
             if place in seen:
                 twice.append((place, seen[place], part.name))
@@ -196,13 +187,13 @@ def _check_overlap(parts: list[_Part]) -> None:
         )
 
 
-def _answer_options(parts: list[_Part], given: dict[str, Any]) -> dict[str, Any]:
+def _answer_options(parts: list[SavedMean], given: dict[str, Any]) -> dict[str, Any]:
     """Options of the answer: as given, else those that all states agree in."""
     chosen = {name: value for name, value in given.items() if value is not None}
     for name in given.keys() - chosen.keys():
         first = parts[0]
         for other in parts[1:]:
-            a, b = (getattr(part.mean.made.options, name) for part in (first, other))
+            a, b = (getattr(part.made.options, name) for part in (first, other))
             if a != b:
                 raise ConfigError(
                     f"{name}: {first.name} was made with {a!r}, {other.name} with {b!r}; say which is wanted"

@@ -22,6 +22,7 @@ from distmom.estimators.mean.blocks import (
     needs_passing_rows,
     needs_row_counts,
 )
+from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.fingerprint import LakeCounts
 from distmom.estimators.options import MeanOptions
 from distmom.numerics.blocks.leaf import LEAF_ROWS
@@ -79,7 +80,9 @@ class MeanPlan:
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Numbers for people who look before they run."""
         layout = self.blocks.layout
-        drawn = self._rows_drawn()
+        drawn = None
+        if self.blocks.block_size is not None and self.blocks.n_blocks is not None:
+            drawn = self.blocks.block_size * self.blocks.n_blocks
         return {
             "n_files": len(self.files),
             "n_bytes": self.n_bytes,
@@ -91,7 +94,7 @@ class MeanPlan:
             "scheme": self.options.design.scheme,
             "n_blocks": self.blocks.n_blocks or "auto",
             "block_size": self.blocks.block_size,
-            "fine_blocks": layout.n_blocks // layout.repeats or self.blocks.n_cells,
+            "fine_blocks": self.blocks.n_fine,
             "repeats": layout.repeats if layout.repeats > 1 else None,
             "contamination": self.blocks.outlying if self.options.contamination is not None else None,
             "rows_drawn": drawn,
@@ -114,11 +117,6 @@ class MeanPlan:
         if left is None or right is None:
             return right if left is None else left
         return self.reduction.merge(left, right)
-
-    def _rows_drawn(self) -> int | None:
-        if self.blocks.block_size is None or self.blocks.n_blocks is None:
-            return None
-        return self.blocks.block_size * self.blocks.n_blocks
 
 
 def check_weights(options: MeanOptions, read: ReadOptions) -> None:
@@ -220,24 +218,6 @@ def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | Non
     return n_bytes > SMALL_BYTES or len(files) > SMALL_FILES or n_draws > SMALL_DRAWS
 
 
-def _passing_rows(
-    source: Source,
-    read: ReadOptions,
-    files: tuple[FileRef, ...],
-    options: MeanOptions,
-    executor: Executor,
-    progress: Progress | None,
-) -> int | None:
-    """Rows that pass the filter, by a pass over its columns; None where that does not matter."""
-    if read.where is None or not needs_passing_rows(options):
-        return None
-    bare = source.reader(replace(read, columns=(), by=(), units=()))
-    n_valid = count_valid(bare, files, executor, options.on_bad_file, progress)
-    if n_valid == 0:
-        raise NoAnswerError("no rows left after the filter; check where")
-    return n_valid
-
-
 def _counted(
     source: Source,
     read: ReadOptions,
@@ -259,7 +239,10 @@ def _counted(
     n_rows = None if census is None else int(census.rows.sum())
     if n_rows == 0:
         raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
-    n_valid = _passing_rows(source, read, files, options, executor, progress)
+    n_valid = None
+    if read.where is not None and needs_passing_rows(options):
+        n_valid = count_valid(source, read, files, executor, options.on_bad_file, progress)
+        check_state(n_valid or None, (), filtered=True)
     # units in columns are counted while they are read; no share of them is allowed for
     n_units = None if not options.design.of_units else len(files) if options.design.by_file else PLENTY
     counted = LakeCounts(n_rows, n_valid, n_units)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
-from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.command import explaining
 from distmom.estimators.facts import data_facts
-from distmom.estimators.mean.answer import answer_of, together
+from distmom.estimators.mean.answer import answer_of
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper, open_keeper
+from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
@@ -58,8 +58,8 @@ class MeanQuestion(RowsQuestion):
         )
 
     @cached_property
-    def opened(self) -> tuple[Source, ReadOptions, Ledger | None]:
-        """The source, what to read of it, and which of it a saved state holds already."""
+    def opened(self) -> tuple[Source, ReadOptions]:
+        """The source, and what to read of it; a saved state has been compared with both."""
         joint = bool(self.options.joint)
         source, read = open_data(
             self.scan,
@@ -69,20 +69,22 @@ class MeanQuestion(RowsQuestion):
             joint=joint,
             weights=self.options.weights,
         )
-        if self.keeper is None:
-            return source, read, None
-        ledger, read = self.keeper.begin(
-            self.scan.data, source, read, self.options, self.seed, self.shown_seed
-        )
-        return source, read, ledger
+        if self.keeper is not None:
+            read = self.keeper.begin(self.scan.data, source, read, self.options, self.seed, self.shown_seed)
+        return source, read
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """What of the source a saved state holds already."""
+        return None if self.keeper is None else self.keeper.ledger
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedMean:
         """The pass, its blocks and units; without the filter where blocks depend on how many rows pass."""
-        source, read, _ = self.opened
+        source, read = self.opened
         later = needs_passing_rows(self.options) and read.where is not None
         if later:
             source.reader(read)  # names and the condition are checked with the filter still in place
-        ledger = self.opened[2]
+        ledger = self.ledger
         if later and not explaining():  # what the state holds is taken up by the plan that runs
             ledger = copy.deepcopy(ledger)
         first = self.planned(executor, None, replace(read, where=None) if later else read, ledger)
@@ -122,15 +124,16 @@ class PlannedMean:
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Read the rows; the result or results."""
         question = self.question
-        source, read, ledger = question.opened
-        plan = question.planned(executor, progress, read, ledger) if self.filter_counts else self.pass_
+        source, read = question.opened
+        plan = (
+            question.planned(executor, progress, read, question.ledger) if self.filter_counts else self.pass_
+        )
         found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
-        answers = answer_of(plan, found, read.by)
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
         listed = question.column is not None and not isinstance(question.column, str)
-        return together(answers, plan, data, run, listed=listed)
+        return answer_of(plan, found, data, run, listed=listed)
 
 
 def run_plan(
@@ -157,12 +160,3 @@ def run_plan(
         state, skipped = keeper.run(plan, work, executor, progress)
     check_state(state, skipped, filtered=plan.reader.options.where is not None)
     return state, skipped
-
-
-def check_state(state: Any, skipped: list[SkippedFile], *, filtered: bool) -> None:
-    """DataError or NoAnswerError if nothing was read."""
-    if state is not None:
-        return
-    if skipped:
-        raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
-    raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")

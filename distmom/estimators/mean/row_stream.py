@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,18 +12,16 @@ from distmom.estimators.mean.fingerprint import Made
 from distmom.lake.columns.times import kind_of_times
 from distmom.lake.columns.vectors import measured
 from distmom.lake.keys.encoder import KeyEncoder
-from distmom.lake.keys.keyvalues import Key
 from distmom.lake.keys.unit_hashes import UnitHashes
 from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions
 from distmom.reductions.accumulate.files import GroupCounts
 from distmom.reductions.accumulate.leaves import missing_rows, strange_rows
 from distmom.reductions.block_means import BlockMeans
-from distmom.reductions.state import MeanState
 from distmom.reductions.stream import LeafStream, StreamState
 
 
-class RowStream:
+class RowStream(LeafStream):
     """The sums of one stream, and the codes of its groups and units.
 
     Parameters
@@ -41,38 +38,22 @@ class RowStream:
     def __init__(
         self, made: Made, name: str, reduction: BlockMeans, leaf_rows: int, saved: StreamState | None = None
     ) -> None:
-        self.leaves = LeafStream(reduction, name, leaf_rows, saved)
+        super().__init__(reduction, name, leaf_rows, saved)
         self._n_keys, n_units = len(made.read.by), len(made.read.units)
-        self._encoder = self._new_encoder(() if saved is None else saved.keys)
+        self._encoder = KeyEncoder(self._n_keys, () if saved is None or not self._n_keys else saved.keys)
         self._hashes = UnitHashes(n_units, made.seed) if n_units else None
 
-    def _new_encoder(self, known: Sequence[Key] = ()) -> KeyEncoder | None:
-        """Codes of groups; they begin anew with each leaf."""
-        return KeyEncoder(self._n_keys, known) if self._n_keys else None
-
-    def _keys(self) -> list[Key]:
-        """Groups of the leaf that has begun."""
-        return [()] if self._encoder is None else self._encoder.keys
-
-    def add(self, reader: BatchReader, file: FileRef, n_rows: int) -> None:
-        """Add the rows of a batch, in pieces that end where leaves do."""
+    def read(self, reader: BatchReader, file: FileRef, n_rows: int) -> None:
+        """Add the rows of a batch, in pieces that end where leaves do; codes begin anew with each leaf."""
         start = 0
         while start < n_rows:
-            stop = min(n_rows, start + self.leaves.room)
+            stop = min(n_rows, start + self.room)
             for batch in reader.batches(file, start, stop):
-                codes = None if self._encoder is None else self._encoder.encode(batch.keys, batch.keep)
+                codes = self._encoder.encode(batch.keys, batch.keep) if self._n_keys else None
                 units = None if self._hashes is None else self._hashes.of(batch.units)
-                if self.leaves.add(rows_of(batch, codes, units), self._keys()):
-                    self._encoder = self._new_encoder()
+                if self.add(rows_of(batch, codes, units), self._encoder.keys if self._n_keys else [()]):
+                    self._encoder = KeyEncoder(self._n_keys)
             start = stop
-
-    def total(self) -> MeanState | None:
-        """The state of all rows so far; None if there are none."""
-        return self.leaves.total(self._keys())
-
-    def saved(self) -> StreamState:
-        """All that is needed to go on."""
-        return self.leaves.saved(self._keys())
 
 
 def reader_of_batch(data: MemoryLake, read: ReadOptions, *, begun: bool) -> MemoryReader:

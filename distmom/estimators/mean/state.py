@@ -12,6 +12,7 @@ from distmom.errors import DataError
 from distmom.estimators.mean.fingerprint import LakeCounts, Made, recounted
 from distmom.estimators.mean.manifest import Ledger, Left, Numbered
 from distmom.lake.source import FileRef
+from distmom.reductions.roots import turned
 from distmom.reductions.state import MeanState, sizes_of
 from distmom.reductions.stream import LeafStream, StreamState
 from distmom.state import Saved
@@ -40,6 +41,8 @@ class SavedMean:
 
     Attributes
     ----------
+    name : str
+        What messages call it.
     sums : dict
         Description of the sums, see `MeanPlan.sums`.
     stream : StreamState or None
@@ -48,6 +51,7 @@ class SavedMean:
         Of its states, as `sizes_of` gives them; known once it was read, None if there are no states.
     """
 
+    name: str
     made: Made
     sums: dict[str, Any]
     ledger: Ledger
@@ -61,22 +65,30 @@ class SavedMean:
         numbered = [*ledger.main.files.values(), *ledger.late.files.values()]
         return [(roots[0], f) for f in numbered] + [(roots[number], f) for number, f in ledger.base_files]
 
-    def check(self, plan: MeanPlan, what: str) -> None:
+    @property
+    def unread(self) -> list[FileRef]:
+        """Files that are still to be read; a stream has none."""
+        return self.ledger.unread() if self.stream is None else []
+
+    def check(self, plan: MeanPlan) -> None:
         """DataError if its states are not of the size that the plan's have, although made alike."""
         reduction = plan.reduction
         n_blocks, weighted = reduction.layout.n_blocks + reduction.n_cells, reduction.weights is not None
         if self.sizes is not None and self.sizes[:3] != (len(reduction.columns), n_blocks, weighted):
-            raise DataError(f"{what} does not hold what it says; delete it to start afresh")
+            raise DataError(f"{self.name} does not hold what it says; delete it to start afresh")
 
     def total(self, plan: MeanPlan) -> MeanState | None:
-        """The state of all its rows, with times counted as the plan does; None without rows."""
-        ledger, stream = self.ledger, self.stream
+        """The state of all its rows, as the plan counts times, and tells folders apart; None without rows."""
+        ledger, stream, roots = self.ledger, self.stream, self.made.roots
         if stream is None:
             total = ledger.finish(plan.reduction.merge)
         else:
             own = LeafStream(plan.reduction, ledger.main.files[0].path, plan.leaf_rows, stream)
-            total = plan.joined(own.total(stream.keys), ledger.base)
-        return recounted(total, plan.reduction.columns, self.made.read, plan.reader.options)
+            total = plan.joined(own.total(), ledger.base)
+        total = recounted(total, plan.reduction.columns, self.made.read, plan.reader.options)
+        if total is None or len(roots) > 1 or not plan.roots:
+            return total
+        return turned(total, plan.reduction, roots[0])
 
     def content(self) -> Content:
         """What is saved of it beside its fingerprint."""
@@ -103,13 +115,13 @@ class SavedMean:
     @classmethod
     def of(cls, saved: Saved, what: str) -> SavedMean:
         """What a file holds; DataError, which calls it `what`, if that is not what it should be."""
-        return understood(what, lambda: _mean(saved))
+        return understood(what, lambda: _mean(saved, what))
 
 
-def check_alike(name: str, then: SavedMean, now: SavedMean, second: str, remedy: str) -> None:
+def check_alike(then: SavedMean, now: SavedMean, second: str, remedy: str) -> None:
     """ConfigError, which calls `now` the `second` one, if the sums of two cannot go together."""
     one, other = then.made.fingerprint, replace(now.made, roots=then.made.roots).fingerprint
-    check_same(name, one, other, design=then.sums != now.sums, second=second, remedy=remedy)
+    check_same(then.name, one, other, design=then.sums != now.sums, second=second, remedy=remedy)
 
 
 def _nodes(place: int, held: Merged[MeanState]) -> list[Node]:
@@ -121,7 +133,7 @@ def _nodes(place: int, held: Merged[MeanState]) -> list[Node]:
     return nodes
 
 
-def _mean(saved: Saved) -> SavedMean:
+def _mean(saved: Saved, what: str) -> SavedMean:
     facts, arrays = saved.facts, saved.arrays
     ledger = Ledger(counted=None if facts["counted"] is None else LakeCounts(*facts["counted"]))
     held: list[Merged[MeanState]] = [Merged({}, {}, frozenset(lost)) for lost in facts["lost"]]
@@ -146,7 +158,7 @@ def _mean(saved: Saved) -> SavedMean:
         states.append(node.state)
         _check_node(node.level, node.index, MOST_LEAVES)
     made = Made.from_facts(facts["made"])
-    return SavedMean(made, dict(saved.fingerprint.sums), ledger, stream, _sizes(states))
+    return SavedMean(what, made, dict(saved.fingerprint.sums), ledger, stream, _sizes(states))
 
 
 def _whole(number: Any, below: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import run_facts
-from distmom.estimators.mean.answer import answer_of, together
+from distmom.estimators.mean.answer import answer_of
 from distmom.estimators.mean.fingerprint import STREAMS, LakeCounts, Made
 from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
@@ -19,22 +19,16 @@ from distmom.report import MeanResult, Results, VectorResult
 
 
 @dataclass(frozen=True)
-class NoData(Source):
-    """No files."""
+class NoData(Source, BatchReader):
+    """No files, and the reader of these, which knows what was read."""
 
+    options: ReadOptions
     files: tuple[FileRef, ...] = ()
     in_memory = True
 
-    def reader(self, options: ReadOptions) -> NothingToRead:
-        """A reader that knows what was read."""
-        return NothingToRead(options)
-
-
-@dataclass(frozen=True)
-class NothingToRead(BatchReader):
-    """The reader of `NoData`."""
-
-    options: ReadOptions
+    def reader(self, options: ReadOptions) -> NoData:
+        """The same, for these options."""
+        return NoData(options)
 
 
 def plan_without_data(
@@ -42,7 +36,9 @@ def plan_without_data(
 ) -> MeanPlan:
     """The plan of a mean whose sums are at hand; `files` are those in them, with the number of their root."""
     ledger = Ledger(base_files=list(files), counted=counted)
-    plan = plan_mean(NoData(), made.read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger)
+    plan = plan_mean(
+        NoData(made.read), made.read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger
+    )
     several = len(made.roots) > 1
     return replace(plan, roots=tuple(made.roots[number] for number, _ in files)) if several else plan
 
@@ -67,4 +63,4 @@ def answer(
         "where": made.where,
     }
     run = run_facts(seconds, made.shown_seed, workers=1)
-    return together(answer_of(plan, state, made.read.by), plan, data, run)
+    return answer_of(plan, state, data, run)

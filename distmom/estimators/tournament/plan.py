@@ -143,8 +143,7 @@ def _number_of(
     if read.where is None:
         assert rows is not None
         return sum(rows)
-    bare = source.reader(replace(read, columns=(), units=()))
-    return count_valid(bare, source.files, executor, options.rows.on_bad_file, progress)
+    return count_valid(source, read, source.files, executor, options.rows.on_bad_file, progress)
 
 
 def _contaminated(options: TournamentOptions, n_rows: int) -> tuple[int, int]:

@@ -15,9 +15,9 @@ from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES
+from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.notes import ROWS_ALONE
 from distmom.estimators.mean.plan import worth_compiling
-from distmom.estimators.mean.question import check_state
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.inference.adaptive import answer_rule

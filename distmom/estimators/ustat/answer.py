@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.mean.counts import fields_of_groups
+from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
 from distmom.estimators.mean.notes import block_notes
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.files import disagreement_note, files_disagree
@@ -46,17 +46,9 @@ OF_COVARIANCES = (
 
 
 @dataclass(frozen=True)
-class Answerer:
-    """All that an answer is made from.
+class Answerer(BlockLines):
+    """All that an answer is made from: blocks, and what the first pass found for each sample."""
 
-    Attributes
-    ----------
-    lines : BlockLines
-    states : tuple of MeanState
-        What the first pass found, for each sample.
-    """
-
-    lines: BlockLines
     states: tuple[MeanState, ...]
 
     def results(self, column: str, by: tuple[str, ...]) -> list[UStatisticResult]:
@@ -67,68 +59,70 @@ class Answerer:
         NoAnswerError
             If there are no rows, or not one of the results has a finite answer.
         """
-        shared = fields_of_samples(self.lines.plan, self.states, column, by)
+        shared = fields_of_samples(self.plan, self.states, column, by)
         found = [self._result(g, fields) for g, fields in enumerate(shared)]
         if not any(np.isfinite(r.estimate).all() for r in found):
-            raise NoAnswerError(why_none(found[0], self.lines.options.degree))
+            raise NoAnswerError(why_none(found[0], self.options.degree))
         return found
 
     def _result(self, g: int, shared: dict[str, Any]) -> UStatisticResult:
-        options, blocks, mine = self.lines.options, self.lines.blocks, self.lines.mine(g)
-        one = self.lines.found.estimate(g)
+        options, mine = self.options, self.mine(g)
+        one = self.found.estimate(g)
         one = replace(one, shown=self._shown(g, one))
         notes: tuple[str, ...] = ()
-        told = one.fields(self.lines.matrix)
-        if self.lines.entries is not None:
+        told = one.fields(self.matrix)
+        if self.entries is not None:
             told["estimate"], notes = self._projected(told["estimate"])
-            told |= {"columns": self.lines.plan.reduction.columns, "method": options.joint}
+            told |= {"columns": self.plan.reduction.columns, "method": options.joint}
         bias = self._bias_of_order(g, mine, told["estimate"], told.get("interval"))
-        told["flags"] = one.with_status(self._flags(g, bias)).flags
+        files = int(Finding.FILES_DISAGREE) if self._disagreeing[g] else 0
+        order = 0 if bias is None else int(Finding.ROWS_IN_ORDER)
+        told["flags"] = one.with_status(files | order).flags
         return ustat_result(
             options,
-            told | sigmas_of(options.kernel, blocks, mine),
+            told | sigmas_of(options.kernel, self.blocks, mine),
             shared,
             plain_estimate=self._plain(mine),
-            n_tuples=blocks.n_tuples[mine],
+            n_tuples=self.blocks.n_tuples[mine],
             notes=(*self._notes(g, shared, bias), *notes),
         )
 
     def _shown(self, g: int, one: Estimate) -> Shown:
         """A group's interval."""
-        options, blocks, mine = self.lines.options, self.lines.blocks, self.lines.mine(g)
-        kind, quotient = one.shown.kind, self.lines.entries is None and is_quotient(options.kernel)
-        if quotient and self.lines.point is None and options.rows.interval == "auto":
+        options, blocks, mine = self.options, self.blocks, self.mine(g)
+        kind, quotient = one.shown.kind, self.entries is None and is_quotient(options.kernel)
+        if quotient and self.point is None and options.rows.interval == "auto":
             below = blocks.means[mine, 1], blocks.components[mine, 2]
             kind = "exact" if kind == "order" and uneven(*below) else kind
         if kind == "none":
             return one.shown
         if kind == "paper":
             return Shown(kind, *self._paper_interval(g, mine, one.value))
-        if self.lines.cells.lowered[g]:
+        if self.cells.lowered[g]:
             return Shown(kind, None, NoInterval.FEWER_ROWS_THAN_BLOCKS.words)
         if options.project == "correlation":
             return Shown(kind, None, OF_COVARIANCES)
-        return Shown(kind, *self.lines.fieller.shown(g)) if kind == "exact" and quotient else one.shown
+        return Shown(kind, *self.fieller.shown(g)) if kind == "exact" and quotient else one.shown
 
     def _paper_interval(
         self, g: int, mine: slice, estimate: float
     ) -> tuple[tuple[float, float] | None, str | None]:
         """sqrt(6 V) on both sides, V the typical variance of a block."""
-        variance = float(lower_median(self.lines.blocks.variance[mine]))
-        if not self.lines.options.by_paper:
+        variance = float(lower_median(self.blocks.variance[mine]))
+        if not self.options.by_paper:
             return None, "the proposition holds for the number of blocks of blocks='paper' alone"
-        if self.lines.cells.lowered[g] or not np.isfinite(variance) or not np.isfinite(estimate):
+        if self.cells.lowered[g] or not np.isfinite(variance) or not np.isfinite(estimate):
             return None, NoInterval.NO_ANSWER.words
         half = paper_halfwidth_mou(variance)
         return (estimate - half, estimate + half), None
 
     def _plain(self, mine: slice) -> Any:
         """The statistic of all tuples together: blocks weigh by their tuples; correlations if asked for."""
-        options, blocks = self.lines.options, self.lines.blocks
+        options, blocks = self.options, self.blocks
         weights: Sequence[float] = blocks.n_tuples[mine]
-        if options.pairs == "complete" and options.weighted:
+        if options.complete and options.weighted:
             weights = blocks.mass[mine].tolist()
-        elif options.pairs == "complete":
+        elif options.complete:
             sizes = blocks.sizes[mine].tolist()
             weights = [count_tuples(options.kernel.degrees, tuple(size)) for size in sizes]
         plain = pooled(options.kernel, blocks.means[mine], weights)
@@ -137,7 +131,7 @@ class Answerer:
 
     def _projected(self, matrix: Floats) -> tuple[Floats, tuple[str, ...]]:
         """The matrix made positive semi-definite, or a correlation matrix, if asked for."""
-        project = self.lines.options.project
+        project = self.options.project
         if project is None or not np.isfinite(matrix).all():
             return matrix, ()
         if project == "psd":
@@ -154,12 +148,12 @@ class Answerer:
     @cached_property
     def _disagreeing(self) -> list[tuple[str, ...]]:
         """Columns of each group about whose mean files disagree, in any sample."""
-        return files_disagree(self.lines.plan, self.states)
+        return files_disagree(self.plan, self.states)
 
     @cached_property
     def _ratios(self) -> Floats:
         """Of each group the smallest variance ratio of any sample."""
-        each = [variance_ratios(self.lines.plan, state) for state in self.states]
+        each = [variance_ratios(self.plan, state) for state in self.states]
         ratios: Floats = np.fmin.reduce(each)
         return ratios
 
@@ -167,32 +161,27 @@ class Answerer:
         self, g: int, mine: slice, estimate: Any, interval: tuple[float, float] | None
     ) -> float | None:
         """Bias by the order of the rows, where it should be told; one row of each sample has none."""
-        if max(self.lines.options.kernel.degrees) < 2:
+        if max(self.options.kernel.degrees) < 2:
             return None
-        rows = lower_median(self.lines.blocks.sizes[mine].min(axis=1))
+        rows = lower_median(self.blocks.sizes[mine].min(axis=1))
         bias = bias_of_order(float(self._ratios[g]), float(rows))
         if bias is None or (len(self.states) == 1 and not worth_telling(bias, estimate, interval)):
             return None
         return bias
 
-    def _flags(self, g: int, bias: float | None) -> int:
-        """What a group's status says beside the rule."""
-        files = int(Finding.FILES_DISAGREE) if self._disagreeing[g] else 0
-        return files if bias is None else files | int(Finding.ROWS_IN_ORDER)
-
     def _notes(self, g: int, shared: dict[str, Any], bias: float | None) -> Iterator[str]:
         """Notices about a group."""
-        answer, line = self.lines.found.answer, self.lines.found.lines(g).start
+        answer, line = self.found.answer, self.found.lines(g).start
         if answer.constant[line] and answer.n_blocks[line] > 1:
             yield SAME
         if self._disagreeing[g]:
             yield disagreement_note(self._disagreeing[g])
         if bias is not None:
             yield order_note(bias)
-        if not self.lines.cells.lowered[g]:
-            yield from block_notes(self.lines.plan, answer, line, shared)
+        if not self.cells.lowered[g]:
+            yield from block_notes(self.plan, answer, line, shared)
         else:
-            wanted, least = self.lines.plan.blocks.n_blocks, self.lines.options.degree
+            wanted, least = self.plan.blocks.n_blocks, self.options.degree
             n_blocks = int(answer.n_blocks[line])
             yield f"blocks lowered from {wanted} to {n_blocks}: a block needs {least} rows"
 
@@ -206,12 +195,10 @@ def ustat_result(
     **own: Any,
 ) -> UStatisticResult:
     """The result of a group: what is told of its blocks, the fields that do not depend on them, its own."""
-    if options.by_paper:  # the design as it was asked for, not with the number that the proposition gave
-        shared = {**shared, "design": shared["design"].with_number("paper")}
     return UStatisticResult(
         kernel=options.kernel.name,
         statistic=options.statistic,
-        pairs=options.pairs,
+        pairs=options.pairs.name,
         n_pairs=sum(n_tuples),
         **told,
         **shared,
@@ -236,8 +223,7 @@ def fields_of_samples(
 
 def why_none(result: UStatisticResult, degree: int) -> str:
     """Why the first result has no finite answer, and what to do."""
-    name = f"kernel {result.kernel!r} of {result.column!r}"
-    name += f", group {result.group}" if result.group else ""
+    name = named_in(f"kernel {result.kernel!r} of {result.column!r}", result)
     if result.n_used < degree:
         return (
             f"{name}: {result.n_used} of {result.n_rows} rows have all values, and the kernel takes "
@@ -249,11 +235,7 @@ def why_none(result: UStatisticResult, degree: int) -> str:
             f"{result.n_blocks} blocks, such as a ratio whose denominator is 0; use fewer blocks, "
             "or rows with more different values"
         )
-    return (
-        f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
-        f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); "
-        "filter such values out, or use more blocks"
-    )
+    return why_ruined(name, result, "filter such values out, or use more blocks")
 
 
 def sigmas_of(kernel: Kernel, blocks: BlockStatistics, mine: slice = slice(None)) -> dict[str, Any]:

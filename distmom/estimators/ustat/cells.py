@@ -49,7 +49,7 @@ def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions)
 
 def _numbers(
     plan: MeanPlan, fine: list[list[BlockState]], states: Sequence[MeanState], degrees: tuple[int, ...]
-) -> tuple[Ints, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+) -> tuple[Ints, Bools]:
     """Blocks of each group, and whether they are fewer than were asked for."""
     if plan.blocks.n_blocks is not None:
         wanted = plan.blocks.n_blocks
@@ -95,16 +95,11 @@ def expected_cells(
     """The blocks of each sample if its rows are complete, evenly among the blocks, and in one group."""
     k = plans[0].blocks.n_blocks
     if k is None:
-        layouts = [plan.blocks.layout for plan in plans]
-        fine = [
-            layout.n_blocks // layout.repeats or plan.blocks.n_cells
-            for layout, plan in zip(layouts, plans, strict=True)
-        ]
-        levels = [
-            _levels(np.array([float(n)]), n_fine, degree)
-            for n, n_fine, degree in zip(n_rows, fine, degrees, strict=True)
-        ]
-        k = min(int(np.where(usable, level, 1).max()) for level, usable in levels)
+        each = []
+        for plan, n, degree in zip(plans, n_rows, degrees, strict=True):
+            level, usable = _levels(np.array([float(n)]), plan.blocks.n_fine, degree)
+            each.append(int(np.where(usable, level, 1).max()))
+        k = min(each)
     found = []
     for n in n_rows:
         count = np.full((1, k), n // k, np.int64)

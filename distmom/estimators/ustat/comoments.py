@@ -19,7 +19,7 @@ from distmom.numerics.kernels.kernel import Kernel, Ratio
 from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.cell_map import CellMap
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
-from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 
 if TYPE_CHECKING:
@@ -31,15 +31,12 @@ STATES = 8
 """States of a unit of work on their way up the tree, at most."""
 
 
-def is_mergeable(kernel: Kernel, n_columns: int) -> bool:
-    """Whether co-moments say all about the kernel."""
-    return kernel.from_covariance(np.eye(n_columns)) is not None
-
-
 def from_comoments(options: UStatOptions, n_columns: int) -> bool:
     """Whether the statistics of so many columns (together, or each for itself) come from co-moments."""
-    whole = options.pairs == "complete" and not options.sampled and not options.weighted
-    return whole and is_mergeable(options.kernel, n_columns if options.joint_rows else 1)
+    whole = options.complete and not options.sampled and not options.weighted
+    return (
+        whole and options.kernel.from_covariance(np.eye(n_columns if options.joint_rows else 1)) is not None
+    )
 
 
 def own_comoments(plan: MeanPlan, state: MeanState) -> list[Comoments]:
@@ -91,11 +88,8 @@ def statistics_of(
     variance = np.full((n_cells, *means.shape[2:]), np.nan)
     if variances:
         variance = _spread(kernel, flat, of_fine, whole.rows, means, v_form)
-    sizes = whole.rows.tolist()
-    nothing = np.full((n_cells, COMPONENTS), np.nan)
-    tuples = tuple(comb(n, 2) for n in sizes)
-    mass = np.array(tuples, np.float64)
-    return BlockStatistics(whole.rows.reshape(-1, 1), tuples, means, variance, nothing, mass)
+    tuples = tuple(comb(n, 2) for n in whole.rows.tolist())
+    return BlockStatistics.of(whole.rows.reshape(-1, 1), tuples, means, variance)
 
 
 def _means(kernel: Kernel, blocks: Comoments, v_form: bool) -> Floats:
@@ -125,16 +119,15 @@ def _spread(
         e = e.reshape(e.shape[0], -1)
         some = np.flatnonzero(np.isfinite(e).all(axis=1))
         mine, e = of_fine[some], e[some]
-        weight = fine.rows[some] / np.maximum(rows[mine], 1)
+        weight = (fine.rows[some] / np.maximum(rows[mine], 1))[:, None]
         n_cells = rows.size
+
+        def total(values: Floats) -> Floats:
+            return np.stack([np.bincount(mine, column, n_cells) for column in values.T], axis=1)
+
         f = np.bincount(mine, minlength=n_cells).astype(np.float64)[:, None]
-        mass = np.bincount(mine, weight, n_cells)[:, None]
-        average, square = np.zeros((n_cells, e.shape[1])), np.zeros((n_cells, e.shape[1]))
-        for d in range(e.shape[1]):
-            average[:, d] = np.bincount(mine, weight * e[:, d], n_cells)
-        average /= mass
-        for d in range(e.shape[1]):
-            away = weight * (e[:, d] - average[mine, d])
-            square[:, d] = np.bincount(mine, away * away, n_cells)
+        average = total(weight * e) / total(weight)
+        away = weight * (e - average[mine])
+        square = total(away * away)
         found = np.where(f >= 2.0, square * f / (f - 1.0), np.nan)
     return found.reshape(n_cells, *means.shape[2:])

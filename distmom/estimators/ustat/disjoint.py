@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from distmom.numerics.kernels.kernel import Kernel, is_quotient
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
 from distmom.numerics.median import lower_median
 from distmom.passes.cell_map import CellMap
-from distmom.reductions.rows.block_kernel import COMPONENTS, BlockStatistics
+from distmom.reductions.rows.block_kernel import BlockStatistics
 
 
 def disjoint_statistics(
@@ -31,13 +32,11 @@ def disjoint_statistics(
             weights = part_weights(kernel, *lower_median(some.mean, axis=0))
             with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
                 variance[mine] = some.variance(weights) / some.count
-    components = np.full((moments.count.size, COMPONENTS), np.nan)
-    if variances and is_quotient(kernel):
-        components[:] = _of_quotients(moments)
-    counts = tuple(moments.count.tolist())
-    mass = moments.count.astype(np.float64)
     sizes = np.stack([one.sizes for one in cells], axis=1)
-    return BlockStatistics(sizes, counts, moments.mean, variance, components, mass)
+    found = BlockStatistics.of(sizes, tuple(moments.count.tolist()), moments.mean, variance)
+    if variances and is_quotient(kernel):
+        return replace(found, components=_of_quotients(moments))
+    return found
 
 
 def _of_quotients(moments: TupleMoments) -> NDArray[np.float64]:

@@ -11,9 +11,9 @@ from distmom.estimators.mean.plan import SMALL_DRAWS
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.sampled_tuples import refuse_repeats, tuple_plan
-from distmom.estimators.ustat.samples import sample_seed
 from distmom.inference.samples import TAU
 from distmom.numerics.arrays import Ints
+from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.passes.draws import DrawPlan, draw_rows
 from distmom.theory.paper import morgu_blocks, morm_blocks
@@ -33,19 +33,16 @@ class Draws(NamedTuple):
         Tuples that are evaluated one by one, of all samples of one column (or set of columns).
     n_pairs : int or None
         Of each sample of pairs, as wanted.
-    drawn : int or None
-        Of each sample of pairs, as drawn from all rows, before the filter.
-    at_once : int
-        Columns whose rows are gathered together.
-    compiled : bool
     """
 
     plan: DrawPlan
     n_tuples: int
     n_pairs: int | None
-    drawn: int | None
-    at_once: int
-    compiled: bool
+
+    @property
+    def at_once(self) -> int:
+        """Columns whose rows are gathered together."""
+        return 1 if self.n_pairs is None else self.plan.columns_at_once()
 
     def check(self, options: UStatOptions, threads: int) -> None:
         """ConfigError if samples of rows have too many pairs."""
@@ -107,16 +104,16 @@ def planned_draws(
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
     again = options.rows.design.replace
-    if options.pairs == "incomplete":
+    if options.pairs.name == "incomplete":
         k, m, drawn = pair_numbers(options, n_rows, n_passing)
         compiled = compiled or k * drawn > SMALL_DRAWS
         plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
-        return Draws(plan, k * drawn, m, drawn, plan.columns_at_once(), compiled)
+        return Draws(plan, k * drawn, m)
     k, sizes = row_numbers(options, seed, n_rows, n_passing)
     compiled = compiled or k * sum(sizes) > SMALL_DRAWS
-    seeds = [sample_seed(seed, t) for t in range(len(n_rows))]
+    seeds = [repeat_seed(seed, t) for t in range(len(n_rows))]
     plan = draw_rows(file_rows, seeds, k, sizes, replace=again, compiled=compiled)
-    return Draws(plan, k * tuples_to_take(options.kernel, n_columns, [sizes]), None, None, 1, compiled)
+    return Draws(plan, k * tuples_to_take(options.kernel, n_columns, [sizes]), None)
 
 
 def row_numbers(
@@ -196,7 +193,7 @@ def pair_numbers(
     else:
         k = morm_blocks(rows.confidence_level, TAU if rows.design.tau is None else rows.design.tau, PLENTY)[0]
     everything, passing = count_tuples(degrees, n_rows), count_tuples(degrees, tuple(n_passing))
-    m = options.n_pairs
+    m = options.pairs.n
     if m is None:
         budget = max(1, TUPLE_BUDGET * passing // max(1, everything))
         enough = [max(n, degree) for n, degree in zip(n_passing, degrees, strict=True)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -68,32 +67,37 @@ class BlockLines:
         """The rule of the mean for the statistics of the blocks."""
         promise = promise_of(self.plan)
         if self.entries is None:
-            level = promise.confidence_level
-            return Estimates(self._answered(("order", "exact"), level), promise)
-        a, b = self.entries
-        method = self.options.joint
+            moments, d, method = self._moments(), 1, None
+        else:
+            moments, d, method = self._matrices(*self.entries), self.entries[0].size, self.options.joint
+        intervals = ("ball",) if method == "geometric" else ("order", "exact")
+        answer = self._answered(moments, intervals, promise.level(d, method), d)
+        return Estimates(answer, promise, d, method)
+
+    def _matrices(self, a: Ints, b: Ints) -> Moments:
+        """The entries of all matrices, line by line; a matrix that is ruined in one is so in all."""
         values, variance = self._values[:, a, b], self.blocks.variance[:, a, b]
         values = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
         each = [self._placed(values[:, d], variance[:, d]) for d in range(a.size)]
         stacked = (np.stack(arrays, axis=1) for arrays in zip(*each, strict=True))
-        moments = Moments(*(array.reshape(-1, *array.shape[2:]) for array in stacked))
-        intervals = ("ball",) if method == "geometric" else ("order", "exact")
-        level = promise.level(a.size, method)
-        return Estimates(self._answered(intervals, level, a.size, moments), promise, a.size, method)
+        return Moments(*(array.reshape(-1, *array.shape[2:]) for array in stacked))
 
     def _answered(
-        self, intervals: tuple[str, ...], level: float, n_columns: int = 1, moments: Moments | None = None
+        self, moments: Moments, intervals: tuple[str, ...], level: float, n_columns: int = 1
     ) -> RuleAnswer:
-        """The rule for the blocks of one partition, or of several; by default of their statistics."""
+        """The rule for the blocks of one partition, or of several."""
         given = self.plan.blocks.n_blocks
-        how: Any = {
-            "n_blocks": "auto" if given is None else given,
-            "block_source": self.source,
-            "outlying": self.plan.blocks.outlying,
-            "n_columns": n_columns,
-        }
-        moments = self._moments() if moments is None else moments
-        return answer_rule(moments, None, None, level, intervals=intervals, **how)
+        return answer_rule(
+            moments,
+            None,
+            None,
+            level,
+            n_blocks="auto" if given is None else given,
+            block_source=self.source,
+            intervals=intervals,
+            outlying=self.plan.blocks.outlying,
+            n_columns=n_columns,
+        )
 
     @property
     def repeats(self) -> int:
@@ -168,7 +172,7 @@ class BlockLines:
         unknown = np.full(self._group.size, np.nan)
         means = [self._placed(self.blocks.means[:, p], unknown) for p in range(len(kernel.parts))]
         level = self.plan.options.confidence_level
-        return tuple(self._answered((), level, moments=one).estimate for one in means)
+        return tuple(self._answered(one, (), level).estimate for one in means)
 
     @cached_property
     def _quotients(self) -> Quotients:
@@ -181,7 +185,8 @@ class BlockLines:
         """Exact intervals of ratios."""
 
         def rule(values: Floats, variance: Floats) -> RuleAnswer:
-            moments = self._placed(values, variance)
-            return self._answered(("exact",), self.plan.options.confidence_level, moments=moments)
+            return self._answered(
+                self._placed(values, variance), ("exact",), self.plan.options.confidence_level
+            )
 
         return fieller_ends(self._quotients, self.found.answer.estimate, rule)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from distmom.checks import check_choice, check_count
+from distmom.checks import check_choice
 from distmom.designs.design import BlockDesign
-from distmom.designs.pairs import PairDesign
+from distmom.designs.pairs import CompletePairs, PairDesign
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.options import JOINT, MeanOptions, refuse_pairs
@@ -20,7 +20,6 @@ from distmom.theory.paper import mou_blocks
 if TYPE_CHECKING:
     from distmom.lake import ReadOptions
 
-PAIRS = ("complete", "incomplete", "disjoint")
 STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
 
@@ -47,17 +46,14 @@ PAIR_BUDGET = 5 * 10**12
 class UStatOptions:
     """What to compute; see `distmom.ustatistic` for the meaning of each.
 
-    `rows` says how rows form blocks, and what the answer is made of; it is what the mean of the same rows
-    would have, but for the number of blocks by the proposition.
+    `rows` says how rows form blocks, and what the answer is made of: what the mean of the same rows would
+    have.
     """
 
     kernel: Kernel
     statistic: str = "u"
-    pairs: str = "complete"
-    n_pairs: int | None = None
-    pair_budget: int = PAIR_BUDGET
+    pairs: PairDesign = field(default_factory=CompletePairs)
     rows: MeanOptions = field(default_factory=MeanOptions)
-    by_paper: bool = False
     joint: str = "coordinatewise"
     project: str | None = None
 
@@ -68,13 +64,12 @@ class UStatOptions:
                 "make one of a function by distmom.kernels.kernel"
             )
         check_choice("statistic", self.statistic, STATISTICS)
-        check_choice("pairs", self.pairs, PAIRS)
-        check_count("pair_budget", self.pair_budget)
         check_choice("joint", self.joint, JOINT)
         if self.project is not None:
             check_choice("project", self.project, PROJECTIONS)
         self._check_matrix()
         self._check_supported()
+        _ = self.counted  # the proposition may not reach the level
 
     def _check_matrix(self) -> None:
         """What is only for kernels with a matrix as value, and what is not."""
@@ -98,8 +93,8 @@ class UStatOptions:
 
     def _check_supported(self) -> None:
         met = {
-            "SampledPairs": self.pairs == "incomplete",
-            "DisjointPairs": self.pairs == "disjoint",
+            "SampledPairs": self.pairs.name == "incomplete",
+            "DisjointPairs": self.pairs.name == "disjoint",
             "StoredBlocks": self.rows.design.stored,
             "SampledBlocks": self.sampled,
             "a kernel with a matrix as value": bool(self.kernel.shape(2)),
@@ -108,6 +103,29 @@ class UStatOptions:
             "weights": self.rows.weights is not None,
         }
         refuse_pairs(REFUSED, met, {"SampledBlocks": "SampledBlocks or SampledPairs"})
+
+    @property
+    def complete(self) -> bool:
+        """Whether blocks take all pairs of their rows."""
+        return self.pairs.name == "complete"
+
+    @property
+    def pair_budget(self) -> int:
+        """Pairs that may be evaluated one by one."""
+        return self.pairs.budget or PAIR_BUDGET
+
+    @property
+    def by_paper(self) -> bool:
+        """Whether blocks have the number of the proposition; samples have that of their own."""
+        return self.rows.design.n == "paper"
+
+    @property
+    def counted(self) -> MeanOptions:
+        """How rows are counted in blocks: of these there are as many as the proposition for kernels says."""
+        if not self.by_paper:
+            return self.rows
+        k = mou_blocks(self.rows.confidence_level, PLENTY, self.degree)[0]
+        return replace(self.rows, design=self.rows.design.with_number(k))
 
     @property
     def sampled(self) -> bool:
@@ -156,29 +174,13 @@ def ustat_options(
     statistic: str,
     joint: str,
     project: str | None,
-    confidence_level: float,
     **promise: Any,
 ) -> UStatOptions:
     """Options from the arguments of `distmom.ustatistic`; `promise` are those of `MeanOptions`."""
     made = named(kernel) if isinstance(kernel, str) else kernel
     check_scans(scans)
-    design = pairs.blocks(design)
-    # samples have the number of their own proposition unless it is given
-    by_paper = design.n == "paper"
-    # all but the number of blocks is checked first: the proposition needs a good confidence level
-    first = design.with_number("auto") if by_paper else design
-    rows = MeanOptions.of(scans[0], first, confidence_level=confidence_level, **promise)
-    budget = pairs.budget or PAIR_BUDGET
-    options = UStatOptions(made, statistic, pairs.name, pairs.n, budget, rows, by_paper, joint, project)
-    if not by_paper:
-        return options
-    if rows.contamination is not None:
-        raise ConfigError(
-            "contamination does not go with blocks='paper': the proposition knows no outlying rows; "
-            "use blocks='auto'"
-        )
-    k = mou_blocks(confidence_level, PLENTY, options.degree)[0]
-    return replace(options, rows=replace(rows, design=design.with_number(k)))
+    rows = MeanOptions.of(scans[0], pairs.blocks(design), **promise)
+    return UStatOptions(made, statistic, pairs, rows, joint, project)
 
 
 def check_scans(scans: Sequence[Scan]) -> None:

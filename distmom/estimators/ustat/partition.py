@@ -13,7 +13,6 @@ from distmom.estimators.ustat.cells import Cells, cells_of, joined, plan_of_part
 from distmom.estimators.ustat.comoments import from_comoments, own_comoments, partitions_of, statistics_of
 from distmom.estimators.ustat.cost import check_budget, tuples_to_take
 from distmom.estimators.ustat.disjoint import disjoint_statistics
-from distmom.estimators.ustat.lines import BlockLines
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.samples import Pass, Samples, as_blocks_of, passes_of
 from distmom.inference.answers import BlockSource
@@ -86,7 +85,7 @@ def sample_question(
     questions = []
     for r, both in enumerate(zip(*cells, strict=True)):
         seed = repeat_seed(plans[0].reduction.seed, r)
-        kernel = complete if options.pairs == "complete" else DisjointKernel(options.kernel, seed)
+        kernel = complete if options.complete else DisjointKernel(options.kernel, seed)
         found = zip(sources, plans, passes, both, strict=True)
         counted = [
             Counted(source, plan_of_partition(plan, r), one.state, one.skipped, blocks, kept_names(plan))
@@ -135,8 +134,7 @@ def sample_results(
             found = disjoint_statistics(options.kernel, found, cells, variances=variances)
         evaluated.append(found)
     blocks = joined(evaluated, asked.cells)
-    lines = BlockLines(options, asked.plan, asked.cells[0], blocks, source)
-    return Answerer(lines, states).results(column, by)
+    return Answerer(options, asked.plan, asked.cells[0], blocks, source, states).results(column, by)
 
 
 def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:
@@ -156,7 +154,7 @@ def check_sizes(
     n = [int(one[0].sizes.sum()) for one in cells]
     if options.by_paper and n_groups == 1:
         mogu_blocks(options.rows.confidence_level, n, options.kernel.degrees)
-    if options.pairs != "complete":
+    if not options.complete:
         return
     each = [np.concatenate([partition.sizes for partition in one]).tolist() for one in cells]
     blocks = list(zip(*each, strict=True))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from distmom.cluster.memory import in_words as bytes_in_words
+from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.comoments import from_comoments
@@ -27,23 +28,13 @@ from distmom.estimators.ustat.samples import (
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.passes.census import Census, count_rows
 from distmom.passes.regrouping import Piece, planned_regrouping
-from distmom.report import UStatisticResult
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.cluster.work import SkippedFile
     from distmom.passes.cell_map import CellMap
 
 ADDED = ("n_files", "n_bytes", "n_units")
 """What the plans of the passes over all samples say of each."""
-
-
-class Found(NamedTuple):
-    """Results of one run, and what it read."""
-
-    results: list[UStatisticResult]
-    plans: list[MeanPlan]
-    skipped: list[SkippedFile]
 
 
 class PartitionPlan(NamedTuple):
@@ -77,7 +68,7 @@ class PartitionPlan(NamedTuple):
         lines *= options.rows.design.repeats
         n_tuples = lines * (
             tuples_to_take(kernel, n_columns, blocks, weighted=options.weighted)
-            if options.pairs == "complete"
+            if options.complete
             else sum(min(n // d for n, d in zip(sizes, kernel.degrees, strict=True)) for sizes in blocks)
         )
         n_passes, needed, spilled = 1, plan.unit_memory, None
@@ -134,25 +125,25 @@ class UStatPlan:
         n_columns, lines = (width, 1) if options.joint_rows else (1, width)
         ahead = self._ahead(plans, self._census(executor), options)
         if isinstance(ahead, Draws):
-            told = ahead.describe(options, n_columns, lines, plans[0].unit_memory, executor)
+            later = ahead.describe(options, n_columns, lines, plans[0].unit_memory, executor)
         else:
-            told = ahead.describe(options, n_columns, lines, executor)
-        needed, n_tuples = told.pop("memory"), told["tuples_one_by_one"]
+            later = ahead.describe(options, n_columns, lines, executor)
+        needed, n_tuples = later.pop("memory"), later["tuples_one_by_one"]
         seconds = in_words(seconds_for(options.kernel, n_tuples, executor.threads)) if n_tuples else None
         return {
             **first[0],
             **{name: sum(one[name] for one in first) for name in ADDED},
-            **told,
+            **later,
             "kernel": options.kernel.name,
             "statistic": options.statistic,
-            "pairs": options.pairs,
+            "pairs": options.pairs.name,
             "seconds_one_by_one": seconds,
             "pair_budget": options.pair_budget,
             "projected_memory_per_process": bytes_in_words(needed),
             "skipped": [record._asdict() for plan in plans for record in plan.skipped],
         }
 
-    def run(self, executor: Executor, progress: Progress | None) -> Found:
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Count rows, form blocks, evaluate: one result for each column (or set of columns) and group."""
         samples, by = self.samples, self.samples[0][1].by
         options = numbers_of_all(samples, self.options, executor, progress)
@@ -163,7 +154,10 @@ class UStatPlan:
             results = run_sampled(samples, passes, census, options, self.seed, executor, progress)
         else:
             results = run_partition(samples, passes, options, executor, progress)
-        return Found(results, plans, [record for one in passes for record in one.skipped])
+        skipped = {record.file: record for one in passes for record in one.skipped}
+        files = [file for plan in plans for file in plan.files]
+        data = data_facts(files, skipped.values(), *(source for source, _ in samples))
+        return told(results, data, run, several=bool(by))
 
     def _refuse(
         self, plans: Sequence[MeanPlan], options: UStatOptions, executor: Executor
@@ -173,11 +167,9 @@ class UStatPlan:
         Footers say nothing of filters and groups.
         """
         n_columns = len(plans[0].reduction.columns) if options.joint_rows else 1
-        slow = options.pairs == "complete" and one_by_one(
-            options.kernel, n_columns, weighted=options.weighted
-        )
-        told = all(read.where is None and not read.by for _, read in self.samples)
-        if not told or not (slow or options.sampled or options.by_paper):
+        slow = options.complete and one_by_one(options.kernel, n_columns, weighted=options.weighted)
+        plain = all(read.where is None and not read.by for _, read in self.samples)
+        if not plain or not (slow or options.sampled or options.by_paper):
             return None
         census = self._census(executor)
         if all((one.rows > 0).any() for one in census):  # else a pass says why there is no row

@@ -1,13 +1,11 @@
-"""The question behind a robust U-statistic, and its plan."""
+"""The question behind a robust U-statistic."""
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from distmom.estimators.facts import data_facts
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.plan import UStatPlan
@@ -16,7 +14,6 @@ from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.named import named
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan, as_scan
-from distmom.report import Results
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -48,32 +45,6 @@ class UStatQuestion(RowsQuestion):
             for scan in self.scans
         ]
 
-    def plan(self, executor: Executor, progress: Progress | None) -> PlannedUStat:
+    def plan(self, executor: Executor, progress: Progress | None) -> UStatPlan:
         """Names, types and combinations are checked; no row is read."""
-        return PlannedUStat(self, UStatPlan(self.opened, self.options, self.seed))
-
-
-@dataclass
-class PlannedUStat:
-    """The plan of a robust U-statistic."""
-
-    question: UStatQuestion
-    passes: UStatPlan
-
-    def describe(self, executor: Executor) -> dict[str, Any]:
-        """Blocks, tuples, passes, memory, time."""
-        return self.passes.describe(executor)
-
-    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
-        """Count rows, form blocks, evaluate; the result or results."""
-        found = self.passes.run(executor, progress)
-        opened = self.question.opened
-        files = [file for plan in found.plans for file in plan.files]
-        skipped = {record.file: record for record in found.skipped}
-        data = data_facts(files, skipped.values(), *(source for source, _ in opened))
-        told = []
-        for result in found.results:
-            new = copy(result)
-            vars(new).update(data=data, run=run)
-            told.append(new)
-        return told[0] if len(told) == 1 and not opened[0][1].by else Results(told, data, run)
+        return UStatPlan(self.opened, self.options, self.seed)

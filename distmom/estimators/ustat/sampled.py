@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.sampled_answer import SampleStatistics, drawn_pairs, drawn_rows
+from distmom.estimators.ustat.sampled_answer import Drawn, drawn_pairs, drawn_rows, sample_result
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.samples import Pass, Samples, passes_of
 from distmom.passes.census import column_share
@@ -58,12 +58,11 @@ def run_sampled(
         together = range(start, min(start + draws.at_once, len(columns)))
         names = tuple(name for c in together for name in columns[c])
         sources = [_with(*sample, one, names) for sample, one in zip(samples, counted, strict=True)]
-        each = [passes_of(passes, options, c) for c in together]
-        answer = _pairs if options.pairs == "incomplete" else _rows
-        drawn = answer(options, draws, sources, seed, progress)
-        for c, mine, one in zip(together, each, drawn, strict=True):
+        drawn = _statistics(options, draws, sources, seed, progress)
+        for c, one in zip(together, drawn, strict=True):
+            mine = passes_of(passes, options, c)
             states = tuple(pass_.state for pass_ in mine)
-            results.append(one.result(options, mine[0].plan, states, ", ".join(columns[c])))
+            results.append(sample_result(options, mine[0].plan, states, ", ".join(columns[c]), one))
     return results
 
 
@@ -73,38 +72,18 @@ def _with(source: Source, read: ReadOptions, rows: RowSource, names: tuple[str, 
     return replace(rows, reader=source.reader(mine), column_share=column_share(source, mine))
 
 
-def _rows(
-    options: UStatOptions,
-    draws: Draws,
-    sources: Sequence[RowSource],
-    seed: int,
-    progress: Progress | None,
-) -> list[SampleStatistics]:
-    """Samples of rows of one column or set of columns, all pairs of each."""
-    plan = draws.plan
-    kernel = BlockKernel(options.kernel, options.statistic, options.rows.interval != "none")  # type: ignore[arg-type]
-    blocks = evaluate_draws(kernel, kernel.merge, plan, sources, progress)
-    return [drawn_rows(options, blocks, plan.sizes, plan.n_rows)]
-
-
-def _pairs(
-    options: UStatOptions,
-    draws: Draws,
-    sources: Sequence[RowSource],
-    seed: int,
-    progress: Progress | None,
-) -> list[SampleStatistics]:
-    """Samples of pairs, which all columns share."""
-    assert draws.drawn is not None
+def _statistics(
+    options: UStatOptions, draws: Draws, sources: Sequence[RowSource], seed: int, progress: Progress | None
+) -> list[Drawn]:
+    """Samples of rows of one column or set of columns, with all pairs of each, or of pairs of all columns."""
+    plan, spread = draws.plan, options.rows.interval != "none"
+    if draws.n_pairs is None:
+        kernel = BlockKernel(options.kernel, options.statistic, spread)  # type: ignore[arg-type]
+        blocks = evaluate_draws(kernel, kernel.merge, plan, sources, progress)
+        return [drawn_rows(options, blocks, plan)]
+    sources = [replace(source, separate=not options.joint_rows) for source in sources]
+    again = options.rows.design.replace
     found = sampled_tuples(
-        options.kernel,
-        [replace(source, separate=not options.joint_rows) for source in sources],
-        seed,
-        draws.plan.n_blocks,
-        draws.drawn,
-        replace=options.rows.design.replace,
-        spread=options.rows.interval != "none",
-        compiled=draws.compiled,
-        progress=progress,
+        options.kernel, plan, sources, seed, replace=again, spread=spread, progress=progress
     )
     return [drawn_pairs(options, samples) for samples in found]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -24,89 +22,62 @@ from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
 from distmom.inference.status import Finding, NoInterval
-from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.tuples import part_weights
 from distmom.numerics.median import lower_median
+from distmom.passes.draws import DrawPlan
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
 from distmom.theory.variances import row_inverse_inclusion
 
+WidthOf = Callable[[str, float, Sequence[int]], Width]
+"""Half-width of an interval of this kind and failure probability, for so many used rows of each lake."""
 
-@dataclass(frozen=True)
-class SampleStatistics:
-    """What samples that share rows hold.
+Drawn = tuple[BlockStatistics, WidthOf, tuple[str, ...]]
+"""Samples that share rows, the width of their interval, notes about what was drawn and does not count."""
 
-    Attributes
-    ----------
-    sizes : ndarray of int64, shape (K,)
-        What each holds that counts: rows, or pairs.
-    n_tuples : tuple of int
-        Tuples of rows of each.
-    means : ndarray, shape (K, parts)
-        Means of the parts of the kernel in each.
-    spread : ndarray, shape (K,)
-        Estimated variance inside each; 0 where all its values are equal.
-    width : callable
-        Half-width of the interval of this kind and failure probability, or why there is none, for so many
-        used rows of each lake.
-    notes : tuple of str
-        About what was drawn and does not count.
-    sigmas : dict
-        Variances of the kernel's projections, if they are known.
+
+def sample_result(
+    options: UStatOptions, plan: MeanPlan, states: tuple[MeanState, ...], column: str, drawn: Drawn
+) -> UStatisticResult:
+    """The result of all rows, after first passes that this plan began and that left these states.
+
+    NoAnswerError if there is no finite answer.
     """
-
-    sizes: Ints
-    n_tuples: tuple[int, ...]
-    means: Floats
-    spread: Floats
-    width: Callable[[str, float, Sequence[int]], Width]
-    notes: tuple[str, ...] = ()
-    sigmas: dict[str, Any] = field(default_factory=dict)
-
-    def result(
-        self, options: UStatOptions, plan: MeanPlan, states: tuple[MeanState, ...], column: str
-    ) -> UStatisticResult:
-        """The result of all rows, after first passes that this plan began and that left these states.
-
-        Raises
-        ------
-        NoAnswerError
-            If there is no finite answer.
-        """
-        [shared] = fields_of_samples(plan, states, column)
-        n_used = shared.get("n_used_by_sample", (shared["n_used"],))
-        filled = np.array(self.n_tuples) > 0
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            parts = np.moveaxis(self.means, 1, 0)
-            values = np.asarray(options.kernel.combine(*parts), np.float64)[filled]
-        k, spread = values.size, self.spread[filled]
-        same = np.isfinite(values).all() and (values == values[:1]).all() and (spread == 0.0).all()
-        samples = Samples(values, self.sizes[filled], lower_median(spread), bool(k and same))
-        found = samples.estimate(promise_of(plan), None, lambda kind, delta: self.width(kind, delta, n_used))
-        told, notes = found.fields(), [SAME] if samples.constant else []
-        if told["interval_reason"] == NoInterval.SAMPLES_TOO_SMALL.words:
-            told["interval_reason"] = "the samples are too small to tell their variance"
-        disagreeing = files_disagree(plan, states)[0]
-        if disagreeing:
-            told["flags"] = found.with_status(Finding.FILES_DISAGREE).flags
-            notes.append(disagreement_note(disagreeing))
-        if 0 < k < filled.size:
-            notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")
-        result = ustat_result(
-            options,
-            told | self.sigmas,
-            shared,
-            n_tuples=self.n_tuples,
-            plain_estimate=pooled(options.kernel, self.means, self.n_tuples),
-            notes=(*notes, *self.notes),
-        )
-        if not np.isfinite(found.value):
-            raise NoAnswerError(why_none(result, options.degree))
-        return result
+    blocks, width, more = drawn
+    [shared] = fields_of_samples(plan, states, column)
+    n_used = shared.get("n_used_by_sample", (shared["n_used"],))
+    filled = np.array(blocks.n_tuples) > 0
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        parts = np.moveaxis(blocks.means, 1, 0)
+        values = np.asarray(options.kernel.combine(*parts), np.float64)[filled]
+    k, spread = values.size, blocks.variance[filled]
+    same = np.isfinite(values).all() and (values == values[:1]).all() and (spread == 0.0).all()
+    samples = Samples(values, blocks.sizes.sum(axis=1)[filled], lower_median(spread), bool(k and same))
+    found = samples.estimate(promise_of(plan), None, lambda kind, delta: width(kind, delta, n_used))
+    told, notes = found.fields(), [SAME] if samples.constant else []
+    if told["interval_reason"] == NoInterval.SAMPLES_TOO_SMALL.words:
+        told["interval_reason"] = "the samples are too small to tell their variance"
+    disagreeing = files_disagree(plan, states)[0]
+    if disagreeing:
+        told["flags"] = found.with_status(Finding.FILES_DISAGREE).flags
+        notes.append(disagreement_note(disagreeing))
+    if 0 < k < filled.size:
+        notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")
+    result = ustat_result(
+        options,
+        told | sigmas_of(options.kernel, blocks),
+        shared,
+        n_tuples=blocks.n_tuples,
+        plain_estimate=pooled(options.kernel, blocks.means, blocks.n_tuples),
+        notes=(*notes, *more),
+    )
+    if not np.isfinite(found.value):
+        raise NoAnswerError(why_none(result, options.degree))
+    return result
 
 
-def drawn_pairs(options: UStatOptions, found: SampledTuples) -> SampleStatistics:
+def drawn_pairs(options: UStatOptions, found: SampledTuples) -> Drawn:
     """Samples of pairs."""
     moments = found.moments
     notes: tuple[str, ...] = ()
@@ -116,20 +87,14 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> SampleStatistics
         notes = (
             f"{found.n_dropped:,} of {asked:,} {pairs} drawn have a row that does not count and are left out",
         )
-    return SampleStatistics(
-        moments.count,
-        tuple(moments.count.tolist()),
-        moments.mean,
-        moments.variance(part_weights(found.kernel, *lower_median(moments.mean, axis=0))),
-        lambda kind, delta, n_used: (float(found.halfwidth(delta, n_used)), None),
-        notes,
-    )
+    variance = moments.variance(part_weights(found.kernel, *lower_median(moments.mean, axis=0)))
+    count = moments.count.reshape(-1, 1)
+    blocks = BlockStatistics.of(count, tuple(moments.count.tolist()), moments.mean, variance)
+    return blocks, lambda kind, delta, n_used: (float(found.halfwidth(delta, n_used)), None), notes
 
 
-def drawn_rows(
-    options: UStatOptions, blocks: BlockStatistics, drawn: tuple[int, ...], n_rows: tuple[int, ...]
-) -> SampleStatistics:
-    """Samples of rows: so many are `drawn` of each lake for each sample, among `n_rows`, of all that it has.
+def drawn_rows(options: UStatOptions, blocks: BlockStatistics, plan: DrawPlan) -> Drawn:
+    """Samples of rows.
 
     A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
     that the largest one uses a given row. With replacement a block is a sample of the data's own
@@ -143,7 +108,7 @@ def drawn_rows(
         sizes, typical = every[filled], float(lower_median((blocks.variance * every)[filled]))
         smallest, rows = int(sizes.min()), options.rows
         if kind == "paper":
-            used = [d * n // of for d, n, of in zip(drawn, n_used, n_rows, strict=True)]
+            used = [d * n // of for d, n, of in zip(plan.sizes, n_used, plan.n_rows, strict=True)]
             how = typical / smallest, sizes.size, used, n_used, options.kernel.degrees
             return paper_sample_halfwidth(rows.confidence_level, rows.design.tau, *how)
         replacement = rows.design.replace
@@ -155,5 +120,4 @@ def drawn_rows(
         )
         return resampled_width([variance], sizes.size, a, delta, None), None
 
-    sigmas = sigmas_of(options.kernel, blocks)
-    return SampleStatistics(every, blocks.n_tuples, blocks.means, blocks.variance, width, (), sigmas)
+    return blocks, width, ()

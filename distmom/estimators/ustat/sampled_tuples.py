@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,14 @@ from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.labels import COMPILE, repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
-from distmom.numerics.kernels.tuples import TupleMoments, part_weights, row_spreads, sample_spreads
-from distmom.numerics.median import lower_median
+from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.random.philox import permutation, stream_key
 from distmom.numerics.samples.sampled_leaf import leaf_sample
-from distmom.passes.draws import DrawPlan, Gathered, draw_tuples
+from distmom.passes.draws import DrawPlan, draw_tuples
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
     from distmom.passes.gather import RowSource
-    from distmom.reductions.rows.gather import GatheredRows
 
 Places: TypeAlias = tuple[NDArray[np.intp], ...]
 """Of the first rows of the tuples of a sample, of the second ones, and so on."""
@@ -42,14 +40,12 @@ PURPOSES: dict[tuple[int, ...], str] = {(2,): "pairs", (3,): "triples"}
 
 def sampled_tuples(
     kernel: Kernel,
+    plan: DrawPlan,
     sources: Sequence[RowSource],
     seed: int,
-    n_blocks: int,
-    n_tuples: int,
     *,
     replace: bool = False,
     spread: bool = True,
-    compiled: bool = True,
     progress: Progress | None = None,
 ) -> list[SampledTuples]:
     """Incomplete U-statistics: K samples of M pairs, uniform over all pairs of rows of a lake.
@@ -57,19 +53,17 @@ def sampled_tuples(
     Parameters
     ----------
     kernel : Kernel
+    plan : DrawPlan
+        See `tuple_plan`.
     sources : sequence of RowSource
         A lake for each sample of the kernel, its rows counted; its columns are the kernel's, or each for
         itself (`RowSource.separate`).
     seed : int
         128 bits.
-    n_blocks, n_tuples : int
-        K, M.
     replace : bool
-        Whether pairs may repeat (``monte_carlo``); else the pairs of a sample are distinct (``swor``).
+        Whether the plan repeats pairs (``monte_carlo``); else those of a sample are distinct (``swor``).
     spread : bool
         Whether to take what the variance of the complete statistic is estimated from, for an interval.
-    compiled : bool
-        Draw with Numba (the same pairs).
     progress : Progress, optional
 
     Returns
@@ -80,9 +74,7 @@ def sampled_tuples(
     Raises
     ------
     ConfigError
-        If the lakes have other columns than the kernel, or more pairs are asked for than there are.
-    NoAnswerError
-        If a lake has too few rows.
+        If the lakes have other columns than the kernel.
     ResourceError
         If the rows of one sample do not fit into memory.
 
@@ -95,12 +87,13 @@ def sampled_tuples(
     million rows drawn, then a further pass for the next samples.
     Row numbers, sums and their order depend on seed and lake alone.
     """
-    degrees, n_rows = kernel.degrees, tuple(source.n_rows for source in sources)
-    separate = sources[0].separate
+    degrees, separate = kernel.degrees, sources[0].separate
     if not separate:
         kernel.check_columns(sources[0].n_columns)
-    plan = tuple_plan(kernel, n_rows, seed, n_blocks, n_tuples, replace=replace, compiled=compiled)
-    found = [_Column(kernel, seed, spread) for _ in range(sources[0].n_columns if separate else 1)]
+    found = [
+        SampledTuples(kernel, plan.n_rows, plan.sizes[0] // degrees[0], replace)
+        for _ in range(sources[0].n_columns if separate else 1)
+    ]
     for drawn in plan.gathered(sources, progress):
         of_lakes = [one.places() for one in drawn]
         places: list[Places] = [
@@ -108,48 +101,14 @@ def sampled_tuples(
             for block in zip(*of_lakes, strict=True)
         ]
         for c, column in enumerate(found):
-            column.add([one.rows.column(c) if separate else one.rows for one in drawn], places)
-    shared: dict[str, Any] = {"kernel": kernel, "n_rows": n_rows, "n_asked": n_tuples, "replace": replace}
-    return [column.samples(shared) for column in found]
-
-
-class _Column:
-    """What the samples of one column are so far."""
-
-    def __init__(self, kernel: Kernel, seed: int, spread: bool) -> None:
-        self._kernel, self._seed, self._spread = kernel, seed, spread
-        self._moments: list[TupleMoments] = []
-        self._groups: list[tuple[Floats, ...]] = []
-        self._gathered = tuple(Gathered() for _ in kernel.degrees)
-
-    def add(self, rows: list[GatheredRows], places: list[Places]) -> None:
-        """Further samples: of each the places, among the rows gathered, of the rows of its tuples."""
-        self._gathered = tuple(one.plus(more) for one, more in zip(self._gathered, rows, strict=True))
-        values = [self._kernel.as_sample(one.values) for one in rows]
-        used = [one.used for one in rows]
-        self._moments += [_moments(self._kernel, values, used, sides) for sides in places]
-        if self._spread and not self._groups:
-            counting = [v[u] for v, u in zip(values, used, strict=True)]
-            self._groups = _groups(self._kernel, counting, self._seed)
-
-    def samples(self, shared: dict[str, Any]) -> SampledTuples:
-        """All samples, with what all columns share."""
-        moments = TupleMoments.joined(self._moments)
-        values = moments.values(self._kernel)
-        return SampledTuples(
-            moments=moments,
-            values=values,
-            gathered=self._gathered,
-            spreads=self._spreads(moments) if self._groups else np.empty((0, *values.shape[1:])),
-            group_rows=tuple(one.shape[0] for one in self._groups[0]) if self._groups else (),
-            **shared,
-        )
-
-    def _spreads(self, moments: TupleMoments) -> Floats:
-        if len(self._kernel.degrees) > 1:
-            return sample_spreads(self._kernel, self._groups)
-        weights = part_weights(self._kernel, *lower_median(moments.mean, axis=0))
-        return row_spreads(self._kernel, [rows for (rows,) in self._groups], weights)
+            rows = [one.rows.column(c) if separate else one.rows for one in drawn]
+            values = [kernel.as_sample(one.values) for one in rows]
+            used = [one.used for one in rows]
+            if spread and not column.groups:
+                counting = [v[u] for v, u in zip(values, used, strict=True)]
+                column.groups = _groups(kernel, counting, seed)
+            column.add(rows, [_moments(kernel, values, used, sides) for sides in places])
+    return found
 
 
 def tuple_plan(

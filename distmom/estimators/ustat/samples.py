@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from distmom.designs.blocks import RandomBlocks
-from distmom.designs.design import check_most_blocks
-from distmom.errors import ConfigError, NoAnswerError
+from distmom.errors import ConfigError
+from distmom.estimators.mean.blocks import blocks_of_size
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
@@ -27,7 +27,7 @@ from distmom.reductions.state import MeanState, aligned
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
-    from distmom.lake import BatchReader, ReadOptions, Source
+    from distmom.lake import ReadOptions, Source
     from distmom.numerics.linalg.comoments import Comoments
 
 Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
@@ -55,50 +55,32 @@ def sample_data(data: Any, kernel: Kernel) -> tuple[Any, ...]:
     )
 
 
-def sample_seed(seed: int, number: int) -> int:
-    """The seed of all that is drawn for one of the samples alone; that of the first is the seed itself."""
-    return repeat_seed(seed, number)
-
-
 def check_samples(samples: Samples, options: UStatOptions) -> None:
     """Refuse what the kernel or the options do not go with, by what is known of the data without reading it.
 
     Raises
     ------
     ConfigError, DataError
-        See `check_columns`; or if there are groups, or data that can be read only once, where these will not
-        do.
+        If the kernel takes another number of columns, or a column holds times; or if there are groups, or
+        data that can be read only once, where these will not do.
     """
     for source, read in samples:
         reader = source.reader(read)
-        check_columns(reader, options)
+        names = reader.options.value_names[: -1 if options.weighted else None]
+        n_columns = len(names) if options.joint_rows else 1
+        options.kernel.check_columns(n_columns)
+        refuse_times(reader.options, "kernels take numbers: name a column of such")
         if read.by and options.sampled:
             raise ConfigError(
                 "by does not go with SampledBlocks: samples are of all rows together; use RandomBlocks, or "
                 "where, one group at a time"
             )
-        n_columns = len(reader.options.value_names) if options.joint_rows else 1
-        if source.one_pass and not (options.pairs == "complete" and from_comoments(options, n_columns)):
+        if source.one_pass and not from_comoments(options, n_columns):
             what = "a sampled design" if options.sampled else f"kernel {options.kernel.name!r}"
             raise ConfigError(
                 f"{what} reads its rows several times, and a stream can be read only once; give a table, or "
                 "write the stream to Parquet files"
             )
-
-
-def check_columns(reader: BatchReader, options: UStatOptions) -> None:
-    """Refuse columns that the kernel does not take; those of one column each stand for themselves.
-
-    Raises
-    ------
-    ConfigError
-        If it takes another number of columns.
-    DataError
-        If a column holds times.
-    """
-    names = reader.options.value_names[: -1 if options.weighted else None]
-    options.kernel.check_columns(len(names) if options.joint_rows else 1)
-    refuse_times(reader.options, "kernels take numbers: name a column of such")
 
 
 def numbers_of_all(
@@ -114,13 +96,8 @@ def numbers_of_all(
         return options
     if rows.design.size is not None:
         n = sum(rows_of(source, options, executor) for source, _ in samples)
-        if rows.design.size > n:
-            raise NoAnswerError(
-                f"blocks: size: {rows.design.size} exceeds the {n} rows of all samples; lower it"
-            )
-        k = n // rows.design.size
-        check_most_blocks(f"blocks: size: {rows.design.size} of {n} rows", k)
-        rows = replace(rows, design=rows.design.with_number(k - 1 + k % 2))
+        k = blocks_of_size(rows.design.size, n, "all samples")
+        rows = replace(rows, design=rows.design.with_number(k))
     if isinstance(rows.contamination, float):
         n = sum(_passing(*sample, options, executor, progress) for sample in samples)
         rows = replace(rows, contamination=outlying_number(rows.contamination, n))
@@ -140,8 +117,7 @@ def _passing(
         return len(source.files)
     if read.where is None:
         return rows_of(source, options, executor)
-    bare = source.reader(replace(read, columns=(), by=(), units=()))
-    return count_valid(bare, source.files, executor, options.rows.on_bad_file, progress)
+    return count_valid(source, read, source.files, executor, options.rows.on_bad_file, progress)
 
 
 class Pass(NamedTuple):
@@ -179,12 +155,13 @@ def plan_passes(
 
     Of sampling schemes they are those of a partition, which tells what the columns hold.
     """
-    counted = replace(options.rows, joint="coordinatewise" if options.joint_rows else False, interval="none")
+    joint = "coordinatewise" if options.joint_rows else False
+    counted = replace(options.counted, joint=joint, interval="none")
     if options.sampled:
         counted = replace(counted, design=RandomBlocks())
     plans = []
     for number, (source, read) in enumerate(samples):
-        own, share = sample_seed(seed, number), column_share(source, read)
+        own, share = repeat_seed(seed, number), column_share(source, read)
         plan = plan_mean(source, read, counted, own, executor, progress, share)
         plans.append(as_blocks_of(plan, options))
     return plans

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,22 @@ import numpy as np
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Value, count_tuples
-from distmom.numerics.kernels.tuples import TupleMoments, complete_variance, part_weights
+from distmom.numerics.kernels.tuples import (
+    TupleMoments,
+    complete_variance,
+    part_weights,
+    row_spreads,
+    sample_spreads,
+)
 from distmom.numerics.median import lower_median
 from distmom.passes.draws import Gathered
+from distmom.reductions.rows.gather import GatheredRows
 from distmom.theory.resampled import resampled_halfwidth
 from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
 from distmom.theory.variances import two_sample_variance
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(eq=False)
 class SampledTuples:
     """K samples of M pairs: their values, and what the bound on their median needs.
 
@@ -32,28 +40,44 @@ class SampledTuples:
         Pairs M drawn for each sample.
     replace : bool
         Whether pairs may repeat.
-    moments : TupleMoments
-        Of the pairs whose rows both count.
-    values : ndarray, shape (K, ...)
-        The statistic of each sample; NaN without such a pair.
-    gathered : tuple of Gathered
-        For each lake.
-    spreads : ndarray, shape (groups, ...)
-        Variances of the row means of groups of `group_rows` rows: see `complete_variance`; of several lakes
-        shape (groups, lakes, ...), see `sample_spreads`. Empty where there are too few rows.
-    group_rows : tuple of int
-        Of each lake.
+    groups : list of tuple of ndarray
+        Rows that count, in groups of so many of each lake; none where there are too few.
     """
 
     kernel: Kernel
     n_rows: tuple[int, ...]
     n_asked: int
     replace: bool
-    moments: TupleMoments
-    values: Floats
-    gathered: tuple[Gathered, ...]
-    spreads: Floats
-    group_rows: tuple[int, ...]
+    groups: list[tuple[Floats, ...]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._moments: list[TupleMoments] = []
+        self.gathered = tuple(Gathered() for _ in self.n_rows)
+
+    def add(self, rows: Sequence[GatheredRows], moments: Sequence[TupleMoments]) -> None:
+        """Further samples, and the rows of each lake that were gathered for them."""
+        self.gathered = tuple(one.plus(more) for one, more in zip(self.gathered, rows, strict=True))
+        self._moments += moments
+
+    @cached_property
+    def moments(self) -> TupleMoments:
+        """Of the pairs whose rows both count."""
+        return TupleMoments.joined(self._moments)
+
+    @property
+    def values(self) -> Floats:
+        """The statistic of each sample, shape (K, ...); NaN without a pair whose rows count."""
+        return self.moments.values(self.kernel)
+
+    @cached_property
+    def spreads(self) -> Floats:
+        """Variances of the row means of each group (see `complete_variance`), shape (groups, ...).
+
+        Of several lakes shape (groups, lakes, ...), see `sample_spreads`.
+        """
+        if len(self.n_rows) > 1:
+            return sample_spreads(self.kernel, self.groups)
+        return row_spreads(self.kernel, [rows for (rows,) in self.groups], self._weights())
 
     @property
     def n_blocks(self) -> int:
@@ -81,7 +105,7 @@ class SampledTuples:
         weights = self._weights()
         with np.errstate(invalid="ignore", over="ignore"):
             kernel_variance = lower_median(self.moments.variance(weights), axis=0)
-            if not len(self.spreads):
+            if not self.groups:
                 return np.full_like(kernel_variance, np.nan), kernel_variance
             n = self.n_used if n_used is None else n_used
             return np.asarray(self._complete(kernel_variance, n)), kernel_variance
@@ -90,9 +114,8 @@ class SampledTuples:
         """The variance of the complete statistic of so many rows of each lake."""
         spread, degrees = lower_median(self.spreads, axis=0), self.kernel.degrees
         if len(degrees) == 1:
-            return complete_variance(
-                spread, kernel_variance, degrees[0], self.group_rows[0], float(n_used[0])
-            )
+            size = self.groups[0][0].shape[0]
+            return complete_variance(spread, kernel_variance, degrees[0], size, float(n_used[0]))
         if degrees == (1, 1) and len(self.kernel.parts) == 1:
             first, other = (min(float(one), float(kernel_variance)) for one in spread)
             return two_sample_variance((n_used[0], n_used[1]), first, other, float(kernel_variance))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from distmom.designs.blocks import Blocks, as_design
 from distmom.designs.pairs import Pairs, as_pairs
 from distmom.estimators.command import answer, command
+from distmom.estimators.options import RowKeywords
 from distmom.estimators.ustat.options import ustat_options
 from distmom.estimators.ustat.question import UStatQuestion, scans_of
 from distmom.numerics.kernels.kernel import Kernel
@@ -14,21 +15,13 @@ from distmom.passes.opening import Names
 from distmom.report import Results, UStatisticResult
 
 
-class UStatKeywords(TypedDict, total=False):
+class UStatKeywords(RowKeywords, total=False):
     """Arguments of `ustatistic` that do not decide what it returns."""
 
-    where: Any
-    weights: str | None
     statistic: Literal["u", "v"]
     pairs: Pairs
     project: Literal["psd", "correlation"] | None
     joint: Literal["coordinatewise", "geometric"]
-    blocks: Blocks
-    contamination: int | float | None
-    interval: Literal["auto", "order", "exact", "paper", "none"]
-    confidence_level: float
-    rng: Any
-    executor: Any
 
 
 Keys = str | list[str] | tuple[str, ...]

@@ -71,6 +71,12 @@ class BlockStatistics:
     components: Floats
     mass: Floats
 
+    @classmethod
+    def of(cls, sizes: Ints, n_tuples: tuple[int, ...], means: Floats, variance: Floats) -> BlockStatistics:
+        """Blocks of rows without weights, of whose components nothing is known."""
+        nothing = np.full((len(n_tuples), COMPONENTS), np.nan)
+        return cls(sizes, n_tuples, means, variance, nothing, np.array(n_tuples, np.float64))
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""

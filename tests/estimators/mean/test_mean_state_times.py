@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import distmom as dm
-from distmom.estimators.mean.fingerprint import MOST_DAYS, scale_from_facts
+from distmom.estimators.mean.fingerprint import MOST_DAYS, known_scale
 from distmom.lake.columns.times import DAY
 
 NEAR = timedelta(microseconds=1)
@@ -153,9 +153,7 @@ def test_points_in_time_are_no_weights_of_an_accumulator() -> None:
 
 def test_a_scale_that_is_none_is_refused() -> None:
     good = {"kind": "timestamp", "unit": "us", "zone": None, "base": 3}
-    assert scale_from_facts(None) is None
-    scale = scale_from_facts(good)
-    assert scale is not None and scale.base * DAY == 3 * DAY
+    assert known_scale(**good).base * DAY == 3 * DAY
     for change in ({"kind": "week"}, {"unit": "h"}, {"zone": 3}, {"base": 1.0}, {"base": MOST_DAYS + 1}):
         with pytest.raises(ValueError, match=r"no scale|no day"):
-            scale_from_facts({**good, **change})
+            known_scale(**{**good, **change})

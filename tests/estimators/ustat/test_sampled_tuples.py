@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gather_lakes import all_rows, row_source
+from gather_lakes import all_rows, row_source, sampled_tuples
 from mean_lakes import dirty_lake, write
 from scipy import stats
 
 from distmom import kernels
 from distmom.cluster import ThreadExecutor
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights

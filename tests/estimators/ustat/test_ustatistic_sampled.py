@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from gather_lakes import all_rows, row_source
+from gather_lakes import all_rows, row_source, sampled_tuples
 from mean_lakes import dirty_lake, same, write
 
 import distmom as dm
-from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
