@@ -91,6 +91,15 @@ def count_valid(
     return int(found.state or 0)
 
 
+def count_passing(
+    source: Source, read: ReadOptions, executor: Executor, on_bad_file: Any, progress: Progress | None
+) -> int:
+    """Rows that pass the filter, by the footers where there is none."""
+    if read.where is None:
+        return int(np.maximum(count_rows(source, executor, on_bad_file).rows, 0).sum())
+    return count_valid(source, read, source.files, executor, on_bad_file, progress)
+
+
 def column_share(source: Source, read: ReadOptions) -> float:
     """Share of a file's bytes that the columns asked for take, by the first readable footer."""
     measure = getattr(source, "column_share", None)
