@@ -11,7 +11,6 @@ from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.plan import UStatPlan
 from distmom.estimators.ustat.samples import sample_data
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.named import named
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan, as_scan
 
@@ -20,10 +19,9 @@ if TYPE_CHECKING:
     from distmom.lake import ReadOptions, Source
 
 
-def scans_of(data: Any, where: Any, kernel: str | Kernel) -> tuple[Scan, ...]:
+def scans_of(data: Any, where: Any, kernel: Kernel) -> tuple[Scan, ...]:
     """The scan of every sample that the kernel takes."""
-    made = named(kernel) if isinstance(kernel, str) else kernel
-    samples = sample_data(data, made) if isinstance(made, Kernel) else (data,)
+    samples = sample_data(data, kernel) if isinstance(kernel, Kernel) else (data,)
     return tuple(as_scan(one, where) for one in samples)
 
 
