@@ -30,6 +30,13 @@ class Census:
     rows: Ints
     bad: tuple[SkippedFile, ...] = ()
 
+    def good(self, files: tuple[FileRef, ...]) -> tuple[tuple[FileRef, ...], Census]:
+        """The files with a good footer, and the census with their rows alone."""
+        if not self.bad:
+            return files, self
+        keep = self.rows >= 0
+        return tuple(f for f, k in zip(files, keep, strict=True) if k), Census(self.rows[keep], self.bad)
+
 
 @dataclass(frozen=True)
 class CountRows:
