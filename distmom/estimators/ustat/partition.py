@@ -28,6 +28,7 @@ from distmom.theory.paper import mogu_blocks
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import Source
+    from distmom.numerics.linalg.comoments import Comoments
 
 
 class PartitionQuestions(NamedTuple):
@@ -63,12 +64,18 @@ def run_partition(
     """
     sources, read = [source for source, _ in samples], samples[0][1]
     columns = options.column_sets(read)
-    asked = []
-    for c in range(len(columns)):
-        asked.append(sample_question(sources, passes_of(passes, options, c), options, executor))
+    n = range(len(columns))
+    asked = [sample_question(sources, passes_of(passes, options, c), options, executor) for c in n]
+    each: Iterator[Sequence[BlockStatistics | TupleMoments]]
+    if from_comoments(options, len(asked[0].plan.reduction.columns)):
+        each = (_of_comoments(one, passes[0].comoments, options) for one in asked)
+    else:
+        states = iter(
+            run_blocks([question for one in asked for question in one.questions], executor, progress)
+        )
+        each = ([next(states) for _ in one.questions] for one in asked)
     results = []
-    evaluated = _evaluated(asked, passes, options, executor, progress)
-    for names, (one, blocks) in zip(columns, evaluated, strict=True):
+    for names, one, blocks in zip(columns, asked, each, strict=True):
         results += sample_results(one, options, blocks, ", ".join(names), read.by)
     return results
 
@@ -95,26 +102,14 @@ def sample_question(
     return PartitionQuestions(tuple(questions), plans[0], cells[0])
 
 
-def _evaluated(
-    asked: Sequence[PartitionQuestions],
-    passes: Sequence[Pass],
-    options: UStatOptions,
-    executor: Executor,
-    progress: Progress | None,
-) -> Iterator[tuple[PartitionQuestions, Sequence[BlockStatistics | TupleMoments]]]:
-    """For each column the blocks of each partition: from co-moments, or of rows that are regrouped."""
-    if from_comoments(options, len(asked[0].plan.reduction.columns)):
-        variances = block_source_of(options)[1]
-        for one in asked:
-            state, both = one.questions[0].samples[0].state, passes[0].comoments
-            fine = own_comoments(one.plan, state) if both is None else partitions_of(both, len(one.cells))
-            pairs = zip(fine, one.cells, strict=True)
-            yield one, [statistics_of(*pair, options, variances=variances) for pair in pairs]
-    else:
-        questions = [question for one in asked for question in one.questions]
-        states = iter(run_blocks(questions, executor, progress))
-        for one in asked:
-            yield one, [next(states) for _ in one.questions]
+def _of_comoments(
+    asked: PartitionQuestions, both: Comoments | None, options: UStatOptions
+) -> list[BlockStatistics]:
+    """The blocks of each partition from co-moments, of all columns or of one that stands for itself."""
+    state, variances = asked.questions[0].samples[0].state, block_source_of(options)[1]
+    fine = own_comoments(asked.plan, state) if both is None else partitions_of(both, len(asked.cells))
+    pairs = zip(fine, asked.cells, strict=True)
+    return [statistics_of(*pair, options, variances=variances) for pair in pairs]
 
 
 def sample_results(
