@@ -62,8 +62,7 @@ def run_partition(
     Where rows are regrouped one pass serves all columns. A group that a sample lacks is told, without an
     answer.
     """
-    sources, read = [source for source, _ in samples], samples[0][1]
-    columns = options.column_sets(read)
+    sources, columns = [source for source, _ in samples], options.column_sets(samples[0][1])
     n = range(len(columns))
     asked = [sample_question(sources, passes_of(passes, options, c), options, executor) for c in n]
     each: Iterator[Sequence[BlockStatistics | TupleMoments]]
@@ -76,7 +75,7 @@ def run_partition(
         each = ([next(states) for _ in one.questions] for one in asked)
     results = []
     for names, one, blocks in zip(columns, asked, each, strict=True):
-        results += sample_results(one, options, blocks, ", ".join(names), read.by)
+        results += sample_results(one, options, blocks, ", ".join(names))
     return results
 
 
@@ -117,7 +116,6 @@ def sample_results(
     options: UStatOptions,
     partitions: Sequence[BlockStatistics | TupleMoments],
     column: str,
-    by: tuple[str, ...] = (),
 ) -> list[UStatisticResult]:
     """The results of a question whose blocks have been evaluated, one for each group."""
     states = tuple(sample.state for sample in asked.questions[0].samples)
@@ -129,7 +127,7 @@ def sample_results(
             found = disjoint_statistics(options.kernel, found, cells, variances=variances)
         evaluated.append(found)
     blocks = joined(evaluated, asked.cells)
-    return Answerer(options, asked.plan, asked.cells[0], blocks, source, states).results(column, by)
+    return Answerer(options, asked.plan, asked.cells[0], blocks, source, states).results(column)
 
 
 def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:
