@@ -109,8 +109,8 @@ class SampledTuples:
     def _weights(self) -> tuple[Floats, ...]:
         return part_weights(self.kernel, *lower_median(self.moments.mean, axis=0))
 
-    def halfwidth(self, delta: float, n_used: Sequence[int]) -> Floats:
-        """Half-width of the ``exact`` interval around the median of the values, of the kernel's shape.
+    def halfwidth(self, delta: float, n_used: Sequence[int]) -> float:
+        """Half-width of the ``exact`` interval around the median of the values of a kernel of numbers.
 
         NaN where the variance is not known.
 
@@ -122,22 +122,16 @@ class SampledTuples:
         given row (of several lakes one of that which is used most densely), for the largest one; samples
         without a pair do not count. The variances are estimated, so the statement is asymptotic.
         """
-        complete, kernel_variance = self.variances(n_used)
+        var_u, var_h = (float(one) for one in self.variances(n_used))
         filled = self.moments.count[self.moments.count > 0]
-        if not filled.size:
-            return np.full_like(kernel_variance, np.nan)
+        if not (filled.size and np.isfinite(var_u) and np.isfinite(var_h)):
+            return float("nan")
         smallest, largest = int(filled.min()), int(filled.max())
         how: Any = {"replacement": self.replace, "degree": self.kernel.degrees}
         rows = tuple(n_used) if self.replace else _enough_rows(n_used, largest, self.kernel.degrees)
         a = pair_inverse_inclusion(rows, largest, **how)
-
-        def one(var_u: float, var_h: float) -> float:
-            if not (np.isfinite(var_u) and np.isfinite(var_h)):
-                return float("nan")
-            variance = incomplete_variance(min(var_u, var_h), var_h, rows, smallest, **how)
-            return resampled_halfwidth(variance, filled.size, a, delta)
-
-        return np.asarray(np.vectorize(one, otypes=[np.float64])(complete, kernel_variance))
+        variance = incomplete_variance(min(var_u, var_h), var_h, rows, smallest, **how)
+        return resampled_halfwidth(variance, filled.size, a, delta)
 
 
 def _enough_rows(n_rows: Sequence[int], n_tuples: int, degrees: tuple[int, ...]) -> tuple[int, ...]:
