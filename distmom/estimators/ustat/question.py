@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.plan import UStatPlan
-from distmom.estimators.ustat.samples import sample_data
-from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.opening import Names, open_data
-from distmom.passes.scan import Scan, as_scan
+from distmom.passes.scan import Scan
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import ReadOptions, Source
-
-
-def scans_of(data: Any, where: Any, kernel: Kernel) -> tuple[Scan, ...]:
-    """The scan of every sample that the kernel takes."""
-    samples = sample_data(data, kernel) if isinstance(kernel, Kernel) else (data,)
-    return tuple(as_scan(one, where) for one in samples)
 
 
 @dataclass

@@ -19,7 +19,7 @@ from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.census import column_share, count_passing
 from distmom.passes.opening import refuse_times
-from distmom.passes.scan import Scan
+from distmom.passes.scan import Scan, as_scan
 from distmom.reductions.state import MeanState, aligned
 
 if TYPE_CHECKING:
@@ -32,19 +32,19 @@ Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
 """The rows of each sample, and what to read of them."""
 
 
-def sample_data(data: Any, kernel: Kernel) -> tuple[Any, ...]:
-    """The data of every sample that a kernel takes.
+def sample_scans(data: Any, where: Any, kernel: Kernel) -> tuple[Scan, ...]:
+    """The scan of every sample that a kernel takes; one of what is no kernel, which is refused later.
 
     Raises
     ------
     ConfigError
         If it takes several, and the data is not a list of as many.
     """
-    n = len(kernel.degrees)
+    n = len(kernel.degrees) if isinstance(kernel, Kernel) else 1
     if n == 1:
-        return (data,)
+        return (as_scan(data, where),)
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == n:
-        return tuple(data)
+        return tuple(as_scan(one, where) for one in data)
     number = {2: "two", 3: "three"}.get(n, str(n))
     one = "scan({!r})" if isinstance(data, Scan) else "{!r}"
     example = ", ".join(one.format(path) for path in ("a/", "b/", "c/")[:n]) + (", …" if n > 3 else "")

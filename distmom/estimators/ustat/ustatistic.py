@@ -9,7 +9,8 @@ from distmom.designs.pairs import Pairs, as_pairs
 from distmom.estimators.command import answer, command
 from distmom.estimators.options import RowKeywords
 from distmom.estimators.ustat.options import ustat_options
-from distmom.estimators.ustat.question import UStatQuestion, scans_of
+from distmom.estimators.ustat.question import UStatQuestion
+from distmom.estimators.ustat.samples import sample_scans
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.named import named
 from distmom.passes.opening import Names
@@ -220,7 +221,7 @@ def ustatistic(
     (1.13, True)
     """
     made = named(kernel) if isinstance(kernel, str) else kernel
-    scans = scans_of(data, where, made)
+    scans = sample_scans(data, where, made)
     options = ustat_options(
         made,
         scans,
