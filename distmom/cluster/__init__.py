@@ -9,10 +9,10 @@ from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.cluster.interrupts import check_stopped
 from distmom.cluster.memory import check_memory, parse_bytes, usable_cpus
 from distmom.cluster.merge import Merged, UnitMerger
-from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
+from distmom.cluster.outcome import Executor, Finished, UnitOutcome, Work
 from distmom.cluster.plan import Done, Unit, merge_depth, plan_units, scheduler_bytes
 from distmom.cluster.progress import make_progress
-from distmom.cluster.runner import Progress, RunResult, run_units
+from distmom.cluster.runner import Progress, run_units
 from distmom.cluster.scratch import Scratch
 
 __all__ = [
@@ -22,9 +22,7 @@ __all__ = [
     "Finished",
     "Merged",
     "Progress",
-    "RunResult",
     "Scratch",
-    "Tasks",
     "ThreadExecutor",
     "Unit",
     "UnitMerger",

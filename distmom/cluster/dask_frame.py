@@ -107,12 +107,15 @@ def compute_partition(frame: Any, file: FileRef) -> Any:
 
     DataError, which names the partition and the cause, if its graph fails.
     """
+    import dask
+
     try:
         with _ONE_AT_A_TIME:
             part = frame.partitions[int(file.path)].optimize()
             graph, keys = dict(part.__dask_graph__()), part.__dask_keys__()
             held_by_cluster = _has_futures(part)
-        return _get_from_cluster(graph, keys) if held_by_cluster else _get_here(graph, keys)
+        [found] = (_get_from_cluster if held_by_cluster else dask.get)(graph, keys)
+        return found
     except (DistmomError, MemoryError):
         raise
     except Exception as error:  # whatever the user's own functions raise
@@ -133,13 +136,6 @@ def _has_futures(part: Any) -> bool:
     return bool(futures_of(part))
 
 
-def _get_here(graph: dict[Any, Any], keys: list[Any]) -> Any:
-    import dask
-
-    [part] = dask.get(graph, keys)
-    return part
-
-
 def _get_from_cluster(graph: dict[Any, Any], keys: list[Any]) -> Any:
     """Ask the cluster that holds the data; a task leaves its thread to others while it waits."""
     from distributed import default_client, get_worker, worker_client
@@ -147,8 +143,6 @@ def _get_from_cluster(graph: dict[Any, Any], keys: list[Any]) -> Any:
     try:
         get_worker()
     except ValueError:
-        [part] = default_client().get(graph, keys)
-        return part
+        return default_client().get(graph, keys)
     with worker_client() as client:
-        [part] = client.get(graph, keys)
-        return part
+        return client.get(graph, keys)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import errno
 import re
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from distmom.errors import BusyStore, DataError, DistmomError, ResourceError
 
-
-class Named(Protocol):
-    """A unit, or several."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
+if TYPE_CHECKING:
+    from distmom.cluster.plan import Unit
+    from distmom.cluster.queue import UnitBatch
 
 # The same answer would come again: waiting helps neither a wrong path nor a full disk.
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -26,7 +22,7 @@ def is_transient(error: BaseException) -> bool:
     return isinstance(error, OSError) and not isinstance(error, _FINAL) and error.errno not in _FINAL_NUMBERS
 
 
-def explain(error: BaseException, unit: Named, n_attempts: int) -> DistmomError:
+def explain(error: BaseException, unit: Unit | UnitBatch, n_attempts: int) -> DistmomError:
     """The one-line error for what ``unit`` raised; raise it ``from error``."""
     where, what = unit.name, one_line(error)
     if isinstance(error, DistmomError):
@@ -54,7 +50,7 @@ def explain(error: BaseException, unit: Named, n_attempts: int) -> DistmomError:
     return DistmomError(f"{where}: unexpected {what}")
 
 
-def killed(unit: Named) -> ResourceError:
+def killed(unit: Unit | UnitBatch) -> ResourceError:
     """Workers died whenever they ran ``unit``, also when it ran alone."""
     return ResourceError(
         f"{unit.name}: every worker that read it died, most likely out of memory; "
@@ -62,7 +58,7 @@ def killed(unit: Named) -> ResourceError:
     )
 
 
-def lost(unit: Named, n_attempts: int) -> ResourceError:
+def lost(unit: Unit | UnitBatch, n_attempts: int) -> ResourceError:
     """``unit`` was lost with its workers or scheduler more often than allowed."""
     return ResourceError(
         f"{unit.name}: lost {n_attempts} times together with its worker or the scheduler; "

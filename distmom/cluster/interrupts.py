@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Protocol
 
 EVERY = 0.2
 """Seconds between two questions."""
@@ -82,29 +81,22 @@ interrupts = _Interrupts()
 _here = threading.local()
 
 
-class Flag(Protocol):
-    """An Event, or something that answers like one."""
-
-    def is_set(self) -> bool: ...  # noqa: D102
-
-
 class Stopped(BaseException):
     """The run was cancelled. Not an Exception, so that no handler on the way takes it for a failure."""
 
 
 def check_stopped() -> None:
     """Raise `Stopped` if the run that this thread works for was cancelled."""
-    event = getattr(_here, "event", None)
-    if event is not None and event.is_set():
+    if (cancelled := getattr(_here, "cancelled", None)) is not None and cancelled():
         raise Stopped
 
 
 @contextmanager
-def stoppable(event: Flag) -> Iterator[None]:
-    """Tie this thread to ``event`` for the duration of one unit."""
-    before = getattr(_here, "event", None)
-    _here.event = event
+def stoppable(cancelled: Callable[[], bool]) -> Iterator[None]:
+    """Have `check_stopped` ask ``cancelled`` in this thread for the duration of one unit."""
+    before = getattr(_here, "cancelled", None)
+    _here.cancelled = cancelled
     try:
         yield
     finally:
-        _here.event = before
+        _here.cancelled = before

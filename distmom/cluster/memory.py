@@ -9,8 +9,7 @@ from pathlib import Path
 from distmom.errors import ConfigError, ResourceError
 
 PROCESS_BYTES = 240_000_000  # a worker with NumPy, PyArrow, Numba and Dask loaded, before any data
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_UNITS = {f"{unit}{i}": base**k for k, unit in enumerate("kmgt", 1) for i, base in (("", 1000), ("i", 1024))}
 
 
 def parse_bytes(text: str | int | None, parameter: str = "memory_limit") -> int | None:
@@ -21,7 +20,7 @@ def parse_bytes(text: str | int | None, parameter: str = "memory_limit") -> int 
     if text is None:
         return None
     match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", str(text).lower())
-    factor = {**_UNITS, **_BINARY}.get(match[2]) if match else None
+    factor = {"": 1, **_UNITS}.get(match[2]) if match else None
     try:
         n_bytes = int(float(match[1]) * factor) if match and factor else 0
     except ValueError:  # "1.2.3"

@@ -63,15 +63,14 @@ class UnitMerger(Generic[S]):
     def __init__(self, n_files: int, merge: Callable[[S, S], S]) -> None:
         self.n_files = n_files
         self._merge = merge
-        self._files: DyadicTree[S] | None = DyadicTree(n_files, merge) if n_files else None
+        self._files = DyadicTree(max(n_files, 1), merge)
         self._parts: dict[int, DyadicTree[S]] = {}
         self._lost: set[int] = set()
 
     @property
     def n_held(self) -> int:
         """Number of states held at present."""
-        waiting = sum(tree.n_waiting for tree in self._parts.values())
-        return waiting + (self._files.n_waiting if self._files else 0)
+        return sum(tree.n_waiting for tree in (self._files, *self._parts.values()))
 
     def push(self, unit: Unit, state: S | None, *, skipped: bool = False) -> None:
         """Add the state of ``unit``.
@@ -82,16 +81,16 @@ class UnitMerger(Generic[S]):
             The unit left out a bad file. If it is a part of a file, the file's other parts are left out too:
             otherwise what counts of a bad file would depend on where it was cut.
         """
-        if self._files is None:
+        if not self.n_files:
             raise ValueError("a listing without files has no units")
         if unit.rows is None:
             self._files.push(unit.level, unit.index, state)
             return
         if skipped:
             self._lost.add(unit.index)
-        self._push_part(self._files, unit.index, unit.n_leaves, {(unit.leaf_level, unit.leaf_index): state})
+        self._push_part(unit.index, unit.n_leaves, {(unit.leaf_level, unit.leaf_index): state})
 
-    def _push_part(self, files: DyadicTree[S], number: int, n_leaves: int, nodes: Nodes[S]) -> None:
+    def _push_part(self, number: int, n_leaves: int, nodes: Nodes[S]) -> None:
         tree = self._parts.get(number)
         if tree is None:
             tree = self._parts[number] = DyadicTree(n_leaves, self._merge)
@@ -99,28 +98,26 @@ class UnitMerger(Generic[S]):
             tree.push(level, index, state)
         if tree.complete:
             del self._parts[number]
-            files.push(0, number, None if number in self._lost else tree.root)
+            self._files.push(0, number, None if number in self._lost else tree.root)
 
     def merged(self) -> Merged[S]:
         """What the units so far have become, for `add` of another merger."""
         parts = {number: (tree.n, tree.waiting) for number, tree in self._parts.items()}
-        return Merged(self._files.waiting if self._files else {}, parts, frozenset(self._lost))
+        return Merged(self._files.waiting, parts, frozenset(self._lost))
 
     def add(self, merged: Merged[S]) -> None:
         """Add all that another merger has made of units that this one has not seen.
 
         It may have been one of a shorter listing, the start of this one, if its units were whole nodes.
         """
-        if self._files is None:
-            if merged.files or merged.parts:
-                raise ValueError("a listing without files has no units")
-            return
+        if not self.n_files and (merged.files or merged.parts):
+            raise ValueError("a listing without files has no units")
         self._lost |= merged.lost
         for (level, index), state in merged.files.items():
             self._files.push(level, index, state)
         for number, (n_leaves, nodes) in merged.parts.items():
-            self._push_part(self._files, number, n_leaves, nodes)
+            self._push_part(number, n_leaves, nodes)
 
     def result(self) -> S | None:
         """The root; ``None`` if nothing was read. ValueError while units are missing."""
-        return self._files.root if self._files else None
+        return self._files.root if self.n_files else None

@@ -92,17 +92,13 @@ class Executor(Protocol):
     """
 
     scratch: Scratch
+    threads_per_process: int
+    memory: int
+    far: bool
+    here: bool
 
     @property
     def threads(self) -> int: ...  # noqa: D102
-    @property
-    def threads_per_process(self) -> int: ...  # noqa: D102
-    @property
-    def memory(self) -> int: ...  # noqa: D102
-    @property
-    def far(self) -> bool: ...  # noqa: D102
-    @property
-    def here(self) -> bool: ...  # noqa: D102
 
     def prepare(self, load: Callable[[], None]) -> None:
         """Have each process call ``load``, a function of a module, before its first unit if it saves time."""

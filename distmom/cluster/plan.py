@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +141,8 @@ def plan_units(
     Linear in the number of files, in time and memory: a node of the tree over file numbers is halved until it
     fits, and prefix sums give the bytes of any node.
     """
+    from distmom.numerics.blocks.leaf import LEAF_ROWS
+
     before = [0, *accumulate(file.size for file in files)]
     left = _Left(len(files), done)
     total = left.bytes(before) * column_share
@@ -157,7 +159,7 @@ def plan_units(
         whole = Unit(len(units), level, index, tuple(files[start:stop]), n_bytes=n_bytes)
         begun = left.parts.get(index) if level == 0 else None
         if begun or (level == 0 and rows > 0 and n_bytes > 2 * unit_bytes):
-            units.extend(_parts(whole, rows, unit_bytes, leaf_rows or _leaf_rows(), begun or ()))
+            units.extend(_parts(whole, rows, unit_bytes, leaf_rows or LEAF_ROWS, begun or ()))
         else:
             units.append(whole)
     return tuple(units)
@@ -237,23 +239,8 @@ def _parts(
     nodes = _nodes(range(n_leaves + 1), max(1.0, unit_bytes / leaf_bytes), n_leaves, left)
     for number, (level, index) in enumerate(nodes, whole.number):
         start, stop = (index << level) * leaf_rows, min(((index + 1) << level) * leaf_rows, n_rows)
-        yield Unit(
-            number=number,
-            level=0,
-            index=whole.index,
-            files=whole.files,
-            rows=(start, stop),
-            leaf_level=level,
-            leaf_index=index,
-            n_leaves=n_leaves,
-            n_bytes=whole.n_bytes * (stop - start) // n_rows,
-        )
-
-
-def _leaf_rows() -> int:
-    from distmom.numerics.blocks.leaf import LEAF_ROWS
-
-    return LEAF_ROWS
+        part = replace(whole, number=number, rows=(start, stop), leaf_level=level, leaf_index=index)
+        yield replace(part, n_leaves=n_leaves, n_bytes=whole.n_bytes * (stop - start) // n_rows)
 
 
 def merge_depth(units: Sequence[Unit], n_files: int) -> int:

@@ -102,23 +102,16 @@ class BarProgress(_Counts):
         super().begin(n_units, n_bytes)
         if n_units == 0:
             return
+        from rich import progress as bars
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            DownloadColumn,
-            TextColumn,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
-        )
-        from rich.progress import Progress as RichProgress
 
-        self._bar = RichProgress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TextColumn("{task.fields[rows]:,} rows"),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
+        self._bar = bars.Progress(
+            bars.TextColumn("{task.description}"),
+            bars.BarColumn(),
+            bars.DownloadColumn(),
+            bars.TextColumn("{task.fields[rows]:,} rows"),
+            bars.TransferSpeedColumn(),
+            bars.TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )

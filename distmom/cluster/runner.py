@@ -135,36 +135,32 @@ def run_units(
             progress.end()
 
 
+@dataclass
 class _Run:
     """State of one call of `run_units`."""
 
-    def __init__(
-        self,
-        units: Sequence[Unit],
-        merger: UnitMerger[Any],
-        executor: Executor,
-        progress: Progress | None,
-        on_outcome: Callable[[Unit | UnitBatch, UnitOutcome], None] | None,
-        retries: int,
-        window: int | None,
-        patience: float,
-        pause: float,
-        grows: bool,
-    ) -> None:
-        self.merger, self.executor, self.progress, self.on_outcome = merger, executor, progress, on_outcome
-        self.retries, self.window, self.patience, self.grows = retries, window, patience, grows
-        self.queue = UnitQueue(units, pause)
-        self.n_units, self.n_done, self.n_in_flight = len(units), 0, 0
+    units: Sequence[Unit]
+    merger: UnitMerger[Any]
+    executor: Executor
+    progress: Progress | None
+    on_outcome: Callable[[Unit | UnitBatch, UnitOutcome], None] | None
+    retries: int
+    window: int | None
+    patience: float
+    pause: float
+    grows: bool
+
+    def __post_init__(self) -> None:
+        self.queue = UnitQueue(self.units, self.pause)
         self.skipped: dict[int, tuple[Any, ...]] = {}
-        self.n_rows = self.n_bytes = 0
-        self.largest = 0
-        self.poll = min(POLL, max(0.01, patience / 4))
+        self.n_done = self.n_in_flight = self.n_rows = self.n_bytes = self.largest = 0
+        self.poll = min(POLL, max(0.01, self.patience / 4))
         self.asked = monotonic()
         self.troubled_since: float | None = None
 
     def drive(self, tasks: Tasks) -> RunResult:
         """Submit, wait, settle until every unit is done."""
-        while self.n_done < self.n_units:
+        while self.n_done < len(self.units):
             interrupts.check()
             self.submit(tasks)
             timeout = min(self.poll, EVERY, self.queue.until_due(monotonic()))

@@ -59,25 +59,26 @@ class ReadAndReduce:
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's files and return the state of its rows."""
         bad: dict[int, str] = {}
-        while True:
-            place = _Place()
-            try:
-                return self._attempt(unit, bad, place)
-            except BadFileError as error:
-                if self.on_bad_file != "skip":
-                    raise
-                # rows of the bad file are already in the sums: begin the unit again without it
-                bad[place.file] = str(error)
+        while (outcome := self._attempt(unit, bad)) is None:
+            pass  # rows of the bad file are already in the sums: begin the unit again without it
+        return outcome
 
-    def _attempt(self, unit: Unit, bad: dict[int, str], place: _Place) -> UnitOutcome:
+    def _attempt(self, unit: Unit, bad: dict[int, str]) -> UnitOutcome | None:
+        """The outcome without the files of these numbers; None if another is bad, which now is among them."""
         accumulator = self.reduction.begin(len(unit.files), unit.window)
         encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled) if self.n_keys else None
         hashes = self._unit_hashes()
         n_rows = n_bytes = 0
-        for place.file, file in enumerate(unit.files):
-            accumulator.start_file(place.file, file.path)
-            if place.file not in bad:
-                rows, size = self._read(file, unit, accumulator, encoder, hashes)
+        for number, file in enumerate(unit.files):
+            accumulator.start_file(number, file.path)
+            if number not in bad:
+                try:
+                    rows, size = self._read(file, unit, accumulator, encoder, hashes)
+                except BadFileError as error:
+                    if self.on_bad_file != "skip":
+                        raise
+                    bad[number] = str(error)
+                    return None
                 n_rows, n_bytes = n_rows + rows, n_bytes + size
             accumulator.end_file()
         keys = encoder.keys if encoder is not None else [()]
@@ -113,12 +114,6 @@ class ReadAndReduce:
             return self.reader.batches(file, *(unit.rows or (0, None)))
         rows = accumulator.wanted
         return self.reader.batches_holding(file, rows) if rows.size else ()
-
-
-class _Place:
-    """Where an attempt has got to: the number of the file within its unit."""
-
-    file = 0
 
 
 def rows_of(batch: Batch, codes: Any, units: Any = None) -> Rows:

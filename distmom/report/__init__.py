@@ -4,13 +4,12 @@ from distmom.report.kinds.compare import CompareResult
 from distmom.report.kinds.describe import DescribeResult, NamedUnit, Reason
 from distmom.report.kinds.difference import DifferenceResult
 from distmom.report.kinds.mean import MeanResult
-from distmom.report.kinds.plan import PlannedWay, PlanResult
+from distmom.report.kinds.plan import PlanResult
 from distmom.report.kinds.profile import ColumnProfile, GapSource
 from distmom.report.kinds.tournament import CandidateResult, Duels, TournamentResult
 from distmom.report.kinds.train import TrainResult
 from distmom.report.kinds.ustatistic import UStatisticResult
 from distmom.report.kinds.vector import VectorResult
-from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.write import check_output, write_results
 
@@ -25,9 +24,7 @@ __all__ = [
     "MeanResult",
     "NamedUnit",
     "PlanResult",
-    "PlannedWay",
     "Reason",
-    "Result",
     "Results",
     "TournamentResult",
     "TrainResult",

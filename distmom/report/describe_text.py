@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from distmom.report.text import empty_table, uncut
 from distmom.report.words import cell, number
 
 if TYPE_CHECKING:
@@ -18,22 +19,11 @@ SOURCES, NAMED = 5, 20
 
 
 def _table(*headers: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = empty_table()
     for name in headers:
         right = name in ("rows", "rows used", "share of the gap", "mean there")
         whole = right or name in ("comes from", "stands out")
         table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
-    return table
-
-
-def _whole(table: Table) -> Table:
-    """The table, whose numbers and paths are never cut: such a path could not be copied."""
-    for column in table.columns:
-        if column.no_wrap:
-            column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
     return table
 
 
@@ -54,7 +44,7 @@ def gap_table(found: DescribeResult) -> Table | None:
             rest = share_of_others(mine[:SOURCES])
             if rest is not None:
                 table.add_row("", f"{100 * rest:.1f} %", "", "", f"the other {kind}s")
-    return _whole(table)
+    return uncut(table)
 
 
 def sources_of(profile: ColumnProfile, kind: str) -> list[GapSource]:
@@ -97,7 +87,7 @@ def named_table(found: DescribeResult) -> Table | None:
             table.add_row("", "", "", cell(part))
     if len(found.named) > NAMED:
         table.add_row(f"{len(found.named) - NAMED:,} more", "", "", "--json names all")
-    return _whole(table)
+    return uncut(table)
 
 
 def how_many(found: DescribeResult) -> str:

@@ -12,7 +12,7 @@ from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.report.digits import three
 from distmom.report.result import Result
-from distmom.report.words import accused, number, units_cells, weightless
+from distmom.report.words import accused, number, units_cells
 
 SHARED = (
     *("interval_kind", "confidence_level", "status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf"),
@@ -160,7 +160,8 @@ class EstimateResult(Result):
         return [(self.name, (*self.shown_values(), *self.counts()))]
 
     def left_out(self) -> dict[str, int]:  # noqa: D102
-        return {**super().left_out(), **weightless(self.n_unweighted, self.n_zero_weight)}
+        weightless = {"without a weight": self.n_unweighted or 0, "of weight zero": self.n_zero_weight or 0}
+        return super().left_out() | weightless
 
     def remarks(self) -> list[str]:  # noqa: D102
         found = []

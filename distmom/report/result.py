@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from distmom.checks import check_choice
@@ -68,6 +69,8 @@ class Result:
     """Fields of the dictionary, in order."""
     kind: ClassVar[str] = "Result"
     """What it is, as the title of a report."""
+    told_by: ClassVar[str] = "telling.told"
+    """The function of `distmom.report.page` that tells it in words, figures and pictures."""
     drawn: ClassVar[tuple[str, str]] = ("means", "plain mean")
     """In a picture, what blocks have, and what the plain estimate is called."""
 
@@ -174,9 +177,9 @@ class Result:
 
     def telling(self) -> Telling:
         """The result in words, figures and pictures, as reports show it."""
-        from distmom.report.page.telling import told
-
-        return told(self)
+        module, _, name = self.told_by.partition(".")
+        telling: Telling = getattr(import_module(f"distmom.report.page.{module}"), name)(self)
+        return telling
 
     def plot(self) -> Figure:
         """Draw the result with the pictures of its report.

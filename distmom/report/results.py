@@ -55,6 +55,8 @@ class Results(Sequence[R]):
     """
 
     title: ClassVar[str] = "Robust means"
+    told_by: ClassVar[str] = "story"
+    """The module of `distmom.report.page` with their report and pictures."""
     apart: ClassVar[tuple[str, ...]] = ("data", "run")
     """Attributes that are not compared."""
 
@@ -128,16 +130,26 @@ class Results(Sequence[R]):
 
     def story(self) -> Story:
         """The report: what was estimated, how sure that is, what to do, and how to run it again."""
-        from distmom.report.page.story import story
-
-        return story(self)
+        told: Story = self._teller().story(self)
+        return told
 
     def plot(self) -> Figure:
-        """Draw the results: groups below each other, or each result's own picture; see `Result.plot`."""
-        from distmom.report.page.figure import figure
-        from distmom.report.page.story import pictures
+        """Draw the results: groups below each other, or each result's own picture; see `Result.plot`.
 
-        return figure(pictures(self), self.title)
+        Of `distmom.describe`, which files, folders and units move the plain means; of a tournament, the risks
+        and the matrix of duels, in the order of the league.
+        """
+        from distmom.report.page.figure import figure
+
+        return figure(self._teller().pictures(self), self.drawn_title)
+
+    @property
+    def drawn_title(self) -> str:
+        """What stands above its pictures."""
+        return self.title
+
+    def _teller(self) -> Any:
+        return import_module(f"distmom.report.page.{self.told_by}")
 
     def _repr_html_(self) -> str:
         from distmom.report.page.render import fragment

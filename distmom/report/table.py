@@ -24,33 +24,6 @@ _FLOATS = (
     *(name for side in _SIDES for name in (f"{side}_mean", f"plain_{side}")),
     *(f"{what}_interval_{end}" for what in ("lift", *_SIDES) for end in ("low", "high")),
 )
-_WHOLE = (
-    "n_rows",
-    "n_used",
-    "n_null",
-    "n_nan",
-    "n_inf",
-    "n_blocks",
-    "n_steps",
-    "repeats",
-    "block_size_min",
-    "block_size_max",
-    "n_ruined_blocks",
-    "n_set_aside",
-    "n_units",
-    "n_unweighted",
-    "n_zero_weight",
-    "n_dropped",
-    "n_missing",
-    "n_allowed",
-    "n_won",
-    "n_lost",
-    "n_not_evaluated",
-    "n_permutations",
-    "n_test_rows",
-    "n_test_units",
-    *(f"{what}_{side}" for what in ("n_used", "n_units") for side in _SIDES),
-)
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
 """Of the columns of values where a run has results of several kinds."""
 
@@ -80,7 +53,10 @@ def _kind(name: str) -> pa.DataType:
 
     if name in ("n_units_exact", "leaves_interval", "drifted"):
         return pa.bool_()
-    return pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
+    if name in _FLOATS:
+        return pa.float64()
+    whole = name.startswith("n_") or name in ("repeats", "block_size_min", "block_size_max")
+    return pa.int64() if whole else pa.string()
 
 
 def _values(name: str, scales: list[TimeScale | None], numbers: list[float | None]) -> dict[str, pa.Array]:

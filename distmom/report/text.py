@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.table import Table
 
+    from distmom.report.result import Result
     from distmom.report.results import Results
 
 
@@ -24,10 +25,7 @@ LINES = 12
 
 def as_table(results: Results) -> Table:
     """A table of the numbers of each result and its status, with a column for each `by` column."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = empty_table()
     keys = list(results[0].group or ()) if len(results) else []
     many = not keys or len({name for r in results for name, _ in r.lines()}) > 1
     heading = results[0].heading if len(results) else "column"
@@ -43,8 +41,21 @@ def as_table(results: Results) -> Table:
         status = r.words if i == 0 else ""
         style = "yellow" if not r.ok else None
         table.add_row(*([cell(name)] if many else []), *group, *numbers, status, style=style)
+    return uncut(table)
+
+
+def empty_table() -> Table:
+    """A table for a terminal."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+
+
+def uncut(table: Table) -> Table:
+    """The table, whose numbers and paths are never cut: they would be others, or could not be copied."""
     for column in table.columns:
-        if column.no_wrap:  # a number that is cut is another number
+        if column.no_wrap:
             column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
     return table
 
@@ -82,13 +93,17 @@ def _state(results: Results) -> list[str]:
     return [f"state {printable(state['file'])}: {text}"]
 
 
+def left_out(mine: Sequence[Result]) -> dict[str, int]:
+    """Missing and infinite values of results of one kind together."""
+    return {what: sum(r.left_out()[what] for r in mine) for what in mine[0].left_out()}
+
+
 def _left_out(results: Results) -> list[str]:
     """Missing and infinite values of each column, over all groups."""
     lines = []
     for name in dict.fromkeys(r.name for r in results):
         mine = [r for r in results if r.name == name]
-        totals = {what: sum(r.left_out()[what] for r in mine) for what in mine[0].left_out()}
-        found = ", ".join(f"{total:,} {what}" for what, total in totals.items() if total)
+        found = ", ".join(f"{total:,} {what}" for what, total in left_out(mine).items() if total)
         if found:
             lines.append(f"{cell(name)}: {found} of {sum(r.n_rows for r in mine):,} rows")
     return lines

@@ -9,7 +9,7 @@ import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,34 +23,37 @@ if TYPE_CHECKING:
 
     from distmom.report.kinds.profile import ColumnProfile
 
+T = TypeVar("T", "MeanResult", "ColumnProfile")
+
 DIGITS = {0: 1e11, 3: 1e8, 6: 1e5}
 """Digits of a second with which times are shown, by the least width of their interval in nanoseconds."""
+
+MOMENTS = ("estimate", "plain_estimate", "other_estimate", "minimum", "maximum")
+LENGTHS = ("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise")
+"""Fields that are times, and differences of times."""
 
 BEYOND = "a value lies beyond the years 1 to 9999 and is not shown"
 NAT = -(2**63)
 """What NumPy stores for no time."""
 
 
-def as_times(result: MeanResult, scale: TimeScale) -> MeanResult:
-    """A result in nanoseconds as one of times; the numbers stay in its `offsets`."""
+def as_times(result: T, scale: TimeScale) -> T:
+    """A result or profile in nanoseconds as one of times; the numbers stay in its `offsets`."""
     length = replace(scale, kind="duration", base=0)
-    numbers = (result.estimate, result.plain_estimate, *(result.interval or ()))
-    lost = any(math.isfinite(number) and value(scale, number) is None for number in numbers)
     low, high = (value(scale, end) for end in result.interval or (None, None))
     interval = None if low is None or high is None else (low, high)
-    return replace(
-        result,
-        estimate=value(scale, result.estimate),
-        interval=interval,
-        interval_reason=BEYOND if result.interval and interval is None else result.interval_reason,
-        plain_estimate=value(scale, result.plain_estimate),
-        other_estimate=value(scale, result.other_estimate),
-        block_estimates=array(scale, result.block_estimates),
-        path=tuple((k, value(scale, v), value(length, half)) for k, v, half in result.path),
-        notes=(*result.notes, *([BEYOND] if lost else [])),
-        scale=scale,
-        offsets=result,
-    )
+    given: dict[str, Any] = {"interval": interval, "scale": scale, "offsets": result}
+    for names, unit in ((MOMENTS, scale), (LENGTHS, length)):
+        given |= {name: value(unit, getattr(result, name)) for name in names if hasattr(result, name)}
+    if isinstance(result, MeanResult):
+        numbers = (result.estimate, result.plain_estimate, *(result.interval or ()))
+        if any(math.isfinite(number) and value(scale, number) is None for number in numbers):
+            given["notes"] = (*result.notes, BEYOND)
+        if result.interval and interval is None:
+            given["interval_reason"] = BEYOND
+        given["block_estimates"] = array(scale, result.block_estimates)
+        given["path"] = tuple((k, value(scale, v), value(length, half)) for k, v, half in result.path)
+    return replace(result, **given)
 
 
 def value(scale: TimeScale, offset: float | None) -> datetime | timedelta | None:
@@ -163,18 +166,6 @@ def time_zone(name: str | None) -> tzinfo:
         return ZoneInfo(str(name))
     except (KeyError, OSError, ValueError):  # no such name, or no database of zones on this system
         return UTC
-
-
-def profile_as_times(profile: ColumnProfile, scale: TimeScale) -> ColumnProfile:
-    """A profile in nanoseconds as one of times; the numbers stay in its `offsets`."""
-    length = replace(scale, kind="duration", base=0)
-    moments = ("estimate", "plain_estimate", "other_estimate", "minimum", "maximum")
-    lengths = ("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise")
-    given = {name: value(scale, getattr(profile, name)) for name in moments}
-    given |= {name: value(length, getattr(profile, name)) for name in lengths}
-    low, high = (value(scale, end) for end in profile.interval or (None, None))
-    interval = None if low is None or high is None else (low, high)
-    return replace(profile, **given, interval=interval, scale=scale, offsets=profile)  # type: ignore[arg-type]
 
 
 def shown_profile(numbers: ColumnProfile, scale: TimeScale) -> tuple[str, ...]:

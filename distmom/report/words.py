@@ -45,13 +45,8 @@ def printable(text: str) -> str:
 def listed(names: Iterable[str]) -> str:
     """The first names, and how many more there are."""
     every = list(names)
-    more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    more = f" and {len(every) - NAMED:,} more" if len(every) > NAMED else ""
     return ", ".join(every[:NAMED]) + more
-
-
-def weightless(n_unweighted: int | None, n_zero_weight: int | None) -> dict[str, int]:
-    """Rows that are left out for their weight, by what is said of them."""
-    return {"without a weight": n_unweighted or 0, "of weight zero": n_zero_weight or 0}
 
 
 def accused(files: tuple[str, ...]) -> list[str]:

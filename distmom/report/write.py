@@ -8,7 +8,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from distmom.errors import ConfigError, ResourceError
 from distmom.report.result import Result
@@ -48,16 +47,11 @@ def write_results(results: Results | Result, path: str | os.PathLike[str]) -> No
     """
     target = check_output(path)
     together = Results.of(results)
-    writers: dict[str, Callable[[Any, Path], None]] = {
-        ".json": _write_json,
-        ".parquet": _write_parquet,
-        ".csv": _write_csv,
-        ".html": _write_html,
-    }
-    write_whole(target, partial(writers[target.suffix.lower()], together))
+    write = {".json": _write_json, ".parquet": _write_parquet, ".csv": _write_csv, ".html": _write_html}
+    write_whole(target, partial(write[target.suffix.lower()], together))
 
 
-def write_whole(path: Path, write: Callable[[Path], None], what: str = "output") -> None:
+def write_whole(path: Path, write: Callable[[Path], object], what: str = "output") -> None:
     """Have a file written that appears complete or not at all.
 
     Raises

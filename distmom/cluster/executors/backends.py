@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -48,20 +48,16 @@ class Backend:
             loads what the first unit would have to wait for.
         """
         limit, folder = parse_bytes(self.memory_limit), Scratch(self.scratch)
-        with interrupts.deferred():
+        with interrupts.deferred(), ExitStack() as ending:
             executor = self.start(limit)
-            try:
-                folder.shared = executor.here
-                executor.scratch = folder
-                if load is not None:
-                    executor.prepare(load)
-                with connect.thread_left_to_units() if executor.far else nullcontext():
-                    yield executor
-            finally:
-                try:
-                    executor.close()
-                finally:
-                    executor.scratch.close()
+            ending.callback(folder.close)
+            ending.callback(executor.close)
+            folder.shared, executor.scratch = executor.here, folder
+            if load is not None:
+                executor.prepare(load)
+            if executor.far:
+                ending.enter_context(connect.thread_left_to_units())
+            yield executor
 
     @contextmanager
     def imagined(self) -> Iterator[Executor]:

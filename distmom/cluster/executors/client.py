@@ -254,19 +254,14 @@ async def _load_here(load: Load) -> None:
 def _call(versions: tuple[str, ...], work: Work, unit: Unit | UnitBatch) -> UnitOutcome:
     """Run on a worker."""
     refuse_others(versions)
-    with stoppable(_Revoked()):
+    with stoppable(_revoked()):
         return work(unit)
 
 
-class _Revoked:
+def _revoked() -> Callable[[], bool]:
     """Tells a running task that it was cancelled: Dask cannot stop its thread, but forgets the task."""
+    from distributed import get_worker
 
-    def __init__(self) -> None:
-        from distributed import get_worker
-
-        self._worker = get_worker()
-        self._key = self._worker.get_current_task()
-
-    def is_set(self) -> bool:
-        task = self._worker.state.tasks.get(self._key)
-        return task is None or task.state == "cancelled"
+    worker = get_worker()
+    key = worker.get_current_task()
+    return lambda: (task := worker.state.tasks.get(key)) is None or task.state == "cancelled"

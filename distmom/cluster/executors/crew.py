@@ -114,19 +114,12 @@ class ClientCrew:
         futures: list[Any] = []
         try:
             for (part, question), sent in zip(questions, with_part, strict=True):
-                futures.append(
-                    self._client.submit(
-                        _answer,
-                        decisive_here(),
-                        (self._name, self._number, part),
-                        question,
-                        (self._parts[part],) if sent else None,
-                        key=f"distmom-step-{uuid.uuid4().hex}",
-                        pure=False,
-                        workers=self._homes[part % len(self._homes)] if self._homes else None,
-                        allow_other_workers=bool(self._homes),
-                    )
-                )
+                where = (self._name, self._number, part)
+                asked = (decisive_here(), where, question, (self._parts[part],) if sent else None)
+                home = self._homes[part % len(self._homes)] if self._homes else None
+                options = {"workers": home, "allow_other_workers": home is not None, "pure": False}
+                key = f"distmom-step-{uuid.uuid4().hex}"
+                futures.append(self._client.submit(_answer, *asked, key=key, **options))
             return self._gathered(futures)
         except Exception as error:
             with suppress(Exception):

@@ -52,7 +52,7 @@ class ThreadTasks(FutureTasks):
 
     def _run(self, unit: Unit | UnitBatch) -> Finished:
         try:
-            with stoppable(self._stop):
+            with stoppable(self._stop.is_set):
                 return Finished(unit, "done", self._work(unit))
         except Stopped:
             return Finished(unit, "lost")

@@ -16,7 +16,7 @@ from distmom.estimators.mean.answer import partition_fields
 from distmom.estimators.mean.counts import groups_of, shared_fields
 from distmom.estimators.mean.partition import answer_columns, row_and_cell_blocks
 from distmom.report import ColumnProfile, DescribeResult, MeanResult
-from distmom.report.times import profile_as_times
+from distmom.report.times import as_times
 from distmom.status import Status
 
 if TYPE_CHECKING:
@@ -124,4 +124,4 @@ def _measured(
         sources=gap_sources(tables, c, result.estimate) if outside else (),
     )
     scale = mean.reader.options.scales.get(column)
-    return profile if scale is None else profile_as_times(profile, scale)
+    return profile if scale is None else as_times(profile, scale)

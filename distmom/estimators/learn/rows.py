@@ -14,8 +14,9 @@ from distmom.passes.gather import COPIES, RowSource, gather_rows
 from distmom.reductions.rows.gather import ABSENT, NAN, NULL, USED
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from distmom.cluster import Progress
-    from distmom.cluster.interrupts import Flag
     from distmom.cluster.work import SkippedFile
 
 Fates = NDArray[np.uint8]
@@ -116,7 +117,7 @@ class ArrayRows:
         """Rows to fetch at once for steps of so many."""
         return STEPS_AT_ONCE * step_rows
 
-    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:
+    def fetch(self, rows: Ints, stop: Event | None = None) -> Fetched:
         """These rows, distinct and in any order."""
         features = self.features[rows].astype(np.float64, copy=False)
         targets = np.zeros(rows.size) if self.targets is None else self.targets[rows]
@@ -155,7 +156,7 @@ class LakeRows:
         room = min(self.source.executor.memory // 4, MOST_GATHERED) // ((COPIES + 1) * self.row_bytes)
         return max(STEPS_AT_ONCE * step_rows, room)
 
-    def fetch(self, rows: Ints, stop: Flag | None = None) -> Fetched:
+    def fetch(self, rows: Ints, stop: Event | None = None) -> Fetched:
         """These rows, distinct and in any order; `Stopped` soon after the flag is set."""
         order = np.argsort(rows)
         place = np.empty_like(order)
@@ -187,7 +188,7 @@ TrainingRows = ArrayRows | LakeRows
 class _Until:
     """Progress of a gathering that nobody looks at, and that a flag ends."""
 
-    flag: Flag
+    flag: Event
 
     def begin(self, n_units: int, n_bytes: int) -> None:
         self.advance(0, 0)

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats, Ints
-from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.weighted_moments import plain_rows
 from distmom.numerics.pairs.regroup import NOT_OURS, CellRows
 from distmom.reductions import Accumulator
-from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows
+from distmom.reductions.accumulate.leaves import KeyedFiles, Mask, Rows, all_of, any_of, missing_rows
 from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.layout import Layout, Place
 from distmom.reductions.layouts import row_labels
@@ -101,17 +100,14 @@ class RowPlaces(Protocol):
         ...
 
 
-class RowKeeper(Accumulator):
+class RowKeeper(KeyedFiles, Accumulator):
     """The `Accumulator` of `KeepRows`; rows go to `cells` by the numbers of their blocks."""
 
     def __init__(self, spec: KeepRows, window: BlockRange, cells: RowPlaces) -> None:
+        super().__init__(spec.seed)
         self._spec = spec
         self._range = window
         self._cells = cells
-        self._number, self._path, self._key = 0, "", np.uint64(0)
-
-    def start_file(self, number: int, path: str) -> None:  # noqa: D102
-        self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
         self.put(rows, self.labels(rows))

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from distmom.report.kinds.ustatistic import UStatisticResult
-
-if TYPE_CHECKING:
-    from distmom.report.page.telling import Telling
 
 _TEST = (
     *("first", "second", "p_value", "p_adjusted", "drifted", "p_reason", "n_permutations"),
@@ -58,6 +55,7 @@ class CompareResult(UStatisticResult):
     bandwidth: float | None = None
 
     kind: ClassVar[str] = "Comparison of two samples"
+    told_by: ClassVar[str] = "compared.tell_compare"
     shown: ClassVar[tuple[str, ...]] = ("column", "compared_by", *_TEST, *UStatisticResult.shown[1:])
 
     @property
@@ -87,8 +85,3 @@ class CompareResult(UStatisticResult):
         missing = [f"no p-value: {self.p_reason}"] if self.p_reason else []
         drifted = [f"{self.first} and {self.second} differ"] if self.drifted else []
         return [*drifted, *missing, *super().remarks()]
-
-    def telling(self) -> Telling:  # noqa: D102
-        from distmom.report.page.compared import tell_compare
-
-        return tell_compare(self)

@@ -13,9 +13,6 @@ from distmom.report.values import plain
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from distmom.report.page.figure import Figure
-    from distmom.report.page.parts import Story
-
 
 @dataclass(frozen=True)
 class Reason:
@@ -83,6 +80,7 @@ class DescribeResult(Results[ColumnProfile]):
     """
 
     title: ClassVar[str] = "Robust profile"
+    told_by: ClassVar[str] = "describe"
 
     def __init__(
         self,
@@ -112,19 +110,6 @@ class DescribeResult(Results[ColumnProfile]):
         told = super().to_dict()
         named = plain([unit.to_dict() for unit in self.named])
         return {"schema_version": told["schema_version"], "results": told["results"], "named": named} | told
-
-    def story(self) -> Story:
-        """The report: who breaks the lake, and every column."""
-        from distmom.report.page.describe import story
-
-        return story(self)
-
-    def plot(self) -> Figure:
-        """Draw which files, folders and units move the plain means; see `Result.plot`."""
-        from distmom.report.page.describe import pictures
-        from distmom.report.page.figure import figure
-
-        return figure(pictures(self), self.title)
 
     def more_tables(self) -> list[Table]:  # noqa: D102
         from distmom.report.describe_text import gap_table, named_table

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from distmom.report.digits import three
 from distmom.report.estimate import INTERVAL, EstimateResult, Interval
 from distmom.report.words import cell, units_cells
-
-if TYPE_CHECKING:
-    from distmom.report.page.telling import Telling
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -79,6 +76,7 @@ class DifferenceResult(EstimateResult):
     n_units_control: int | None = None
     n_units_variant: int | None = None
 
+    told_by: ClassVar[str] = "numbers.tell_difference"
     shown: ClassVar[tuple[str, ...]] = (
         *("metric", "denominator", "by", "control", "variant", "difference", "interval", *INTERVAL),
         *("lift", "lift_interval", "lift_reason", "control_mean", "control_interval", "variant_mean"),
@@ -137,8 +135,3 @@ class DifferenceResult(EstimateResult):
         if self.lift_reason and self.interval_kind != "none":
             found.insert(len(found) - len(self.notes), f"no lift: {self.lift_reason}")
         return found
-
-    def telling(self) -> Telling:  # noqa: D102
-        from distmom.report.page.numbers import tell_difference
-
-        return tell_difference(self)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from distmom.lake.columns.times import TimeScale
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, EstimateResult
-
-if TYPE_CHECKING:
-    from distmom.report.page.telling import Telling
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -42,6 +39,7 @@ class MeanResult(EstimateResult):
     offsets: Self | None = None
 
     kind: ClassVar[str] = "Robust mean"
+    told_by: ClassVar[str] = "numbers.tell_mean"
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "group", "estimate", "interval", *SHARED),
         *("other_estimate", "accused_files", "notes", "type"),
@@ -92,8 +90,3 @@ class MeanResult(EstimateResult):
         from distmom.report.times import shown
 
         return shown(self.numbers, self.scale)
-
-    def telling(self) -> Telling:  # noqa: D102
-        from distmom.report.page.numbers import tell_mean
-
-        return tell_mean(self)

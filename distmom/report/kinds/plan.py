@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from distmom.report.results import SCHEMA_VERSION
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlannedWay:
     """One way to take the mean, for independent rows; half-widths in standard deviations of a row.
 
@@ -97,10 +97,8 @@ class PlanResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values: half-widths that are infinite become None."""
-        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "run"}
-        told["ways"] = [_told(way) for way in self.ways]
-        told["recommended"] = _told(self.recommended)
-        return {name: plain(value) for name, value in told.items()}
+        told = vars(self) | {"ways": list(map(vars, self.ways)), "recommended": vars(self.recommended)}
+        return {name: plain(value) for name, value in told.items() if name != "run"}
 
     def document(self) -> dict[str, Any]:
         """The plan in the form that every command's JSON has; the ways are its results."""
@@ -112,10 +110,9 @@ class PlanResult:
 
     def as_table(self) -> Table:
         """A table for a terminal."""
-        from rich import box
-        from rich.table import Table
+        from distmom.report.text import empty_table
 
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        table = empty_table()
         rows = [self._cells(way) for way in self.ways]
         for head in rows[0]:
             right = head != "way"
@@ -155,11 +152,6 @@ class PlanResult:
             )
         remarks = [f"take {self.recommended.name} ({call}): {self.why}", told]
         return "\n".join([head, rendered(self.as_table(), 160), *remarks])
-
-
-def _told(way: PlannedWay) -> dict[str, Any]:
-    """Its fields; designs among its options stay objects, shown as the calls that make them."""
-    return {f.name: getattr(way, f.name) for f in fields(way)}
 
 
 def _half(value: float | None) -> str:

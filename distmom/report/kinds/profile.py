@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from distmom.lake.columns.times import TimeScale
 from distmom.report.digits import fixed, in_digits
 from distmom.report.result import Result
 from distmom.report.values import plain
 from distmom.report.words import number
-
-if TYPE_CHECKING:
-    from distmom.report.page.telling import Telling
 
 Value = Any
 """A float; for columns of times a datetime or timedelta, or None where there is none."""
@@ -120,6 +117,7 @@ class ColumnProfile(Result):
     scale: TimeScale | None = None
     offsets: ColumnProfile | None = None
 
+    told_by: ClassVar[str] = "describe.tell_profile"
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "type", "status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "estimate"),
         *("interval", "interval_reason", "confidence_level", "plain_estimate", "leaves_interval"),
@@ -145,11 +143,6 @@ class ColumnProfile(Result):
         told = super().to_dict()
         told["sources"] = [source.to_dict() for source in self.sources]
         return told
-
-    def telling(self) -> Telling:  # noqa: D102
-        from distmom.report.page.describe import tell_profile
-
-        return tell_profile(self)
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         return [self.numbers.flat(*(name for name in self.shown if name not in ("sources", "notes")))]

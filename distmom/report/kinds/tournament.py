@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.report.result import Result
@@ -12,10 +12,6 @@ from distmom.report.results import Results
 from distmom.report.values import plain
 from distmom.report.words import number, printable
 from distmom.status import Status
-
-if TYPE_CHECKING:
-    from distmom.report.page.figure import Figure
-    from distmom.report.page.parts import Story
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -122,14 +118,11 @@ class Duels:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; None for what was not evaluated, or is not finite."""
-        last = None if self.last_loses is None else self.last_loses.tolist()
-        return {
-            "candidates": list(self.names),
-            "loses": self.loses.tolist(),
-            "margins": plain(self.margins),
-            "distances": plain(self.distances),
-            "last_loses": last,
-        }
+        told = {"candidates": self.names} | {name: getattr(self, name) for name in _MATRICES}
+        return {name: plain(value) for name, value in told.items()}
+
+
+_MATRICES = ("loses", "margins", "distances", "last_loses")
 
 
 class TournamentResult(Results[CandidateResult]):
@@ -151,6 +144,7 @@ class TournamentResult(Results[CandidateResult]):
     """
 
     title: ClassVar[str] = "Tournament"
+    told_by: ClassVar[str] = "tournament"
     apart: ClassVar[tuple[str, ...]] = ("data", "run", "settings")
 
     def __init__(
@@ -208,14 +202,8 @@ class TournamentResult(Results[CandidateResult]):
             }
             for r in self
         ]
-        more = {
-            "champions": list(self.champions),
-            "finalists": list(self.finalists),
-            "beta_r": plain(self.beta_r),
-            "settings": plain(self.settings),
-            "table": table,
-            "duels": self.duels.to_dict(),
-        }
+        more = {name: plain(getattr(self, name)) for name in ("champions", "finalists", "beta_r", "settings")}
+        more |= {"table": table, "duels": self.duels.to_dict()}
         return {"schema_version": told["schema_version"], "results": told["results"]} | more | told
 
     def closing(self) -> list[str]:  # noqa: D102
@@ -232,16 +220,7 @@ class TournamentResult(Results[CandidateResult]):
             )
         return lines
 
-    def story(self) -> Story:
-        """The report: the champion, risks, duels."""
-        from distmom.report.page.tournament import story
-
-        return story(self)
-
-    def plot(self) -> Figure:
-        """Draw the risks and the matrix of duels, in the order of the league; see `Result.plot`."""
-        from distmom.report.page.figure import figure
-        from distmom.report.page.tournament import pictures
-
+    @property
+    def drawn_title(self) -> str:  # noqa: D102
         names = ", ".join(map(printable, self.champions[:3]))
-        return figure(pictures(self), f"champions: {names}; beta r = {number(self.beta_r)}")
+        return f"champions: {names}; beta r = {number(self.beta_r)}"

@@ -14,8 +14,6 @@ from distmom.report.words import number
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from distmom.report.page.telling import Telling
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TrainResult(Result):
@@ -67,6 +65,7 @@ class TrainResult(Result):
     confidence_level: float = float("nan")
 
     kind: ClassVar[str] = "Training"
+    told_by: ClassVar[str] = "train.tell_train"
     shown: ClassVar[tuple[str, ...]] = (
         *("learner", "target", "columns", "estimate", "estimate_of", "n_steps", "n_blocks", "block_size"),
         *("n_skipped_blocks", "mode", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_dropped"),
@@ -83,18 +82,10 @@ class TrainResult(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """One row."""
-        return [
-            {
-                "learner": self.learner,
-                "target": self.target,
-                "estimate": self.estimate if np.isfinite(self.estimate) else None,
-                **self.flat("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_dropped"),
-                "n_steps": self.n_steps,
-                "n_blocks": self.n_blocks,
-                "block_size_min": self.block_size,
-                **self.flat("status", "flags"),
-            }
-        ]
+        names = ("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_dropped", "n_steps", "n_blocks")
+        estimate = self.estimate if np.isfinite(self.estimate) else None
+        record = self.flat("learner", "target") | {"estimate": estimate} | self.flat(*names)
+        return [record | {"block_size_min": self.block_size} | self.flat("status", "flags")]
 
     def headers(self) -> tuple[str, ...]:
         """Headers of the numbers."""
@@ -117,9 +108,3 @@ class TrainResult(Result):
             name: pa.array(self.history[name]) for name in ("objective", "block", "gradient_norm", "skipped")
         }
         return pa.table({"step": pa.array(steps), **plain, "held_out": pa.array(looks, pa.float64())})
-
-    def telling(self) -> Telling:
-        """In words, with the learning curve."""
-        from distmom.report.page.train import tell_train
-
-        return tell_train(self)

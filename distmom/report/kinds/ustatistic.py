@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointResult
-
-if TYPE_CHECKING:
-    from distmom.report.page.telling import Telling
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -52,6 +49,7 @@ class UStatisticResult(JointResult):
     sigma2_squared: float | None = None
 
     kind: ClassVar[str] = "Robust U-statistic"
+    told_by: ClassVar[str] = "vectors.tell_statistic"
     drawn: ClassVar[tuple[str, str]] = ("statistics", "plain statistic")
     most_lines: ClassVar[int] = 21  # a matrix of six columns
     shown: ClassVar[tuple[str, ...]] = (
@@ -82,9 +80,3 @@ class UStatisticResult(JointResult):
             n_pairs=float(self.n_pairs),  # may be beyond 64 bits
         )
         return [{"column": row["column"], "kernel": self.kernel} | row for row in rows]
-
-    def telling(self) -> Telling:  # noqa: D102
-        from distmom.report.page.numbers import tell_ustat
-        from distmom.report.page.vectors import tell_matrix
-
-        return tell_matrix(self) if self.columns else tell_ustat(self)

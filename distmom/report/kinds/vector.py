@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from distmom.numerics.arrays import Floats
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointResult
-
-if TYPE_CHECKING:
-    from distmom.report.page.telling import Telling
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -53,6 +50,7 @@ class VectorResult(JointResult):
     trace: float
 
     kind: ClassVar[str] = "Robust mean vector"
+    told_by: ClassVar[str] = "vectors.tell_vector"
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "columns", "group", "method", "estimate", "radius", "intervals", "trace", "gap"),
         *(*SHARED, "other_estimate", "accused_files", "notes"),
@@ -69,8 +67,3 @@ class VectorResult(JointResult):
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         return self.entry_records(("radius", *INTERVAL, "trace", "gap", *COUNTS, "method", "scheme"))
-
-    def telling(self) -> Telling:  # noqa: D102
-        from distmom.report.page.vectors import tell_vector
-
-        return tell_vector(self)

@@ -19,8 +19,6 @@ LAWS = (
 
 def how_made(r: EstimateResult) -> str:
     """What a median over blocks is."""
-    low, high = r.block_size
-    size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
     what = r.drawn[0]
     name = "a median of means" if what == "means" else "a median over blocks"
     whole = "the" if r.blocks_of == "rows" else "whole"
@@ -30,7 +28,7 @@ def how_made(r: EstimateResult) -> str:
         n = f"{r.n_set_aside:,} of which lay far from all others and were"
         first += f" small blocks, {n} left out; the rest make"
     return (
-        f"It is {name}: {first} {r.n_blocks:,} blocks{size}. Each block has its "
+        f"It is {name}: {first} {r.n_blocks:,} blocks{_size(r)}. Each block has its "
         f"{what.removesuffix('s')}, and the answer is the middle one."
     )
 
@@ -50,26 +48,20 @@ def meaning(r: EstimateResult) -> str:
 
 def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
     """The blocks, and what they bear."""
-    facts = [("blocks", _blocks(r)), ("bad rows it withstands", tolerated(r))]
+    repeats = f", in each of {r.repeats} random partitions" if r.repeats > 1 else ""
+    facts = [("blocks", f"{r.n_blocks:,}{_size(r)}{repeats}"), ("bad rows it withstands", tolerated(r))]
     if r.n_ruined_blocks:
         facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
     if r.n_set_aside:
-        facts.append(("set aside", _set_aside(r)))
+        text = f"{r.n_set_aside:,} small blocks of {r.blocks_of} that lay far from all others: left out"
+        text += f" before the {r.n_blocks:,} blocks were made, so they are not drawn below"
+        facts.append(("set aside", text))
     return facts
 
 
-def _set_aside(r: EstimateResult) -> str:
-    return (
-        f"{r.n_set_aside:,} small blocks of {r.blocks_of} that lay far from all others: left out before the "
-        f"{r.n_blocks:,} blocks were made, so they are not drawn below"
-    )
-
-
-def _blocks(r: EstimateResult) -> str:
+def _size(r: EstimateResult) -> str:
     low, high = r.block_size
-    size = f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
-    repeats = r.repeats
-    return f"{r.n_blocks:,}{size}" + (f", in each of {repeats} random partitions" if repeats > 1 else "")
+    return f" of {low:,}{f' to {high:,}' if high != low else ''} rows" if high else ""
 
 
 def tolerated(r: EstimateResult) -> str:

@@ -39,14 +39,11 @@ def tell_compare(r: CompareResult) -> Telling:
         "The test holds for any distribution, if the units it permutes are independent: rows, unless blocks "
         "are of whole units."
     )
-    return replace(
-        told,
-        answer=(*told.answer, verdict),
-        facts=(*facts, *told.facts),
-        assumptions=(exchangeable, *told.assumptions),
-        mood="look" if r.drifted and told.mood == "good" else told.mood,
-        do=(verdict, *told.do) if r.drifted else told.do,
-    )
+    told = replace(told, answer=(*told.answer, verdict), facts=(*facts, *told.facts))
+    told = replace(told, assumptions=(exchangeable, *told.assumptions))
+    if not r.drifted:
+        return told
+    return replace(told, mood="look" if told.mood == "good" else told.mood, do=(verdict, *told.do))
 
 
 def _p(value: float | None) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from distmom.report.describe_text import advice as closing
 from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
-from distmom.report.digits import fixed, fixed_span, in_digits
 from distmom.report.page.blocks import LAWS, UNSEEN
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Ends, Picture, Span, Spans
@@ -55,7 +54,7 @@ def story(found: DescribeResult) -> Story:
     """The report."""
     profiles = list(found.columns.values())
     outside = [p for p in profiles if p.leaves_interval]
-    gravest, words = verdict(found)
+    gravest, words = verdict(found, [p.telling() for p in profiles])
     word: Mood = "bad" if gravest == "bad" else "look" if outside or found.named else "good"
     if found.named:
         first = f"{how_many(found)} hold{'s' if len(found.named) == 1 else ''} other values than the rest"
@@ -147,6 +146,8 @@ def _advice(found: DescribeResult, mood: Mood) -> Advice:
 
 def _named(found: DescribeResult) -> list[Block]:
     """Who stands out, and in what."""
+    if not found.named:
+        return []
     rows = []
     for unit in found.named[:MOST_NAMED]:
         reasons = [f"{cell(reason.column)}: {cell(reason.words)}" for reason in unit.reasons]
@@ -157,7 +158,7 @@ def _named(found: DescribeResult) -> list[Block]:
         rows.append((f"{n - MOST_NAMED:,} more", "are in the JSON document"))
     head = f"{how_many(found)} to look into"
     scales = any(reason.what == "scale" for unit in found.named for reason in unit.reasons)
-    return [Facts(head, tuple(rows), USUALLY + FACTORS * scales, names=True)] if rows else []
+    return [Facts(head, tuple(rows), USUALLY + FACTORS * scales, names=True)]
 
 
 def _bar(share: float | None) -> Ends:
@@ -174,28 +175,14 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
             continue
         lines = []
         for s in mine[:MOST_SOURCES]:
-            share, rows, mean = source_cells(p, s)
-            lines.append(
-                Span(cell(s.name), f"{share}: {rows} rows with a value, mean {mean}", None, _bar(s.share))
-            )
+            text = "{}: {} rows with a value, mean {}".format(*source_cells(p, s))
+            lines.append(Span(cell(s.name), text, None, _bar(s.share)))
         rest = share_of_others(mine[:MOST_SOURCES])
         if rest is not None:
             lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f} %", None, _bar(rest)))
-        numbers = p.numbers
-        decimals = in_digits(*(numbers.interval or (None, None)))
-        gap = ""
-        if p.scale is None:
-            gap = (
-                f"Plain mean {fixed(p.plain_estimate, decimals)}, robust {fixed(p.estimate, decimals)} "
-                f"({fixed_span(p.interval, decimals)}). "
-            )
-        found.append(
-            Spans(
-                f"Which {kind}s move the plain mean of {cell(p.column)}",
-                f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}",
-                tuple(lines),
-                Numbers(percent=True),
-                ("", "share of the gap", ""),
-            )
-        )
+        robust, interval, plain = p.shown_values()
+        gap = f"Plain mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
+        caption = f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}"
+        head, words = f"Which {kind}s move the plain mean of {cell(p.column)}", ("", "share of the gap", "")
+        found.append(Spans(head, caption, tuple(lines), Numbers(percent=True), words))
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from distmom.errors import ConfigError, ResourceError
+from distmom.errors import ConfigError
 from distmom.report.page.pictures import Curve, Matrix, Picture, Spans
 from distmom.report.page.render import svg_document
 from distmom.report.page.svg import (
@@ -28,6 +28,7 @@ INNER = WIDTH - 2 * MARGIN
 NAMES, TEXTS = 160, 235
 """Pixels beside the bars of `Spans`: names on the left, values on the right."""
 
+MIDDLE, END = {"text-anchor": "middle"}, {"text-anchor": "end"}
 LETTER, LINE = 6.6, 18
 """Width of a letter, about, and height of a line of text."""
 
@@ -57,7 +58,7 @@ class Figure:
         ResourceError
             If it cannot be written.
         """
-        from distmom.lake.files.atomic import atomic_file
+        from distmom.report.write import check_output, write_whole
 
         target = Path(path)
         if target.suffix.lower() != ".svg":
@@ -65,13 +66,8 @@ class Figure:
                 f"path: pictures are .svg files, not {target.suffix!r}; name one, and "
                 "convert it with a browser, Inkscape or rsvg-convert"
             )
-        if not target.parent.is_dir():
-            raise ConfigError(f"path: there is no folder {str(target.parent)!r}; create it first")
-        try:
-            with atomic_file(target) as temporary:
-                temporary.write_text(self.svg, "utf-8")
-        except OSError as error:
-            raise ResourceError(f"path: {target} could not be written: {error.strerror or error}") from error
+        check_output(target, "path", (".svg",))
+        write_whole(target, lambda temporary: temporary.write_text(self.svg, "utf-8"), "path")
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -116,9 +112,9 @@ def _placed(picture: Picture, y: float) -> tuple[list[Mark], float]:
     bottom = y + top + drawing.height
     if beside:
         middle = y + top + drawing.height / 2
-        turned = {"transform": f"rotate(-90 14 {middle:.0f})", "text-anchor": "middle"}
+        turned = {"transform": f"rotate(-90 14 {middle:.0f})", **MIDDLE}
         marks.append(_text(14, middle, beside, "label", **turned))
-    marks.append(_text(WIDTH / 2, bottom + 12, below, "label", **{"text-anchor": "middle"}))
+    marks.append(_text(WIDTH / 2, bottom + 12, below, "label", **MIDDLE))
     return marks, bottom + LINE - y
 
 
@@ -127,16 +123,14 @@ def _spans(spans: Spans, y: float) -> tuple[list[Mark], float]:
     axis = draw_axis(spans)
     marks, top = _legend(axis.legend, y)
     width = INNER - NAMES - TEXTS
-    end = {"text-anchor": "end"}
     at = y + top
     for line in spans.lines:
         marks.append(_text(MARGIN, at + 15, shortened(line.name, 23), "name"))
         marks.append(_inner(draw_span(line, spans), MARGIN + NAMES, at, width))
-        marks.append(_text(WIDTH - MARGIN, at + 15, shortened(line.text, 36), "label", **end))
+        marks.append(_text(WIDTH - MARGIN, at + 15, shortened(line.text, 36), "label", **END))
         at += BAR_HEIGHT
     marks.append(_inner(axis, MARGIN + NAMES, at, width))
-    middle = {"text-anchor": "middle"}
-    marks.append(_text(MARGIN + NAMES + width / 2, at + AXIS_HEIGHT + 10, spans.words[0], "label", **middle))
+    marks.append(_text(MARGIN + NAMES + width / 2, at + AXIS_HEIGHT + 10, spans.words[0], "label", **MIDDLE))
     return marks, at + AXIS_HEIGHT + LINE - y
 
 
@@ -155,11 +149,10 @@ def _matrix(matrix: Matrix, y: float) -> tuple[list[Mark], float]:
             frame = {"x": x, "y": at, "width": side, "height": side, "class": f"cell {cell.kind}"}
             marks.append(Mark("rect", frame, inner=told))
             if cell.text and LETTER * len(cell.text) < size:
-                middle = {"text-anchor": "middle"}
-                marks.append(_text(x + size / 2, at + size / 2 + 4, cell.text, "name", **middle))
+                marks.append(_text(x + size / 2, at + size / 2 + 4, cell.text, "name", **MIDDLE))
     for i, name in enumerate(matrix.rows if named else ()):
         place = y0 + size * (i + 0.5) + 4
-        marks.append(_text(x0 - 6, place, shortened(name, 23), "name", **{"text-anchor": "end"}))
+        marks.append(_text(x0 - 6, place, shortened(name, 23), "name", **END))
     for j, name in enumerate(matrix.columns if named else ()):
         x = round(x0 + size * (j + 0.5) + 4, 1)
         marks.append(_text(x, y0 - 6, shortened(name, 12), "name", transform=f"rotate(-90 {x} {y0 - 6:.1f})"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from distmom.report.digits import three
 from distmom.report.page.blocks import assumptions, block_facts, how_made, meaning
-from distmom.report.page.pictures import AxisScale, Curve, Line, Picture, Span, Spans, Strip
+from distmom.report.page.pictures import AxisScale, Curve, Ends, Line, Picture, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
 from distmom.report.words import cell
@@ -49,30 +49,20 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
 
 def tell_difference(r: DifferenceResult) -> Telling:
     """Two variants compared."""
-    control, variant = cell(r.control), cell(r.variant)
+    control = span(cell(r.control), r.control_mean, r.control_interval, r.plain_control)
+    variant = span(cell(r.variant), r.variant_mean, r.variant_interval, r.plain_variant)
     what = cell(r.metric) if r.denominator is None else f"{cell(r.metric)} / {cell(r.denominator)}"
     facts = [
-        ("lift", joined(three(r.lift, r.lift_interval, r.plain_lift))),
-        (f"{variant} (variant)", joined(three(r.variant_mean, r.variant_interval, r.plain_variant))),
-        (f"{control} (control)", joined(three(r.control_mean, r.control_interval, r.plain_control))),
-        ("rows used", f"{r.n_used_variant:,} of {variant}, {r.n_used_control:,} of {control}"),
+        ("lift", span("", r.lift, r.lift_interval, r.plain_lift).text),
+        (f"{variant.name} (variant)", variant.text),
+        (f"{control.name} (control)", control.text),
+        ("rows used", f"{r.n_used_variant:,} of {variant.name}, {r.n_used_control:,} of {control.name}"),
     ]
-    told = _tell(r, f"the difference in {what}, {variant} minus {control},", facts)
-    sides = Spans(
-        f"{what} of the two",
-        f"Robust means with their {r.level} intervals.",
-        tuple(
-            Span(name, joined(three(mean, ends, plain)), mean, ends, plain)
-            for name, mean, ends, plain in (
-                (control, r.control_mean, r.control_interval, r.plain_control),
-                (variant, r.variant_mean, r.variant_interval, r.plain_variant),
-            )
-        ),
-        Numbers(),
-        ("robust mean", "interval", "plain mean"),
-    )
-    answer = (*told.answer, _verdict(r))
-    return replace(told, answer=answer, pictures=(*told.pictures, sides))
+    told = _tell(r, f"the difference in {what}, {variant.name} minus {control.name},", facts)
+    caption = f"Robust means with their {r.level} intervals."
+    words = ("robust mean", "interval", "plain mean")
+    sides = Spans(f"{what} of the two", caption, (control, variant), Numbers(), words)
+    return replace(told, answer=(*told.answer, _verdict(r)), pictures=(*told.pictures, sides))
 
 
 def _verdict(r: DifferenceResult) -> str:
@@ -147,21 +137,14 @@ def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     values = np.asarray(numbers.block_estimates, float)
     if values.ndim != 1 or values.size < 1:
         return ()
-    strip = Strip(
-        f"The {what} of the {values.size:,} blocks" if values.size > 1 else "One block",
-        f"Across: the {what.removesuffix('s')} of a block, in the unit of the column. A dot is "
-        "a block; its height means nothing. The estimate is the median of the dots"
-        + (", among which those set aside are not." if r.n_set_aside else "."),
-        values,
-        float(numbers.estimate),
-        numbers.interval if r.interval is not None else None,
-        float(numbers.plain_estimate),
-        scale,
-        what if r.repeats == 1 else f"{what}, {r.repeats} partitions",
-        plain_word,
-        r.confidence_level,
-        r.n_ruined_blocks,
-    )
+    head = f"The {what} of the {values.size:,} blocks" if values.size > 1 else "One block"
+    caption = f"Across: the {what.removesuffix('s')} of a block, in the unit of the column. A dot is "
+    caption += "a block; its height means nothing. The estimate is the median of the dots"
+    caption += ", among which those set aside are not." if r.n_set_aside else "."
+    ends = None if r.interval is None else numbers.interval
+    found = float(numbers.estimate), ends, float(numbers.plain_estimate)
+    words = (what if r.repeats == 1 else f"{what}, {r.repeats} partitions", plain_word)
+    strip = Strip(head, caption, values, *found, scale, *words, r.confidence_level, r.n_ruined_blocks)
     ladder = ladder_of(numbers, scale, by_files=r.by_files)
     return (strip,) if ladder is None else (strip, ladder)
 
@@ -178,29 +161,19 @@ def ladder_of(numbers: Any, scale: AxisScale, *, by_files: bool) -> Curve | None
         "many, few large blocks (left) are pulled away and many small ones (right) are not."
     )
     if by_files:
-        heading, word = (
-            "Why not random rows? The bad files reach all their blocks",
-            "from random rows, not used",
-        )
+        heading = "Why not random rows? The bad files reach all their blocks"
+        word = "from random rows, not used"
         caption = (
             "The dots are medians over random blocks of rows, with their intervals: a bad file has rows in "
             "all of these blocks and spoils them, whatever their number. The line is the estimate of this "
             "report, for which files were kept whole, so that a bad file spoils one block only."
         )
-    return Curve(
-        heading,
-        caption,
-        (Line(word, blocks, estimates, halves, points=True),),
-        "number of blocks",
-        "estimate",
-        Powers(tuple(blocks.tolist())),
-        scale,
-        log_x=True,
-        level=level,
-    )
+    lines = (Line(word, blocks, estimates, halves, points=True),)
+    places, names = Powers(tuple(blocks.tolist())), ("number of blocks", "estimate")
+    return Curve(heading, caption, lines, *names, places, scale, log_x=True, level=level)
 
 
-def joined(shown: tuple[str, str, str]) -> str:
-    """EstimateResult, interval and plain estimate on one line."""
-    estimate, interval, plain = (text.strip() for text in shown)
-    return f"{estimate} ({interval}), plain {plain}"
+def span(name: str, estimate: float, ends: Ends | None, plain: float) -> Span:
+    """An estimate with its interval and the plain estimate as a line of a picture."""
+    shown, interval, plainly = three(estimate, ends, plain)
+    return Span(name, f"{shown} ({interval}), plain {plainly}", estimate, ends, plain)

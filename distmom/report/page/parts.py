@@ -83,14 +83,9 @@ class Grid:
             first = next((i for i, column in enumerate(columns) if column.justify == "right"), 0)
             columns.insert(max(first, 1), columns.pop())
         rows = tuple(zip(*(map(str, column.cells) for column in columns), strict=True))
-        return Grid(
-            heading,
-            tuple(str(column.header) for column in columns),
-            tuple(column.justify == "right" for column in columns),
-            rows,
-            tuple(marked) if marked is not None else (False,) * len(rows),
-            caption,
-        )
+        headers = tuple(str(column.header) for column in columns)
+        right = tuple(column.justify == "right" for column in columns)
+        return Grid(heading, headers, right, rows, tuple(marked or (False,) * len(rows)), caption)
 
 
 Block = Advice | Facts | Listing | Code | Grid | Picture

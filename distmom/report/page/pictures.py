@@ -181,15 +181,11 @@ class Curve:
         """Limits of both axes; without finite points 0 to 1 (1 to 10 where logarithmic)."""
         x = np.concatenate([line.x for line in self.lines])
         y = np.concatenate([line.y for line in self.lines])
-        low, high = y, y
         halves = [np.zeros(line.x.size) if line.half is None else line.half for line in self.lines]
         half = np.nan_to_num(np.concatenate(halves), posinf=0.0)
-        low, high = y - half, y + half
         extra = [] if self.level is None else [self.level[0]]
-        return (
-            _limits(x, self.log_x),
-            _limits(np.concatenate([low, high, np.array(extra, float)]), self.log_y),
-        )
+        y_ends = np.concatenate([y - half, y + half, np.array(extra, float)])
+        return _limits(x, self.log_x), _limits(y_ends, self.log_y)
 
 
 @dataclass(frozen=True)

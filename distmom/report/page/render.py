@@ -32,16 +32,10 @@ NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        loader=PackageLoader("distmom.report.page", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["kind"] = _kind
-    environment.filters["aligned"] = _aligned
-    environment.filters["breakable"] = breakable
+    loader = PackageLoader("distmom.report.page", "")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    environment.trim_blocks = environment.lstrip_blocks = True
+    environment.filters |= {"kind": _kind, "aligned": _aligned, "breakable": breakable}
     draw = {"strip": svg.draw_strip, "curve": svg.draw_curve, "span": svg.draw_span, "axis": svg.draw_axis}
     environment.globals["draw"] = draw
     return environment

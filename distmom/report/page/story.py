@@ -32,35 +32,27 @@ MOST_SECTIONS, MOST_GROUPS = 12, 60
 def story(results: Results) -> Story:
     """A report of the results, whatever kind they are of."""
     told = [r.telling() for r in results]
-    mood, word = verdict(results)
+    mood, word = verdict(results, told)
+    accused = tuple(dict.fromkeys(f for r in results for f in getattr(r, "accused_files", ())))
+    after = closing_blocks(results, [line for one in told for line in one.assumptions])
+    first, notes = (advice_block(told), *files_block(accused, results.run)), notes_block(results)
     if len(told) == 1:
         one = told[0]
         title = f"{results[0].kind}: {one.heading}"
-        blocks: list[Block] = [
-            advice_block(told),
-            *files_block(getattr(results[0], "accused_files", ()), results.run),
-            Facts("In figures", one.facts),
-            *one.pictures,
-            *notes_block(results),
-        ]
-        if len(results[0].lines()) > 1:
-            blocks.append(_table(results))
-        return Story(title, one.answer, mood, word, tuple(blocks), (), _after(results, told))
+        table = [_table(results)] if len(results[0].lines()) > 1 else []
+        return Story(title, one.answer, mood, word, (*first, *_figures(one), *notes, *table), (), after)
     names = list(dict.fromkeys(cell(r.name) for r in results))
     kinds = results[0].kind if len(results) else results.title
     title = f"{kinds}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
-    accused = tuple(dict.fromkeys(f for r in results for f in getattr(r, "accused_files", ())))
-    blocks = [
-        advice_block(told),
-        *files_block(accused, results.run),
-        *groups(results),
-        _table(results),
-        *notes_block(results),
-    ]
     order = sorted(range(len(told)), key=lambda i: (("bad", "look", "good").index(told[i].mood), i))
-    chosen = sorted(order[:MOST_SECTIONS])
-    sections = tuple(_section(told[i]) for i in chosen)
-    return Story(title, _answer(results, told), mood, word, tuple(blocks), sections, _after(results, told))
+    chosen = [told[i] for i in sorted(order[:MOST_SECTIONS])]
+    sections = tuple(Section(one.heading, one.answer, _figures(one)) for one in chosen)
+    blocks = (*first, *groups(results), _table(results), *notes)
+    return Story(title, _answer(results, told), mood, word, blocks, sections, after)
+
+
+def _figures(one: Telling) -> tuple[Block, ...]:
+    return (Facts("In figures", one.facts), *one.pictures)
 
 
 def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
@@ -79,17 +71,9 @@ def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
     return (first, f"Each is given with its interval and next to the plain one.{tail}")
 
 
-def _section(one: Telling) -> Section:
-    return Section(one.heading, one.answer, (Facts("In figures", one.facts), *one.pictures))
-
-
 def _table(results: Results) -> Grid:
     marked = [not r.ok for r in results for _ in r.lines()]
     return Grid.of("All figures", as_table(results), marked, "Marked lines have a status to look at.")
-
-
-def _after(results: Results, told: list[Telling]) -> tuple[Block, ...]:
-    return closing_blocks(results, [line for one in told for line in one.assumptions])
 
 
 def groups(results: Results) -> list[Picture]:
@@ -120,13 +104,9 @@ def _spans(name: str, mine: list[Result]) -> Spans:
         text = f"{estimate.strip()} ({interval.strip()})"
         lines.append(Span(label, text, numbers.estimate, numbers.interval, numbers.plain_estimate, not r.ok))
     more = f" {len(mine) - MOST_GROUPS:,} more are in the table." if len(mine) > MOST_GROUPS else ""
-    return Spans(
-        cell(name),
-        f"Estimates with their intervals; arrows point to plain ones that lie outside of the picture.{more}",
-        tuple(lines),
-        Numbers() if scale is None else Times(scale),
-        ("estimate", f"{mine[0].level} interval", mine[0].drawn[1]),
-    )
+    caption = "Estimates with their intervals; arrows point to plain ones that lie outside of the picture."
+    axis, words = Numbers() if scale is None else Times(scale), ("estimate", f"{mine[0].level} interval")
+    return Spans(cell(name), caption + more, tuple(lines), axis, (*words, mine[0].drawn[1]))
 
 
 def pictures(results: Results) -> list[Picture]:

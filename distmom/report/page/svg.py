@@ -182,14 +182,9 @@ def _joined(line: Line, left: float, share_x: Any, down: Any) -> Mark:
     pairs = zip(x.tolist(), y.tolist(), strict=True)
     points = " ".join(f"{INNER * share_x(a):.1f},{down(b):.1f}" for a, b in pairs)
     inner = Mark("polyline", {"points": points, "class": _class(line), "vector-effect": "non-scaling-stroke"})
-    frame = {
-        "x": f"{left}%",
-        "width": f"{98.0 - left}%",
-        "height": CURVE_HEIGHT,
-        "viewBox": f"0 0 {INNER} {CURVE_HEIGHT}",
-        "preserveAspectRatio": "none",
-    }
-    return Mark("svg", frame, inner=(inner,))
+    frame = {"x": f"{left}%", "width": f"{98.0 - left}%", "height": CURVE_HEIGHT}
+    view = {"viewBox": f"0 0 {INNER} {CURVE_HEIGHT}", "preserveAspectRatio": "none"}
+    return Mark("svg", frame | view, inner=(inner,))
 
 
 def _thinned(values: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
-from distmom.report.text import each_once
+from distmom.report.text import each_once, left_out
 from distmom.report.words import cell, listed, printable
 from distmom.status import Status
 
@@ -130,9 +130,9 @@ def advice(result: Result, more: Sequence[str]) -> tuple[str, ...]:
     return (*found, *more, *([DESCRIBE] if wild else ()))
 
 
-def verdict(results: Results) -> tuple[Mood, str]:
+def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
     """The gravest mood of several results, and their statuses."""
-    worst = gravest(r.telling().mood for r in results)
+    worst = gravest(t.mood for t in tellings)
     if len(results) == 1:
         return worst, results[0].words
     counts = Counter(r.status for r in results)
@@ -191,12 +191,8 @@ def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
     scanned = f"{said}, exclude=[{names}]"
     scanned = scanned if "dm.scan(" in call["code"] else f"dm.scan({scanned})"
     python = f"found = {call['code'].replace(said, scanned, 1)}"
-    return [
-        Code(
-            "Leave these files out and run again",
-            (("In a shell:", again), ("In Python (import distmom as dm):", python)),
-        )
-    ]
+    lines = (("In a shell:", again), ("In Python (import distmom as dm):", python))
+    return [Code("Leave these files out and run again", lines)]
 
 
 def data_block(results: Results) -> list[Block]:
@@ -227,9 +223,7 @@ def data_block(results: Results) -> list[Block]:
 def _rows_of(mine: list[Result]) -> str:
     total = sum(r.n_rows for r in mine)
     used = sum(r.n_used or 0 for r in mine)
-    kinds = mine[0].left_out()
-    missing = {kind: sum(r.left_out()[kind] for r in mine) for kind in kinds}
-    told = [f"{n:,} {MISSING.get(kind, kind)}" for kind, n in missing.items() if n]
+    told = [f"{n:,} {MISSING.get(kind, kind)}" for kind, n in left_out(mine).items() if n]
     tail = f"; {', '.join(told)}" if told else "; none missing" if used == total else ""
     return f"{total:,}, of which {used:,} used (they have a value){tail}" if used else f"{total:,}{tail}"
 
@@ -241,16 +235,13 @@ def again_block(run: dict[str, Any]) -> Code:
         lines.append(("In a shell:", _seeded(run)))
     if run.get("call"):
         lines.append(("In Python (import distmom as dm):", printable(run["call"]["code"])))
-    threads, seconds = run.get("workers"), run.get("seconds")
-    where = f" It took {seconds:.2g} s on {threads} threads." if seconds and threads else ""
-    seed = f"seed {run.get('seed')}"
-    if run.get("seed") is None:
-        return Code("Run it again", tuple(lines))
-    text = f"The same data, {seed} and versions give the same digits on any number of threads.{where}"
-    if not lines:
-        lines.append(("The same call with", f"rng={run.get('seed')!r}"))
-    name, first = lines[0]
-    return Code("Run it again", ((f"{text} {name}", first), *lines[1:]))
+    threads, seconds, seed = run.get("workers"), run.get("seconds"), run.get("seed")
+    if seed is not None:
+        text = f"The same data, seed {seed} and versions give the same digits on any number of threads."
+        text += f" It took {seconds:.2g} s on {threads} threads." if seconds and threads else ""
+        (name, first), *others = lines or [("The same call with", f"rng={seed!r}")]
+        lines = [(f"{text} {name}", first), *others]
+    return Code("Run it again", tuple(lines))
 
 
 def _seeded(run: dict[str, Any]) -> str:
@@ -279,8 +270,7 @@ def words_block(assumptions: Sequence[str]) -> list[Block]:
 
 def _short(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        names = [_short(v) for v in value]
-        return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+        return listed(map(_short, value))
     return cell(value)
 
 

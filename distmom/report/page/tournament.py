@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.report.digits import three
+from distmom.report.page.numbers import span
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
-from distmom.report.page.pictures import Cell, Matrix, Picture, Span, Spans
+from distmom.report.page.pictures import Cell, Matrix, Picture, Spans
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import closing_blocks, interval_words, notes_block
 from distmom.report.text import as_table
@@ -17,7 +18,7 @@ from distmom.report.words import cell, listed, number, printable
 from distmom.status import Status
 
 if TYPE_CHECKING:
-    from distmom.report.kinds.tournament import CandidateResult, TournamentResult
+    from distmom.report.kinds.tournament import TournamentResult
 
 KINDS = {"won": "won", "lost": "lost", "close": "no match: too close", "open": "distance not evaluated"}
 MOST = 40
@@ -26,12 +27,10 @@ MOST = 40
 
 def story(found: TournamentResult) -> Story:
     """The report."""
-    league = list(found.candidates.values())
-    best = league[0]
+    best, shown = found[0], found[0].shown_values()
     names = ", ".join(map(printable, found.champions))
     several = len(found.champions) > 1
     loss = found.settings["loss"]
-    shown = three(best.estimate, best.interval, best.plain_estimate)
     first = f"{names} {'are the champions' if several else 'is the champion'} among {len(found):,} candidates"
     reach = interval_words(best.level, shown[1])
     answer = [
@@ -39,23 +38,19 @@ def story(found: TournamentResult) -> Story:
         f"The robust risk of {printable(found.champion)} is {shown[0]}; {reach}. "
         f"Its plain mean loss is {shown[2]}.",
     ]
-    plain_best = min(league, key=lambda r: r.plain_estimate)
+    plain_best = min(found, key=lambda r: r.plain_estimate)
     if plain_best.name not in found.champions:
-        answer.append(
-            f"By plain mean loss {printable(plain_best.name)} would have won: a few rows or files decide "
-            f"that."
-        )
+        name = printable(plain_best.name)
+        answer.append(f"By plain mean loss {name} would have won: a few rows or files decide that.")
     mood: Mood = "look" if found.cycle or any(not r.ok for r in found) else "good"
     if found.files_disagree:
         mood = "bad"
     facts = Facts("How it was decided", _facts(found))
-    table = Grid.of(
-        "League table",
-        as_table(found),
-        [not r.ok for r in found],
+    caption = (
         "won and lost count the matches that were allowed; t is the distance to the farthest candidate that "
-        "was better.",
+        "was better."
     )
+    table = Grid.of("League table", as_table(found), [not r.ok for r in found], caption)
     blocks: list[Block] = [_advice(found, mood), facts, *pictures(found), table, *notes_block(found)]
     after = closing_blocks(found, _assumptions(found))
     word = "files disagree" if found.files_disagree else "cycle" if found.cycle else "champion found"
@@ -106,25 +101,16 @@ def _facts(found: TournamentResult) -> tuple[tuple[str, str], ...]:
 
 
 def _risks(found: TournamentResult) -> Spans:
-    lines = tuple(_span(found, r) for r in list(found)[:MOST])
-    return Spans(
-        "Risk of each candidate",
+    lines = []
+    for r in list(found)[:MOST]:
+        line = span(printable(r.name), r.estimate, r.interval, r.plain_estimate)
+        lines.append(replace(line, text=f"{line.text}, {r.status}", marked=not r.ok))
+    caption = (
         "Smaller is better. The bar is the interval of the robust risk; the dashed line, or an arrow where "
-        "it lies outside, is the plain mean loss.",
-        lines,
-        Numbers(),
-        ("robust risk", f"{found[0].level} interval", "plain mean loss"),
+        "it lies outside, is the plain mean loss."
     )
-
-
-def _span(found: TournamentResult, r: Any) -> Span:
-    candidate: CandidateResult = r
-    t = three(candidate.estimate, candidate.interval, candidate.plain_estimate)
-    text = f"{t[0]} ({t[1]}), plain {t[2]}, {candidate.status}"
-    name = printable(candidate.name)
-    return Span(
-        name, text, candidate.estimate, candidate.interval, candidate.plain_estimate, not candidate.ok
-    )
+    words = ("robust risk", f"{found[0].level} interval", "plain mean loss")
+    return Spans("Risk of each candidate", caption, tuple(lines), Numbers(), words)
 
 
 def duel_kinds(found: TournamentResult) -> NDArray[np.str_]:

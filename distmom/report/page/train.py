@@ -22,11 +22,8 @@ FAR = 100.0
 def tell_train(r: TrainResult) -> Telling:
     """A training."""
     target = f" of {cell(r.target)}" if r.target else ""
-    loss = (
-        f"its loss on {r.estimate_of} is {quantity(r.estimate)}"
-        if np.isfinite(r.estimate)
-        else "it has no loss"
-    )
+    finite = np.isfinite(r.estimate)
+    loss = f"its loss on {r.estimate_of} is {quantity(r.estimate)}" if finite else "it has no loss"
     answer = (
         f"{cell(r.learner)}{target} was learned in {r.n_steps:,} steps; {loss}.",
         f"Each step was taken from {r.n_blocks:,} random blocks of {r.block_size:,} rows by a median over "
@@ -35,6 +32,7 @@ def tell_train(r: TrainResult) -> Telling:
         else f"Each step was taken from one batch of {r.block_size:,} rows: wild rows in it do steer it.",
         f"It ended with: {r.words}.",
     )
+    survived = max(0, -(-r.n_blocks // 2) - 1)
     facts = [
         ("learner", cell(r.learner)),
         *([("target", cell(r.target))] if r.target else []),
@@ -42,20 +40,14 @@ def tell_train(r: TrainResult) -> Telling:
         (f"loss of {r.estimate_of}", quantity(r.estimate)),
         ("steps", f"{r.n_steps:,}"),
         ("blocks of a step", f"{r.n_blocks:,} of {r.block_size:,} rows"),
-        (
-            "contamination tolerated",
-            f"wild rows in up to {max(0, -(-r.n_blocks // 2) - 1):,} blocks of a step",
-        ),
+        ("contamination tolerated", f"wild rows in up to {survived:,} blocks of a step"),
         ("blocks that could not be used", f"{r.n_skipped_blocks:,}"),
         ("rows met", f"{r.n_rows:,} that pass the filter, of which {r.n_used:,} have all their values"),
         ("rows of the data", f"{r.data.get('n_rows', r.n_rows):,}, {r.mode}"),
     ]
-    good = mood(r) == "good"
-    do = (
-        "Use the model."
-        if good
-        else "Look at the curve: more steps, another step size or cleaner data may help."
-    )
+    do = "Look at the curve: more steps, another step size or cleaner data may help."
+    if mood(r) == "good":
+        do = "Use the model."
     assumed = (
         "Rows are independent, and in each step fewer than half of the blocks hold wild ones.",
         "The held-out blocks take no part in the steps; without them the loss is that of chosen blocks, "
@@ -75,13 +67,7 @@ def learning_curve(r: TrainResult) -> Curve:
         lines.append(Line("loss of held-out blocks", looks, held_out))
     finite = losses[np.isfinite(losses)]
     far = bool(finite.size and finite.min() > 0.0 and finite.max() > FAR * finite.min())
-    return Curve(
-        "Learning curve",
-        "The loss should fall and then stay level; held-out blocks tell whether the model fits new rows.",
-        tuple(lines),
-        "step",
-        "loss",
-        Numbers(),
-        Powers() if far else Numbers(),
-        log_y=far,
-    )
+    caption = "The loss should fall and then stay level; "
+    caption += "held-out blocks tell whether the model fits new rows."
+    scales = Numbers(), Powers() if far else Numbers()
+    return Curve("Learning curve", caption, tuple(lines), "step", "loss", *scales, log_y=far)

@@ -8,8 +8,8 @@ import numpy as np
 
 from distmom.report.digits import quantity, three
 from distmom.report.page.blocks import assumptions, block_facts
-from distmom.report.page.numbers import joined
-from distmom.report.page.pictures import Cell, Ends, Matrix, Span, Spans, Strip
+from distmom.report.page.numbers import span, tell_ustat
+from distmom.report.page.pictures import Cell, Ends, Matrix, Spans, Strip
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import Telling, advice, heading, mood
 from distmom.report.words import cell
@@ -61,12 +61,8 @@ def tell_vector(r: VectorResult) -> Telling:
 
 def _spans(r: JointResult, head: str, caption: str, words: tuple[str, str, str]) -> Spans:
     """The first coordinates or entries, each with its interval or the shadow of the ball."""
-    lines = []
-    for entry in r.entries()[:MOST_LINES]:
-        name, estimate, plain, _ = entry
-        ends = r.reach(entry)
-        lines.append(Span(cell(name), joined(three(estimate, ends, plain)), estimate, ends, plain))
-    return Spans(head, caption, tuple(lines), Numbers(), words)
+    lines = tuple(span(cell(e[0]), e[1], r.reach(e), e[2]) for e in r.entries()[:MOST_LINES])
+    return Spans(head, caption, lines, Numbers(), words)
 
 
 def _reach_words(r: JointResult, norm: str, each: str) -> str:
@@ -79,31 +75,20 @@ def _reach_words(r: JointResult, norm: str, each: str) -> str:
 
 
 def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
-    return Strip(
-        cell(r.columns[i]),
-        f"The band is the {band} of this coordinate." if reach else "",
-        r.block_estimates[:, i],
-        float(r.estimate[i]),
-        reach,
-        float(r.plain_estimate[i]),
-        Numbers(),
-        "means",
-        "plain mean",
-        r.confidence_level,
-        r.n_ruined_blocks,
-    )
+    head, caption = cell(r.columns[i]), f"The band is the {band} of this coordinate." if reach else ""
+    found = r.block_estimates[:, i], float(r.estimate[i]), reach, float(r.plain_estimate[i])
+    return Strip(head, caption, *found, Numbers(), *r.drawn, r.confidence_level, r.n_ruined_blocks)
 
 
-def tell_matrix(r: UStatisticResult) -> Telling:
-    """A matrix of U-statistics, such as covariances or rank correlations."""
+def tell_statistic(r: UStatisticResult) -> Telling:
+    """A U-statistic, or a matrix of them, such as covariances or rank correlations."""
+    if not r.columns:
+        return tell_ustat(r)
     names = tuple(cell(name) for name in r.columns)
     first = f"The {cell(r.kernel)} matrix of {len(names)} columns: "
     first += _reach_words(r, "Frobenius", "entries")
     answer = (first, f"It is the {r.method} median of {r.n_blocks:,} blocks ({r.n_used:,} rows).")
-    facts = (
-        ("method", f"{r.method} median"),
-        *block_facts(r),
-    )
+    facts = (("method", f"{r.method} median"), *block_facts(r))
     pictures: list[Matrix | Spans] = [number_matrix(f"The {cell(r.kernel)} matrix", names, r.estimate)]
     if len(r.entries()) <= MOST_LINES:
         caption = "Robust entries with their intervals; a dashed line or an arrow is the plain entry."

@@ -73,6 +73,13 @@ def test_every_kind_of_result_has_a_page_that_needs_nothing_else(name: str, tmp_
     assert ("<svg" in fragment or "<table" in fragment or "<dl" in fragment) and "<script" not in fragment
 
 
+def test_a_lake_in_which_nobody_stands_out_has_a_page() -> None:
+    from distmom.report.page.render import page
+
+    found = dm.describe({"x": X}, rng=0)
+    assert not found.named and "What to do" in Reader(page(found.story(), {})).text
+
+
 def test_what_data_contain_stays_text(tmp_path: Path) -> None:
     columns = {EVIL: X, "k": np.array([EVIL, "b"])[np.arange(X.size) % 2]}
     found = dm.mean(columns, EVIL, by="k", rng=0)
