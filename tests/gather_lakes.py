@@ -35,10 +35,8 @@ def source_on(
 ) -> RowSource:
     scan = dm.scan(data, **reading)
     source, read = open_data(scan, columns, None, joint=True)
-    census = count_rows(source, executor, scan.on_bad_file)
-    good = census.rows >= 0
-    files = tuple(f for f, keep in zip(source.files, good, strict=True) if keep)
-    return RowSource(source.reader(read), files, census.rows[good], executor, scan.nan, scan.on_bad_file)
+    files, census = count_rows(source, executor, scan.on_bad_file).good(source.files)
+    return RowSource(source.reader(read), files, census.rows, executor, scan.nan, scan.on_bad_file)
 
 
 def all_rows(folder: Path, columns: list[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ No ``fastmath`` and no ``parallel``: both would let the bits depend on the machi
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from types import FunctionType
 from typing import Any, TypeVar
@@ -54,15 +54,22 @@ def _compiled(function: F, *, nogil: bool, error_model: str) -> F:
         return numba.njit(nogil=nogil, error_model=error_model)(function)  # type: ignore[no-any-return]
 
 
+def _told(function: Any) -> Iterator[Any]:
+    """What a compiled function is made of, and those that it calls."""
+    code, cells = function.py_func.__code__, function.py_func.__closure__ or ()
+    yield code.co_code, code.co_consts, code.co_names
+    names = function.py_func.__globals__
+    for inner in (*(cell.cell_contents for cell in cells), *map(names.get, code.co_names)):
+        if hasattr(inner, "py_func"):
+            yield from _told(inner)
+
+
 def standing_for(kernel: F, name: str, **functions: Any) -> F:
     """The kernel with other functions under some of the names that it uses, known to caches by its own name.
 
     That name changes with what is compiled, so no cache answers for a function that was another one.
     """
-    codes = [function.py_func.__code__ for function in functions.values()]
-    cells = [[c.cell_contents for c in f.py_func.__closure__ or ()] for f in functions.values()]
-    codes += [inner.py_func.__code__ for held in cells for inner in held]
-    told = repr([(code.co_code, code.co_consts, code.co_names) for code in codes])
+    told = repr([told for function in functions.values() for told in _told(function)])
     made = FunctionType(kernel.__code__, {**kernel.__globals__, **functions}, kernel.__name__)
     made.__qualname__ = f"{kernel.__qualname__}_{name}_{sha256(told.encode()).hexdigest()[:12]}"
     return made  # type: ignore[return-value]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from dataclasses import fields
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,24 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 Words: TypeAlias = NDArray[np.uint64]
 """Hashes and random words of 64 bits."""
+
+
+class Record:
+    """A dataclass of arrays, of other records, and of what takes no room."""
+
+    __slots__ = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return _bytes(tuple(getattr(self, field.name) for field in fields(self)))  # type: ignore[arg-type]
+
+
+def _bytes(value: Any) -> int:
+    if hasattr(value, "nbytes"):
+        return int(value.nbytes)
+    return sum(map(_bytes, value)) if isinstance(value, tuple) else 0
+
 
 NOTHING = np.empty(0)
 NOTHING.flags.writeable = False

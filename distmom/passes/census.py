@@ -30,6 +30,13 @@ class Census:
     rows: Ints
     bad: tuple[SkippedFile, ...] = ()
 
+    def good(self, files: tuple[FileRef, ...]) -> tuple[tuple[FileRef, ...], Census]:
+        """The files with a good footer, and the census with their rows alone."""
+        if not self.bad:
+            return files, self
+        keep = self.rows >= 0
+        return tuple(f for f, k in zip(files, keep, strict=True) if k), Census(self.rows[keep], self.bad)
+
 
 @dataclass(frozen=True)
 class CountRows:
@@ -89,6 +96,15 @@ def count_valid(
     work = ReadAndReduce(reader, RowCount(), on_bad_file=on_bad_file)
     found = run_units(work, units, RowCount().merge, executor, progress=progress)
     return int(found.state or 0)
+
+
+def count_passing(
+    source: Source, read: ReadOptions, executor: Executor, on_bad_file: Any, progress: Progress | None
+) -> int:
+    """Rows that pass the filter, by the footers where there is none."""
+    if read.where is None:
+        return int(np.maximum(count_rows(source, executor, on_bad_file).rows, 0).sum())
+    return count_valid(source, read, source.files, executor, on_bad_file, progress)
 
 
 def column_share(source: Source, read: ReadOptions) -> float:

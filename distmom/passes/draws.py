@@ -16,7 +16,7 @@ from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.numerics.samples.wanted_rows import distinct
 from distmom.passes.gather import COPIES, ROW_BYTES, RowSource, gather_rows
-from distmom.reductions.rows.gather import ABSENT, NAN, NULL, GatheredRows
+from distmom.reductions.rows.gather import GatheredRows
 
 if TYPE_CHECKING:
     from distmom.cluster import Progress
@@ -27,32 +27,6 @@ Numbers: TypeAlias = "Sequence[Ints] | Ints"
 
 MOST_ROWS = 10_000_000
 """Rows drawn for blocks that are gathered together; more take another pass over the files that hold them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """What became of the distinct rows that were drawn, summed over all passes.
-
-    Rows do not count where a value is null, one is NaN, or the filter drops them (or their file was left
-    out).
-    """
-
-    n_rows: int = 0
-    n_null: int = 0
-    n_nan: int = 0
-    n_absent: int = 0
-
-    def plus(self, rows: GatheredRows) -> Gathered:
-        """With the rows of another pass."""
-        null, nan, absent = (int(np.count_nonzero(rows.fates == fate)) for fate in (NULL, NAN, ABSENT))
-        return Gathered(
-            self.n_rows + rows.fates.size, self.n_null + null, self.n_nan + nan, self.n_absent + absent
-        )
-
-    @property
-    def share_used(self) -> float:
-        """Share of the rows that count."""
-        return 1.0 - (self.n_null + self.n_nan + self.n_absent) / max(1, self.n_rows)
 
 
 class Drawn(NamedTuple):

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from distmom.numerics.arrays import Ints
-from distmom.numerics.blocks.labels import file_key
+from distmom.numerics.arrays import Ints, Record
 from distmom.numerics.linalg.comoments import Comoments, leaf_comoments
-from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions import Accumulator
-from distmom.reductions.accumulate.leaves import LeafCutter, Rows
+from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layout import Layout, Place
 from distmom.reductions.layouts import row_labels
+from distmom.reductions.parts import PartSums, Sums
 from distmom.reductions.rows.keep_rows import missing_values
 from distmom.reductions.state import Key, MeanState
 
 
 @dataclass(frozen=True)
-class ComomentState:
+class ComomentState(Record):
     """What a pass leaves behind: the state of the means, and co-moments of shape (groups, blocks)."""
 
     means: MeanState
     comoments: Comoments
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.means.nbytes + self.comoments.nbytes
+
+def _of_means(name: str) -> Any:
+    """What the reduction of the means has under this name."""
+    return property(lambda spec: getattr(spec.means, name))
 
 
 @dataclass(frozen=True)
@@ -44,25 +44,7 @@ class BlockComoments:
         """Blocks of each group: those of rows, or where there are none the cells of files."""
         return self.means.layout.n_blocks or self.means.n_cells
 
-    @property
-    def layouts(self) -> tuple[Layout, ...]:
-        """That of the means, or of each of its partitions."""
-        return self.means.layout.partitions
-
-    @property
-    def seed(self) -> int:
-        """As the means."""
-        return self.means.seed
-
-    @property
-    def compiled(self) -> bool:
-        """As the means."""
-        return self.means.compiled
-
-    @property
-    def grouped(self) -> bool:
-        """As the means."""
-        return self.means.grouped
+    seed, compiled, grouped = map(_of_means, ("seed", "compiled", "grouped"))
 
     def begin(self, n_files: int, window: Any = None) -> ComomentKeeper:
         """An accumulator for a unit of `n_files` files."""
@@ -87,31 +69,41 @@ def _spread(state: ComomentState, keys: tuple[Key, ...]) -> Comoments:
     return state.comoments.spread(len(keys), np.array([place[key] for key in state.means.keys], np.int64))
 
 
-class ComomentKeeper:
+class _Leaf(Sums[Comoments]):
+    """The co-moments of a whole leaf."""
+
+    def __init__(self, take: Callable[[Rows], Comoments]) -> None:
+        self._take = take
+
+    def add(self, rows: Rows, key: np.uint64, path: str) -> None:
+        self._found = self._take(rows)
+
+    def state(self) -> Comoments:
+        return self._found
+
+
+class ComomentKeeper(PartSums[Comoments]):
     """The `Accumulator` of `BlockComoments`: hands rows on to that of the means, and takes whole leaves."""
 
     def __init__(self, spec: BlockComoments, n_files: int, window: Any) -> None:
+        super().__init__(lambda: _Leaf(self.leaf), _merged, n_files, spec.seed, whole=True)
         self._spec, self._window = spec, window
         self._means: Accumulator = spec.means.begin(n_files, window)
-        self._files: DyadicTree[Comoments] = DyadicTree(n_files, _merged)
-        self._leaves: StreamingTree[Comoments] = StreamingTree(_merged)
-        self._cutter = LeafCutter()
-        self._number, self._key = 0, np.uint64(0)
         self._n_groups = 1
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         self._means.start_file(number, path)
-        self._number, self._key = number, file_key(self._spec.means.seed, path)
+        super().start_file(number, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
         self._means.add(rows, n_groups)
         self._n_groups = n_groups
-        for leaf in self._cutter.add(rows):
-            self._take(leaf.whole())
+        super().add(rows, n_groups)
 
-    def _take(self, leaf: Rows) -> None:
-        parts = [self._partition(leaf, layout) for layout in self._spec.layouts]
-        self._leaves.push(Comoments(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True))))
+    def leaf(self, rows: Rows) -> Comoments:
+        """Of the blocks of a leaf, shape (groups, blocks)."""
+        parts = [self._partition(rows, layout) for layout in self._spec.means.layout.partitions]
+        return Comoments(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
 
     def _partition(self, leaf: Rows, layout: Layout) -> Comoments:
         """Of the blocks of one partition, shape (groups, blocks)."""
@@ -128,10 +120,8 @@ class ComomentKeeper:
         return found.reshape(self._n_groups, n_blocks)
 
     def end_file(self) -> None:  # noqa: D102
-        for leaf in self._cutter.flush():
-            self._take(leaf.whole())
+        super().end_file()
         self._means.end_file()
-        self._files.push(0, self._number, self._leaves.close())
 
     def result(self, keys: list[Key]) -> ComomentState | None:  # noqa: D102
         means = self._means.result(keys)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.arrays import Floats, Ints, Record
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.leaf import LEAF_ROWS, together
 from distmom.numerics.blocks.moments import Moments
@@ -28,7 +28,7 @@ KINDS = 3
 
 
 @dataclass(frozen=True)
-class FileFacts:
+class FileFacts(Record):
     """Facts of F files (or folders), C columns with values and P columns that are only present or not.
 
     Attributes
@@ -55,12 +55,6 @@ class FileFacts:
     low: Floats
     high: Floats
     absent: Ints
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        arrays = (self.number, self.n_rows, self.counts, self.low, self.high, self.absent)
-        return self.moments.nbytes + sum(a.nbytes for a in arrays)
 
     def _parts(self) -> list[tuple[NDArray[Any], int]]:
         """All arrays, and the axis of the files."""

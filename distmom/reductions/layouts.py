@@ -13,7 +13,6 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells, block_cells
 from distmom.numerics.blocks.chunks import chunk_moments
 from distmom.numerics.blocks.labels import (
-    LabelTable,
     file_cell,
     label_table,
     repeat_key,
@@ -23,7 +22,7 @@ from distmom.numerics.blocks.labels import (
     stored_labels,
     table_bytes,
 )
-from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments, together
+from distmom.numerics.blocks.leaf import LEAF_ROWS, Draws, leaf_moments, together
 from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.random.keyed_hash import unit_cells
@@ -62,7 +61,7 @@ class RandomLayout(Layout):
     def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:  # noqa: D102
         return table_bytes(self.n_fine)
 
-    def _draws(self, place: Place) -> tuple[int, np.uint64, LabelTable]:
+    def _draws(self, place: Place) -> Draws:
         """First row, key of the runs of the file, and permutations."""
         table = label_table(repeat_seed(self.seed, self.number), self.n_fine)
         return place.first_row, repeat_key(place.key, self.seed, self.number), table
@@ -113,7 +112,7 @@ class RepeatedLayout(Layout):
     def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:  # noqa: D102
         return self.repeats * table_bytes(self.n_fine)
 
-    def _draws(self, place: Place) -> list[tuple[int, np.uint64, LabelTable]]:
+    def _draws(self, place: Place) -> list[Draws]:
         """As those of each partition; the tables of all are kept together."""
         tables = enumerate(repeat_tables(self.seed, self.n_fine, self.repeats))
         return [(place.first_row, repeat_key(place.key, self.seed, r), table) for r, table in tables]

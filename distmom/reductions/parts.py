@@ -9,10 +9,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.tree import DyadicTree, StreamingTree
-from distmom.reductions.accumulate.leaves import LeafCutter, Rows
+from distmom.reductions.accumulate.leaves import KeyedFiles, LeafCutter, Rows, stretches
 from distmom.reductions.layout import Layout, Place
 from distmom.reductions.layouts import FileLayout, RandomLayout, UnitLayout, row_labels
 from distmom.reductions.state import Key
@@ -64,34 +63,26 @@ class Sums(Protocol[T]):
         ...
 
 
-class PartSums(Generic[S]):
+class PartSums(KeyedFiles, Generic[S]):
     """The `Accumulator` of sums over leaves, merged in the dyadic tree; `whole` wants leaves in one piece."""
 
     def __init__(
         self, new: Callable[[], Sums[S]], merge: Callable[[S, S], S], n_files: int, seed: int, *, whole: bool
     ) -> None:
+        super().__init__(seed)
         self._new = new
         self._sums: Sums[S] | None = None
-        self._seed = seed
         self._cutter = LeafCutter() if whole else None
         self._files: DyadicTree[S] = DyadicTree(max(n_files, 1), merge)
         self._leaves: StreamingTree[S] = StreamingTree(merge)
-        self._number, self._path, self._key = 0, "", np.uint64(0)
-
-    def start_file(self, number: int, path: str) -> None:  # noqa: D102
-        self._number, self._path, self._key = number, path, file_key(self._seed, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
         if self._cutter is not None:
             for leaf in self._cutter.add(rows):
                 self._take(leaf.whole())
             return
-        start = 0
-        while start < rows.n_rows:
-            room = LEAF_ROWS - (rows.first_row + start) % LEAF_ROWS
-            stop = min(rows.n_rows, start + room)
-            self._take(rows.part(start, stop), push=stop - start == room)
-            start = stop
+        for part, ends in stretches(rows, LEAF_ROWS):
+            self._take(part, push=ends)
 
     def _take(self, rows: Rows, *, push: bool = True) -> None:
         if self._sums is None:

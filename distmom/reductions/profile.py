@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics.arrays import Ints
+from distmom.numerics.arrays import Ints, Record
 from distmom.numerics.samples.sample import RowSample
 from distmom.numerics.tree import DyadicTree
 from distmom.reductions import Accumulator
@@ -22,7 +22,7 @@ Window = Ints
 
 
 @dataclass(frozen=True)
-class ProfileState:
+class ProfileState(Record):
     """What one pass over some rows leaves behind.
 
     Attributes
@@ -40,13 +40,6 @@ class ProfileState:
     facts: FileFacts
     samples: tuple[RowSample, ...]
     units: MeanState | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        samples = sum(s.keys.nbytes + s.values.nbytes for s in self.samples)
-        means = sum(s.nbytes for s in (self.blocks, self.units) if s is not None)
-        return self.facts.nbytes + samples + means
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics.arrays import Floats, Words
+from distmom.numerics.arrays import Floats, Record, Words
 from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.random.philox import words
 from distmom.reductions import Accumulator
@@ -17,7 +17,7 @@ from distmom.reductions.state import Key
 
 
 @dataclass(frozen=True)
-class ShuffledSample:
+class ShuffledSample(Record):
     """Rows with the smallest random numbers, in the order of these: that is a random order.
 
     Attributes
@@ -35,11 +35,6 @@ class ShuffledSample:
     numbers: Words
     values: Floats
     units: Words
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.numbers.nbytes + self.values.nbytes + self.units.nbytes
 
     @property
     def full(self) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from distmom.checks import check_choice, names_of
@@ -157,16 +156,14 @@ def rows_of_lake(
 ) -> tuple[LakeRows, LakeFacts]:
     """Rows of files or tables, counted but not read, and whether they are to be held in memory."""
     source, read, target = asked
-    census = count_rows(source, executor, scan.on_bad_file)
-    keep = np.flatnonzero(census.rows >= 0)
-    files = tuple(source.files[i] for i in keep)
-    if not int(census.rows[keep].sum()):
+    files, census = count_rows(source, executor, scan.on_bad_file).good(source.files)
+    if not int(census.rows.sum()):
         raise NoAnswerError("the data has no rows; give data with rows")
     reader: BatchReader = source.reader(read)
     if read.by:
         reader = LabelReader(reader)
     share = column_share(source, read)
-    gathered = RowSource(reader, files, census.rows[keep], executor, scan.nan, scan.on_bad_file, share)
+    gathered = RowSource(reader, files, census.rows, executor, scan.nan, scan.on_bad_file, share)
     rows = LakeRows(gathered, target is not None, progress, list(census.bad))
     needed = f"{rows.n_rows:,} rows of {rows.row_bytes} bytes"
     if mode == "streaming" or (mode == "auto" and not rows.fits()):

@@ -47,7 +47,7 @@ def answer_of(
     results: list[Any] = []
     for c, column in enumerate([whole] if joint else names):
         columns = slice(0, len(names)) if joint else slice(c, c + 1)
-        shared = fields_of_groups(plan, state, c, column, read.by)
+        shared = fields_of_groups(plan, state, c, column)
         if joint:
             shared = [fields | {"columns": names, "method": joint} for fields in shared]
         if plan.options.design.sampled:

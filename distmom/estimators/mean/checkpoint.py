@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,9 @@ from distmom.cluster.work import SkippedFile
 from distmom.estimators.mean.blocks import fixed_by
 from distmom.estimators.mean.fingerprint import Made
 from distmom.estimators.mean.manifest import Ledger
-from distmom.estimators.mean.state import KIND, SavedMean
+from distmom.estimators.mean.state import SavedMean
 from distmom.estimators.options import MeanOptions
-from distmom.state import Checkpoint, open_checkpoint
+from distmom.state import Checkpoint
 from distmom.state.saved import Change
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ class Keeper:
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._checkpoint = checkpoint
-        self.seed = checkpoint.seed
         found = checkpoint.saved
         self._mean = None if found is None else SavedMean.of(found, checkpoint.name)
         self._n_before = self._n_read = 0
@@ -131,9 +129,3 @@ def _no_more(fixed: str) -> Change:
         f"{fixed} makes blocks that depend on the number of rows",
         "to read everything again, or blocks=… of random rows, which does not depend on it",
     )
-
-
-def open_keeper(state: str | os.PathLike[str] | None, memory_limit: int | str | None = None) -> Keeper | None:
-    """The keeper of a run that has a state."""
-    checkpoint = open_checkpoint(state, KIND, memory_limit)
-    return None if checkpoint is None else Keeper(checkpoint)

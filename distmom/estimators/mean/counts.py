@@ -41,11 +41,9 @@ def groups_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[dic
     return [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
 
 
-def fields_of_groups(
-    plan: MeanPlan, state: MeanState, c: int, column: str, by: tuple[str, ...]
-) -> list[dict[str, Any]]:
+def fields_of_groups(plan: MeanPlan, state: MeanState, c: int, column: str) -> list[dict[str, Any]]:
     """`shared_fields` of every group, with its units if there are such."""
-    groups = groups_of(plan, state, by)
+    groups = groups_of(plan, state, plan.reader.options.by)
     shared = [shared_fields(plan, state, c, column, g, group) for g, group in enumerate(groups)]
     for fields, count in zip(shared, unit_counts(state) or (), strict=False):
         fields.update(count._asdict())

@@ -22,41 +22,37 @@ class MeanKeywords(RowKeywords, total=False):
     state: str | os.PathLike[str] | State | None
 
 
+class OfNumbers(MeanKeywords, total=False):
+    """Those of means of single columns."""
+
+    joint: Literal[False]
+
+
+class OfAllRows(MeanKeywords, total=False):
+    """Those of means without groups."""
+
+    by: None
+
+
+class OfNumbersOfAllRows(OfNumbers, OfAllRows, total=False):
+    """Those of means of single columns without groups."""
+
+
 Joint = Literal[True, "geometric", "coordinatewise"]
 Several = list[str] | tuple[str, ...]
 Keys = str | Several
 
 
 @overload
-def mean(
-    data: Any, column: str, *, by: None = None, joint: Literal[False] = False, **more: Unpack[MeanKeywords]
-) -> MeanResult: ...
+def mean(data: Any, column: str, **more: Unpack[OfNumbersOfAllRows]) -> MeanResult: ...
 @overload
-def mean(
-    data: Any,
-    column: None = None,
-    *,
-    by: None = None,
-    joint: Literal[False] = False,
-    **more: Unpack[MeanKeywords],
-) -> MeanResult | Any: ...
+def mean(data: Any, column: None = None, **more: Unpack[OfNumbersOfAllRows]) -> MeanResult | Any: ...
 @overload
-def mean(
-    data: Any,
-    column: Several,
-    *,
-    by: None = None,
-    joint: Literal[False] = False,
-    **more: Unpack[MeanKeywords],
-) -> Results[MeanResult]: ...
+def mean(data: Any, column: Several, **more: Unpack[OfNumbersOfAllRows]) -> Results[MeanResult]: ...
 @overload
-def mean(
-    data: Any, column: Names = None, *, by: Keys, joint: Literal[False] = False, **more: Unpack[MeanKeywords]
-) -> Results[MeanResult]: ...
+def mean(data: Any, column: Names = None, *, by: Keys, **more: Unpack[OfNumbers]) -> Results[MeanResult]: ...
 @overload
-def mean(
-    data: Any, column: Names = None, *, by: None = None, joint: Joint, **more: Unpack[MeanKeywords]
-) -> VectorResult: ...
+def mean(data: Any, column: Names = None, *, joint: Joint, **more: Unpack[OfAllRows]) -> VectorResult: ...
 @overload
 def mean(
     data: Any, column: Names = None, *, by: Keys, joint: Joint, **more: Unpack[MeanKeywords]

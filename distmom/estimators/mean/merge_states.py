@@ -6,6 +6,7 @@ import os
 import time
 from dataclasses import replace
 from functools import reduce
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -190,12 +191,11 @@ def _check_overlap(parts: list[SavedMean]) -> None:
 def _answer_options(parts: list[SavedMean], given: dict[str, Any]) -> dict[str, Any]:
     """Options of the answer: as given, else those that all states agree in."""
     chosen = {name: value for name, value in given.items() if value is not None}
-    for name in given.keys() - chosen.keys():
-        first = parts[0]
-        for other in parts[1:]:
-            a, b = (getattr(part.made.options, name) for part in (first, other))
-            if a != b:
-                raise ConfigError(
-                    f"{name}: {first.name} was made with {a!r}, {other.name} with {b!r}; say which is wanted"
-                )
+    first = parts[0]
+    for name, other in product(given.keys() - chosen.keys(), parts[1:]):
+        a, b = (getattr(part.made.options, name) for part in (first, other))
+        if a != b:
+            raise ConfigError(
+                f"{name}: {first.name} was made with {a!r}, {other.name} with {b!r}; say which is wanted"
+            )
     return chosen

@@ -261,13 +261,7 @@ def _census(
     large = any(f.size * share > LARGE_FILE and f.size > most for f in files)
     if not files or not (needed or large or (source.in_memory and not source.one_pass)):
         return files, None
-    census = count_rows(source, executor, options.on_bad_file)
-    if not census.bad:
-        return files, census
-    good = census.rows >= 0
-    return tuple(f for f, keep in zip(files, good, strict=True) if keep), Census(
-        census.rows[good], census.bad
-    )
+    return count_rows(source, executor, options.on_bad_file).good(files)
 
 
 def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:
@@ -291,9 +285,8 @@ def _with_windows(units: Sequence[Unit], blocks: BlockPlan, census: Census | Non
     tree = SampleTree(leaf_sizes(census.rows))
     windows = []
     for u in units:
-        first = int(first_leaves[u.first_file])
-        stop = int(first_leaves[u.first_file + len(u.files)])
         starts = first_leaves[u.first_file : u.first_file + len(u.files)]
+        first, stop = int(starts[0]), int(first_leaves[u.first_file + len(u.files)])
         if u.rows is not None:
             first, stop = first + u.rows[0] // LEAF_ROWS, first - (-u.rows[1] // LEAF_ROWS)
         # a unit of empty files has no leaf, and none of its draws is ever asked for

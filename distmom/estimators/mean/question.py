@@ -13,14 +13,16 @@ from distmom.estimators.command import explaining
 from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.answer import answer_of
 from distmom.estimators.mean.blocks import needs_passing_rows
-from distmom.estimators.mean.checkpoint import Keeper, open_keeper
+from distmom.estimators.mean.checkpoint import Keeper
 from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
+from distmom.estimators.mean.state import KIND
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
+from distmom.state import open_checkpoint
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -52,10 +54,10 @@ class MeanQuestion(RowsQuestion):
     keeper: Keeper | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.keeper = open_keeper(self.state, self.memory_limit)
-        self.seed, self.shown_seed = (
-            resolve_seed(self.rng) if self.keeper is None else self.keeper.seed(self.rng)
-        )
+        checkpoint = open_checkpoint(self.state, KIND, self.memory_limit)
+        self.keeper = None if checkpoint is None else Keeper(checkpoint)
+        seed = resolve_seed if checkpoint is None else checkpoint.seed
+        self.seed, self.shown_seed = seed(self.rng)
 
     @cached_property
     def opened(self) -> tuple[Source, ReadOptions]:

@@ -108,9 +108,8 @@ def plan_tournament(
     large = any(f.size > LARGE_FILE for f in source.files)
     by_rows = options.pairwise or (options.rows.contamination is not None and not options.design.of_units)
     if by_rows or large or (source.in_memory and not once):
-        census = count_rows(source, executor, options.rows.on_bad_file)
-        good = tuple(f for f, n in zip(source.files, census.rows.tolist(), strict=True) if n >= 0)
-        rows, skipped = tuple(n for n in census.rows.tolist() if n >= 0), census.bad
+        good, census = count_rows(source, executor, options.rows.on_bad_file).good(source.files)
+        rows, skipped = tuple(census.rows.tolist()), census.bad
         source = replace(source, files=good) if skipped else source  # type: ignore[type-var]
     n_blocks, outlying = (AUTOMATIC if options.design.number is None else options.design.number), None
     if options.rows.contamination is not None:

@@ -51,7 +51,7 @@ class Answerer(BlockLines):
 
     states: tuple[MeanState, ...]
 
-    def results(self, column: str, by: tuple[str, ...]) -> list[UStatisticResult]:
+    def results(self, column: str) -> list[UStatisticResult]:
         """One result for each group.
 
         Raises
@@ -59,7 +59,7 @@ class Answerer(BlockLines):
         NoAnswerError
             If there are no rows, or not one of the results has a finite answer.
         """
-        shared = fields_of_samples(self.plan, self.states, column, by)
+        shared = fields_of_samples(self.plan, self.states, column)
         found = [self._result(g, fields) for g, fields in enumerate(shared)]
         if not any(np.isfinite(r.estimate).all() for r in found):
             raise NoAnswerError(why_none(found[0], self.options.degree))
@@ -206,11 +206,9 @@ def ustat_result(
     )
 
 
-def fields_of_samples(
-    plan: MeanPlan, states: Sequence[MeanState], column: str, by: tuple[str, ...] = ()
-) -> list[dict[str, Any]]:
+def fields_of_samples(plan: MeanPlan, states: Sequence[MeanState], column: str) -> list[dict[str, Any]]:
     """Fields of each group's result that do not depend on blocks: of several samples counts are added up."""
-    first, *others = (fields_of_groups(plan, state, 0, column, by) for state in states)
+    first, *others = (fields_of_groups(plan, state, 0, column) for state in states)
     for fields, *more in zip(first, *others, strict=True):
         if not more:
             continue

@@ -13,7 +13,6 @@ from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.options import JOINT, MeanOptions, refuse_pairs
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.named import named
 from distmom.passes.scan import Scan
 from distmom.theory.paper import mou_blocks
 
@@ -166,7 +165,7 @@ class UStatOptions:
 
 
 def ustat_options(
-    kernel: str | Kernel,
+    kernel: Kernel,
     scans: Sequence[Scan],
     design: BlockDesign,
     pairs: PairDesign,
@@ -177,10 +176,9 @@ def ustat_options(
     **promise: Any,
 ) -> UStatOptions:
     """Options from the arguments of `distmom.ustatistic`; `promise` are those of `MeanOptions`."""
-    made = named(kernel) if isinstance(kernel, str) else kernel
     check_scans(scans)
     rows = MeanOptions.of(scans[0], pairs.blocks(design), **promise)
-    return UStatOptions(made, statistic, pairs, rows, joint, project)
+    return UStatOptions(kernel, statistic, pairs, rows, joint, project)
 
 
 def check_scans(scans: Sequence[Scan]) -> None:

@@ -28,6 +28,7 @@ from distmom.theory.paper import mogu_blocks
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import Source
+    from distmom.numerics.linalg.comoments import Comoments
 
 
 class PartitionQuestions(NamedTuple):
@@ -61,15 +62,20 @@ def run_partition(
     Where rows are regrouped one pass serves all columns. A group that a sample lacks is told, without an
     answer.
     """
-    sources, read = [source for source, _ in samples], samples[0][1]
-    columns = options.column_sets(read)
-    asked = []
-    for c in range(len(columns)):
-        asked.append(sample_question(sources, passes_of(passes, options, c), options, executor))
+    sources, columns = [source for source, _ in samples], options.column_sets(samples[0][1])
+    n = range(len(columns))
+    asked = [sample_question(sources, passes_of(passes, options, c), options, executor) for c in n]
+    each: Iterator[Sequence[BlockStatistics | TupleMoments]]
+    if from_comoments(options, len(asked[0].plan.reduction.columns)):
+        each = (_of_comoments(one, passes[0].comoments, options) for one in asked)
+    else:
+        states = iter(
+            run_blocks([question for one in asked for question in one.questions], executor, progress)
+        )
+        each = ([next(states) for _ in one.questions] for one in asked)
     results = []
-    evaluated = _evaluated(asked, passes, options, executor, progress)
-    for names, (one, blocks) in zip(columns, evaluated, strict=True):
-        results += sample_results(one, options, blocks, ", ".join(names), read.by)
+    for names, one, blocks in zip(columns, asked, each, strict=True):
+        results += sample_results(one, options, blocks, ", ".join(names))
     return results
 
 
@@ -95,26 +101,14 @@ def sample_question(
     return PartitionQuestions(tuple(questions), plans[0], cells[0])
 
 
-def _evaluated(
-    asked: Sequence[PartitionQuestions],
-    passes: Sequence[Pass],
-    options: UStatOptions,
-    executor: Executor,
-    progress: Progress | None,
-) -> Iterator[tuple[PartitionQuestions, Sequence[BlockStatistics | TupleMoments]]]:
-    """For each column the blocks of each partition: from co-moments, or of rows that are regrouped."""
-    if from_comoments(options, len(asked[0].plan.reduction.columns)):
-        variances = block_source_of(options)[1]
-        for one in asked:
-            state, both = one.questions[0].samples[0].state, passes[0].comoments
-            fine = own_comoments(one.plan, state) if both is None else partitions_of(both, len(one.cells))
-            pairs = zip(fine, one.cells, strict=True)
-            yield one, [statistics_of(*pair, options, variances=variances) for pair in pairs]
-    else:
-        questions = [question for one in asked for question in one.questions]
-        states = iter(run_blocks(questions, executor, progress))
-        for one in asked:
-            yield one, [next(states) for _ in one.questions]
+def _of_comoments(
+    asked: PartitionQuestions, both: Comoments | None, options: UStatOptions
+) -> list[BlockStatistics]:
+    """The blocks of each partition from co-moments, of all columns or of one that stands for itself."""
+    state, variances = asked.questions[0].samples[0].state, block_source_of(options)[1]
+    fine = own_comoments(asked.plan, state) if both is None else partitions_of(both, len(asked.cells))
+    pairs = zip(fine, asked.cells, strict=True)
+    return [statistics_of(*pair, options, variances=variances) for pair in pairs]
 
 
 def sample_results(
@@ -122,7 +116,6 @@ def sample_results(
     options: UStatOptions,
     partitions: Sequence[BlockStatistics | TupleMoments],
     column: str,
-    by: tuple[str, ...] = (),
 ) -> list[UStatisticResult]:
     """The results of a question whose blocks have been evaluated, one for each group."""
     states = tuple(sample.state for sample in asked.questions[0].samples)
@@ -134,7 +127,7 @@ def sample_results(
             found = disjoint_statistics(options.kernel, found, cells, variances=variances)
         evaluated.append(found)
     blocks = joined(evaluated, asked.cells)
-    return Answerer(options, asked.plan, asked.cells[0], blocks, source, states).results(column, by)
+    return Answerer(options, asked.plan, asked.cells[0], blocks, source, states).results(column)
 
 
 def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.plan import UStatPlan
-from distmom.estimators.ustat.samples import sample_data
-from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.named import named
 from distmom.passes.opening import Names, open_data
-from distmom.passes.scan import Scan, as_scan
+from distmom.passes.scan import Scan
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.lake import ReadOptions, Source
-
-
-def scans_of(data: Any, where: Any, kernel: str | Kernel) -> tuple[Scan, ...]:
-    """The scan of every sample that the kernel takes."""
-    made = named(kernel) if isinstance(kernel, str) else kernel
-    samples = sample_data(data, made) if isinstance(made, Kernel) else (data,)
-    return tuple(as_scan(one, where) for one in samples)
 
 
 @dataclass

@@ -90,7 +90,7 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> Drawn:
     variance = moments.variance(part_weights(found.kernel, *lower_median(moments.mean, axis=0)))
     count = moments.count.reshape(-1, 1)
     blocks = BlockStatistics.of(count, tuple(moments.count.tolist()), moments.mean, variance)
-    return blocks, lambda kind, delta, n_used: (float(found.halfwidth(delta, n_used)), None), notes
+    return blocks, lambda kind, delta, n_used: (found.halfwidth(delta, n_used), None), notes
 
 
 def drawn_rows(options: UStatOptions, blocks: BlockStatistics, plan: DrawPlan) -> Drawn:

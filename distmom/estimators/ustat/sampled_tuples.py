@@ -107,7 +107,7 @@ def sampled_tuples(
             if spread and not column.groups:
                 counting = [v[u] for v, u in zip(values, used, strict=True)]
                 column.groups = _groups(kernel, counting, seed)
-            column.add(rows, [_moments(kernel, values, used, sides) for sides in places])
+            column.parts += [_moments(kernel, values, used, sides) for sides in places]
     return found
 
 

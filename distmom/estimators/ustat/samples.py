@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import blocks_of_size
@@ -19,9 +17,9 @@ from distmom.estimators.ustat.comoments import from_comoments, run_comoments
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
-from distmom.passes.census import column_share, count_rows, count_valid
+from distmom.passes.census import column_share, count_passing
 from distmom.passes.opening import refuse_times
-from distmom.passes.scan import Scan
+from distmom.passes.scan import Scan, as_scan
 from distmom.reductions.state import MeanState, aligned
 
 if TYPE_CHECKING:
@@ -34,19 +32,19 @@ Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
 """The rows of each sample, and what to read of them."""
 
 
-def sample_data(data: Any, kernel: Kernel) -> tuple[Any, ...]:
-    """The data of every sample that a kernel takes.
+def sample_scans(data: Any, where: Any, kernel: Kernel) -> tuple[Scan, ...]:
+    """The scan of every sample that a kernel takes; one of what is no kernel, which is refused later.
 
     Raises
     ------
     ConfigError
         If it takes several, and the data is not a list of as many.
     """
-    n = len(kernel.degrees)
+    n = len(kernel.degrees) if isinstance(kernel, Kernel) else 1
     if n == 1:
-        return (data,)
+        return (as_scan(data, where),)
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == n:
-        return tuple(data)
+        return tuple(as_scan(one, where) for one in data)
     number = {2: "two", 3: "three"}.get(n, str(n))
     one = "scan({!r})" if isinstance(data, Scan) else "{!r}"
     example = ", ".join(one.format(path) for path in ("a/", "b/", "c/")[:n]) + (", …" if n > 3 else "")
@@ -94,30 +92,18 @@ def numbers_of_all(
     rows = options.rows
     if len(samples) == 1 or options.sampled:
         return options
+
+    def passing(samples: Samples) -> int:
+        return sum(count_passing(*one, executor, rows.on_bad_file, progress) for one in samples)
+
     if rows.design.size is not None:
-        n = sum(rows_of(source, options, executor) for source, _ in samples)
+        n = passing([(source, replace(read, where=None)) for source, read in samples])
         k = blocks_of_size(rows.design.size, n, "all samples")
         rows = replace(rows, design=rows.design.with_number(k))
     if isinstance(rows.contamination, float):
-        n = sum(_passing(*sample, options, executor, progress) for sample in samples)
+        n = sum(len(one.files) for one, _ in samples) if rows.design.by_file else passing(samples)
         rows = replace(rows, contamination=outlying_number(rows.contamination, n))
     return replace(options, rows=rows)
-
-
-def rows_of(source: Source, options: UStatOptions, executor: Executor) -> int:
-    """Rows of a sample, whether they pass the filter or not."""
-    return int(np.maximum(count_rows(source, executor, options.rows.on_bad_file).rows, 0).sum())
-
-
-def _passing(
-    source: Source, read: ReadOptions, options: UStatOptions, executor: Executor, progress: Progress | None
-) -> int:
-    """Rows of a sample that pass the filter, or its files where these are the units."""
-    if options.rows.design.by_file:
-        return len(source.files)
-    if read.where is None:
-        return rows_of(source, options, executor)
-    return count_valid(source, read, source.files, executor, options.rows.on_bad_file, progress)
 
 
 class Pass(NamedTuple):

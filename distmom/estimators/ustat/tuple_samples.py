@@ -20,8 +20,6 @@ from distmom.numerics.kernels.tuples import (
     sample_spreads,
 )
 from distmom.numerics.median import lower_median
-from distmom.passes.draws import Gathered
-from distmom.reductions.rows.gather import GatheredRows
 from distmom.theory.resampled import resampled_halfwidth
 from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
 from distmom.theory.variances import two_sample_variance
@@ -42,6 +40,8 @@ class SampledTuples:
         Whether pairs may repeat.
     groups : list of tuple of ndarray
         Rows that count, in groups of so many of each lake; none where there are too few.
+    parts : list of TupleMoments
+        Of the samples so far.
     """
 
     kernel: Kernel
@@ -49,20 +49,12 @@ class SampledTuples:
     n_asked: int
     replace: bool
     groups: list[tuple[Floats, ...]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._moments: list[TupleMoments] = []
-        self.gathered = tuple(Gathered() for _ in self.n_rows)
-
-    def add(self, rows: Sequence[GatheredRows], moments: Sequence[TupleMoments]) -> None:
-        """Further samples, and the rows of each lake that were gathered for them."""
-        self.gathered = tuple(one.plus(more) for one, more in zip(self.gathered, rows, strict=True))
-        self._moments += moments
+    parts: list[TupleMoments] = field(default_factory=list)
 
     @cached_property
     def moments(self) -> TupleMoments:
         """Of the pairs whose rows both count."""
-        return TupleMoments.joined(self._moments)
+        return TupleMoments.joined(self.parts)
 
     @property
     def values(self) -> Floats:
@@ -89,16 +81,10 @@ class SampledTuples:
         """Pairs left out, over all samples, because one of their rows does not count."""
         return self.n_asked * self.n_blocks - int(self.moments.count.sum())
 
-    @property
-    def n_used(self) -> tuple[int, ...]:
-        """Rows of each lake that count, by their share among those that were drawn (exact if that is 1)."""
-        found = zip(self.kernel.degrees, self.n_rows, self.gathered, strict=True)
-        return tuple(max(degree, round(n * one.share_used)) for degree, n, one in found)
-
-    def variances(self, n_used: Sequence[int] | None = None) -> tuple[Floats, Floats]:
+    def variances(self, n_used: Sequence[int]) -> tuple[Floats, Floats]:
         """Estimates of the variance of the complete statistic and of the kernel, of the kernel's shape.
 
-        `n_used` are the numbers of rows that count where they are known. Medians over groups and samples, so
+        `n_used` are the numbers of rows that count. Medians over groups and samples, so
         that few wild rows do not move them; of ratios the variances of the linearised kernel. NaN where there
         are too few rows.
         """
@@ -107,8 +93,7 @@ class SampledTuples:
             kernel_variance = lower_median(self.moments.variance(weights), axis=0)
             if not self.groups:
                 return np.full_like(kernel_variance, np.nan), kernel_variance
-            n = self.n_used if n_used is None else n_used
-            return np.asarray(self._complete(kernel_variance, n)), kernel_variance
+            return np.asarray(self._complete(kernel_variance, n_used)), kernel_variance
 
     def _complete(self, kernel_variance: Floats, n_used: Sequence[int]) -> Value:
         """The variance of the complete statistic of so many rows of each lake."""
@@ -124,8 +109,8 @@ class SampledTuples:
     def _weights(self) -> tuple[Floats, ...]:
         return part_weights(self.kernel, *lower_median(self.moments.mean, axis=0))
 
-    def halfwidth(self, delta: float, n_used: Sequence[int] | None = None) -> Floats:
-        """Half-width of the ``exact`` interval around the median of the values, of the kernel's shape.
+    def halfwidth(self, delta: float, n_used: Sequence[int]) -> float:
+        """Half-width of the ``exact`` interval around the median of the values of a kernel of numbers.
 
         NaN where the variance is not known.
 
@@ -137,23 +122,16 @@ class SampledTuples:
         given row (of several lakes one of that which is used most densely), for the largest one; samples
         without a pair do not count. The variances are estimated, so the statement is asymptotic.
         """
-        n = self.n_used if n_used is None else n_used
-        complete, kernel_variance = self.variances(n)
+        var_u, var_h = (float(one) for one in self.variances(n_used))
         filled = self.moments.count[self.moments.count > 0]
-        if not filled.size:
-            return np.full_like(kernel_variance, np.nan)
+        if not (filled.size and np.isfinite(var_u) and np.isfinite(var_h)):
+            return float("nan")
         smallest, largest = int(filled.min()), int(filled.max())
         how: Any = {"replacement": self.replace, "degree": self.kernel.degrees}
-        rows = tuple(n) if self.replace else _enough_rows(n, largest, self.kernel.degrees)
+        rows = tuple(n_used) if self.replace else _enough_rows(n_used, largest, self.kernel.degrees)
         a = pair_inverse_inclusion(rows, largest, **how)
-
-        def one(var_u: float, var_h: float) -> float:
-            if not (np.isfinite(var_u) and np.isfinite(var_h)):
-                return float("nan")
-            variance = incomplete_variance(min(var_u, var_h), var_h, rows, smallest, **how)
-            return resampled_halfwidth(variance, filled.size, a, delta)
-
-        return np.asarray(np.vectorize(one, otypes=[np.float64])(complete, kernel_variance))
+        variance = incomplete_variance(min(var_u, var_h), var_h, rows, smallest, **how)
+        return resampled_halfwidth(variance, filled.size, a, delta)
 
 
 def _enough_rows(n_rows: Sequence[int], n_tuples: int, degrees: tuple[int, ...]) -> tuple[int, ...]:

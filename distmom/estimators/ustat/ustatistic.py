@@ -9,8 +9,10 @@ from distmom.designs.pairs import Pairs, as_pairs
 from distmom.estimators.command import answer, command
 from distmom.estimators.options import RowKeywords
 from distmom.estimators.ustat.options import ustat_options
-from distmom.estimators.ustat.question import UStatQuestion, scans_of
+from distmom.estimators.ustat.question import UStatQuestion
+from distmom.estimators.ustat.samples import sample_scans
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.named import named
 from distmom.passes.opening import Names
 from distmom.report import Results, UStatisticResult
 
@@ -218,9 +220,10 @@ def ustatistic(
     >>> round(found.estimate, 2), found.plain_estimate > 1e5
     (1.13, True)
     """
-    scans = scans_of(data, where, kernel)
+    made = named(kernel) if isinstance(kernel, str) else kernel
+    scans = sample_scans(data, where, made)
     options = ustat_options(
-        kernel,
+        made,
         scans,
         as_design(blocks),
         as_pairs(pairs),

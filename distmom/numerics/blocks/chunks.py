@@ -16,7 +16,6 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import block_cells
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import (
-    LOST_BITS,
     NONE_GONE,
     Weights,
     amid,
@@ -93,6 +92,6 @@ def _compiled_moments(x: Floats, gone: Bools | None, place: tuple[Any, ...], n_b
     shift = middle_value(x, gone)
     out = Moments.unfilled(n_blocks + 1)
     rows = (x, NONE_GONE if gone is None else gone, *place)
-    if _kernels.leaf_chunks(*rows, shift, LOST_BITS, *out) and (better := amid(out, shift)) != shift:
-        _kernels.leaf_chunks(*rows, better, LOST_BITS, *out)
+    if _kernels.leaf_chunks(*rows, shift, *out) and (better := amid(out, shift)) != shift:
+        _kernels.leaf_chunks(*rows, better, *out)
     return out

@@ -13,7 +13,7 @@ from distmom.numerics.blocks.moments_compiled import total_row
 
 
 @njit
-def leaf_chunks(x, gone, first_row, chunk_rows, key, forward, shift, lost_bits, count, mean, m2):
+def leaf_chunks(x, gone, first_row, chunk_rows, key, forward, shift, count, mean, m2):
     """Moments of the blocks of a leaf, and last of all its rows; whether some block has lost its digits."""
     k = count.size - 1
     missing = count[:k]  # from 0 downwards: minus the rows
@@ -34,7 +34,7 @@ def leaf_chunks(x, gone, first_row, chunk_rows, key, forward, shift, lost_bits, 
             missing[block] += np.int64(n_gone[block])
     else:
         add_chunks(x, first_row, chunk_rows, key, forward, shift, s1, s2, missing)
-    lost = finish(0, shift, lost_bits, missing, s1, s2)
+    lost = finish(0, shift, missing, s1, s2)
     count[k], mean[k], m2[k] = total_row(missing, s1, s2)
     return lost
 

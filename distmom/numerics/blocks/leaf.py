@@ -24,6 +24,9 @@ from distmom.numerics.twins import compiled_twin
 _kernels = compiled_twin(__name__)
 _weighted = compiled_twin("distmom.numerics.blocks.weighted_leaf")
 
+Draws = tuple[int, np.uint64, LabelTable]
+"""First row of a leaf, key of its file, and permutations."""
+
 State = TypeVar("State", bound=BlockState)
 
 LEAF_ROWS = 1 << 17
@@ -83,9 +86,9 @@ def leaf_moments(
     six with weights.
     """
     if compiled:
-        return _compiled_moments(x, rest, gone, first_row, key, table, weights)
+        return _compiled_moments(x, rest, gone, (first_row, key, table), weights)
     x, w = together(x, rest), None if weights is None else together(*weights)
-    return recentred(lambda shift: _about(x, w, gone, first_row, key, table, shift), middle_value(x, gone))
+    return recentred(lambda shift: _about(x, w, gone, (first_row, key, table), shift), middle_value(x, gone))
 
 
 def recentred(take: Callable[[float], State], shift: float) -> State:
@@ -101,25 +104,20 @@ def together(x: Floats, rest: Floats) -> Floats:
 
 
 def _compiled_moments(
-    x: Floats,
-    rest: Floats,
-    gone: Bools | None,
-    first_row: int,
-    key: np.uint64,
-    table: LabelTable,
-    weights: Weights | None,
+    x: Floats, rest: Floats, gone: Bools | None, draws: Draws, weights: Weights | None
 ) -> BlockState:
+    first_row, key, table = draws
     hidden = NONE_GONE if gone is None else gone
     if weights is None:
         out = Moments.unfilled(table.n_blocks + 1)
         rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
-        lost, shift = _kernels.leaf_blocks(*rows, SHIFT_PROBES, LOST_BITS, *out)
+        lost, shift = _kernels.leaf_blocks(*rows, *out)
         if lost and (better := amid(out, shift)) != shift:
-            _kernels.leaf_about(*rows, better, LOST_BITS, *out)
+            _kernels.leaf_about(*rows, better, *out)
         return out
     heavy = WeightedMoments.unfilled(table.n_blocks + 1)
     parts = (*map(read_only, (x, weights.w, rest, weights.rest)), hidden, first_row, key, table.inverse)
-    shift = _kernels.middle_value(parts[0], parts[2], hidden, SHIFT_PROBES)
+    shift = _kernels.middle_value(parts[0], parts[2], hidden)
     if _weighted.weighted_leaf_blocks(*parts, shift, *heavy) and (better := amid(heavy, shift)) != shift:
         _weighted.weighted_leaf_blocks(*parts, better, *heavy)
     return heavy
@@ -167,19 +165,12 @@ def kind_of(w: Floats | None) -> type[Moments] | type[WeightedMoments]:
     return Moments if w is None else WeightedMoments
 
 
-def _about(
-    x: Floats,
-    w: Floats | None,
-    gone: Bools | None,
-    first_row: int,
-    key: np.uint64,
-    table: LabelTable,
-    shift: float,
-) -> BlockState:
+def _about(x: Floats, w: Floats | None, gone: Bools | None, draws: Draws, shift: float) -> BlockState:
     """NumPy twin of `leaf_compiled.leaf_about` and of `weighted_leaf_compiled`.
 
     Per block the rows are added in the order of the file; rows missing from a run add exactly nothing.
     """
+    first_row, key, table = draws
     k, n, kind = table.n_blocks, x.size, kind_of(w)
     if not n:
         return with_total(kind.empty(k))

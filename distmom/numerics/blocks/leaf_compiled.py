@@ -10,6 +10,7 @@ import numpy as np
 
 from distmom.numerics._jit import inline, njit, prefetch
 from distmom.numerics.blocks.labels_compiled import run_choice
+from distmom.numerics.blocks.leaf import LOST_BITS, SHIFT_PROBES
 from distmom.numerics.blocks.moments_compiled import total_row
 
 U = np.uint64
@@ -124,7 +125,7 @@ def add_four(rows, shift, s1, s2):
 
 
 @njit
-def finish(runs, shift, lost_bits, count, mean, m2):
+def finish(runs, shift, count, mean, m2):
     """Turn (missing, s1, s2) into (count, mean, m2) in place; whether some block has lost its digits."""
     lost = False
     for k in range(count.size):
@@ -142,7 +143,7 @@ def finish(runs, shift, lost_bits, count, mean, m2):
         mean[k] = value
         m2[k] = q if math.isfinite(value) else math.nan
         distance = value - shift
-        if c > 1 and float(c) * (distance * distance) > lost_bits * m2[k]:
+        if c > 1 and float(c) * (distance * distance) > LOST_BITS * m2[k]:
             lost = True
     return lost
 
@@ -163,13 +164,13 @@ def value_at(x, rest, i):
 
 
 @njit
-def middle_value(x, rest, gone, n_probes):
+def middle_value(x, rest, gone):
     """Twin of `leaf.middle_value`."""
     n = x.size + rest.size
-    probes = np.empty(n_probes)
+    probes = np.empty(SHIFT_PROBES)
     found = 0
-    for p in range(min(n, n_probes)):
-        place = p * n // n_probes if n > n_probes else p
+    for p in range(min(n, SHIFT_PROBES)):
+        place = p * n // SHIFT_PROBES if n > SHIFT_PROBES else p
         value = value_at(x, rest, place)
         if math.isfinite(value) and not (gone.size > 0 and gone[place]):
             j = found  # insertion sort: there are few
@@ -188,7 +189,7 @@ def middle_value(x, rest, gone, n_probes):
 
 
 @njit
-def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2):
+def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, mean, m2):
     """Moments of the blocks of a leaf, and last of all its rows; whether some block has lost its digits."""
     k = count.size - 1
     n = x.size
@@ -201,14 +202,14 @@ def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, lost_bits
     runs = add_runs(x, gone[:n], first_row, key, inverse, forward, shift, s1, s2, missing)
     if rest.size > 0:
         runs += add_runs(rest, gone[n:], first_row + n, key, inverse, forward, shift, s1, s2, missing)
-    lost = finish(runs, shift, lost_bits, missing, s1, s2)
+    lost = finish(runs, shift, missing, s1, s2)
     count[k], mean[k], m2[k] = total_row(missing, s1, s2)
     return lost
 
 
 @njit
-def leaf_blocks(x, rest, gone, first_row, key, inverse, forward, n_probes, lost_bits, count, mean, m2):
+def leaf_blocks(x, rest, gone, first_row, key, inverse, forward, count, mean, m2):
     """The same about a value from the middle of the leaf; returns that value, too."""
-    shift = middle_value(x, rest, gone, n_probes)
-    lost = leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, lost_bits, count, mean, m2)
+    shift = middle_value(x, rest, gone)
+    lost = leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, mean, m2)
     return lost, shift

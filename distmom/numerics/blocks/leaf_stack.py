@@ -8,15 +8,14 @@ The slow twin does all this one by one, with `leaf_moments` or `stored_moments`,
 
 from __future__ import annotations
 
-from math import isfinite
+from math import nan
 from typing import Any
 
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints, read_only
-from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable
-from distmom.numerics.blocks.leaf import NONE_GONE, leaf_moments
+from distmom.numerics.blocks.leaf import NONE_GONE, amid
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.sample import LeafSampler
 from distmom.numerics.twins import compiled_twin
@@ -83,11 +82,11 @@ class LeafStack:
         bool
             Whether it was added.
         """
-        where = first_row, key, table.inverse, table.forward
-        status = self._add(_kernels.push_random, x, rest, gone, *where, leaf, anything)
+        rows, draws = (x, rest, gone), (first_row, key, table.inverse, table.forward)
+        status = self._add(_kernels.push_random, *rows, draws, nan, leaf, anything)
         if status == LOST:
-            blocks = leaf_moments(x, gone, first_row, key, table, rest=rest, compiled=True)
-            return self._push(blocks, x, rest, gone, key, leaf, anything)
+            better = amid(self._nodes.at(self._next_row()), nan)
+            status = self._add(_kernels.push_random, *rows, draws, better, leaf, anything)
         return status == PUSHED
 
     def push_stored(
@@ -110,28 +109,6 @@ class LeafStack:
         status = int(push(*rows, *where, *self._nodes, row, self._n, *self._lines()))
         self._n += status == PUSHED
         return status
-
-    def _push(
-        self,
-        blocks: BlockState,
-        x: Floats,
-        rest: Floats,
-        gone: Gone,
-        key: np.uint64,
-        leaf: int,
-        anything: bool,
-    ) -> bool:
-        """Add a leaf whose moments are known."""
-        if not (anything or isfinite(blocks.mean[-1])):
-            return False
-        if self._sampler is not None:
-            self._sampler.offer(key, leaf, x, gone, rest)
-        row = self._next_row()
-        for nodes, values in zip(self._nodes, blocks, strict=True):
-            nodes[row] = values
-        _kernels.collapse(*self._nodes, row, self._n)
-        self._n += 1
-        return True
 
     def _lines(self) -> tuple[Floats, Floats]:
         return (_NO_SAMPLE, _NO_SAMPLE) if self._sampler is None else self._sampler.lines

@@ -7,8 +7,7 @@ from __future__ import annotations
 import math
 
 from distmom.numerics._jit import brief, njit
-from distmom.numerics.blocks.leaf import LOST_BITS, SHIFT_PROBES
-from distmom.numerics.blocks.leaf_compiled import leaf_blocks
+from distmom.numerics.blocks.leaf_compiled import leaf_about, leaf_blocks
 from distmom.numerics.blocks.leaf_stack import LOST, PUSHED, STRANGE
 from distmom.numerics.blocks.moments_compiled import merge_cell
 from distmom.numerics.blocks.stored_compiled import stored_blocks
@@ -40,25 +39,14 @@ def settle(x, rest, gone, key, leaf, anything, count, mean, m2, row, n, keys, va
 
 
 @njit
-def push_random(
-    x, rest, gone, first_row, key, inverse, forward, leaf, anything, count, mean, m2, row, n, keys, values
-):
-    """Add a leaf in random blocks; returns what has become of it."""
-    lost, _ = leaf_blocks(
-        x,
-        rest,
-        gone,
-        first_row,
-        key,
-        inverse,
-        forward,
-        SHIFT_PROBES,
-        LOST_BITS,
-        count[row],
-        mean[row],
-        m2[row],
-    )
-    if lost:
+def push_random(x, rest, gone, draws, shift, leaf, anything, count, mean, m2, row, n, keys, values):
+    """Add a leaf in random blocks; returns what has become of it. With a shift of NaN it may be `LOST`."""
+    first_row, key, inverse, forward = draws
+    blocks = count[row], mean[row], m2[row]
+    where = x, rest, gone, first_row, key, inverse, forward
+    if not math.isnan(shift):
+        leaf_about(*where, shift, *blocks)
+    elif leaf_blocks(*where, *blocks)[0]:
         return LOST
     return settle(x, rest, gone, key, leaf, anything, count, mean, m2, row, n, keys, values)
 

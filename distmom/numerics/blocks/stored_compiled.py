@@ -9,7 +9,6 @@ import math
 import numpy as np
 
 from distmom.numerics._jit import inline, njit
-from distmom.numerics.blocks.leaf import SHIFT_PROBES
 from distmom.numerics.blocks.leaf_compiled import middle_value
 from distmom.numerics.blocks.moments_compiled import total_row
 from distmom.numerics.blocks.stored import LANES
@@ -57,7 +56,7 @@ def one_block(x, rest, gone):
     """Mean and second moment of values, at least one."""
     s1 = np.zeros(LANES)
     s2 = np.zeros(LANES)
-    shift = middle_value(x, rest, gone, SHIFT_PROBES)
+    shift = middle_value(x, rest, gone)
     add_lanes(x, 0, shift, s1, s2)
     add_lanes(rest, x.size % LANES, shift, s1, s2)
     sum1 = s1[0]
@@ -114,7 +113,7 @@ def add_weighted_lanes(x, w, first, shift, sums):
 def one_weighted_block(x, w, rest, w_rest, gone):
     """Weighted moments of rows, at least one; about their mean if the first shift lost digits."""
     n = x.size + rest.size
-    shift = middle_value(x, rest, gone, SHIFT_PROBES)
+    shift = middle_value(x, rest, gone)
     s = np.zeros(5)
     for attempt in range(2):
         sums = np.zeros((5, LANES))

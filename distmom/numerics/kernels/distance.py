@@ -8,10 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from distmom.numerics.arrays import Floats
-from distmom.numerics.kernels.kernel import Kernel, Weights
+from distmom.numerics.kernels.kernel import Inlined, Kernel, Weights
 from distmom.numerics.kernels.moment import centred, squared_distance
 from distmom.numerics.kernels.sums import Mass, PairSums
-from distmom.numerics.pairs import tile_types
 from distmom.numerics.ranks.sorted_sums import rows_between, sums_within
 
 
@@ -55,10 +54,7 @@ class Gini(Kernel):
         with np.errstate(invalid="ignore", over="ignore"):
             return np.abs(rows[0] - rows[1])
 
-    @property
-    def compiled(self) -> tile_types.AbsoluteDifference:
-        """The type of |x - y|."""
-        return tile_types.AbsoluteDifference()
+    compiled: ClassVar[Inlined] = Inlined("absolute")
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums:
         """By sorting."""
@@ -83,10 +79,7 @@ class Distance(Kernel):
         with np.errstate(invalid="ignore", over="ignore"):
             return np.sqrt(squared_distance(*rows))
 
-    @property
-    def compiled(self) -> tile_types.Euclidean:
-        """The type of the Euclidean distance."""
-        return tile_types.Euclidean()
+    compiled: ClassVar[Inlined] = Inlined("euclidean")
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
         """In one dimension by sorting."""

@@ -14,6 +14,17 @@ from distmom.numerics.kernels.sums import Mass, PairSums, Value
 Weights: TypeAlias = tuple[Floats, ...] | None
 
 
+class Inlined(NamedTuple):
+    """How compiled tiles know a kernel: by a name in the table of ``tiles_compiled.py``, and parameters.
+
+    If rows are `labelled`, their first column is a label.
+    """
+
+    name: str
+    parameters: tuple[float, ...] = ()
+    labelled: bool = False
+
+
 class Part(NamedTuple):
     """One U-statistic of a statistic made of several, and the samples it is taken over."""
 
@@ -96,7 +107,7 @@ class Kernel:
 
     @property
     def compiled(self) -> Any | None:
-        """What the compiled tiles inline: parameters whose type names a function, or a compiled function.
+        """What the compiled tiles inline: a function of their own, `Inlined`, or one that Numba compiled.
 
         None: tiles are made with NumPy.
         """

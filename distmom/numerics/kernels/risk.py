@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,11 +12,10 @@ from distmom.errors import ConfigError
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.association import counted, signs, weighed
 from distmom.numerics.kernels.distance import mean_distance
-from distmom.numerics.kernels.kernel import Kernel, Weights
+from distmom.numerics.kernels.kernel import Inlined, Kernel, Weights
 from distmom.numerics.kernels.moment import SquaredDistance, squared_distance
 from distmom.numerics.kernels.sums import Mass, PairSums, count_tuples
 from distmom.numerics.losses.table import LOSSES, LossFunction, hinge, names_of
-from distmom.numerics.pairs import tile_types
 from distmom.numerics.ranks.order import order_counts
 from distmom.numerics.ranks.order_weights import order_masses, untied_masses
 
@@ -64,10 +63,11 @@ class Ranking(Kernel):
         return 0.5 if self.loss == "zero-one" else 0.5 * _at_zero(LOSSES[self.loss])
 
     @property
-    def compiled(self) -> Any | None:
+    def compiled(self) -> Inlined | None:
         """Loss, margin and what ties contribute; the zero-one loss is counted by sorting."""
-        kind = tile_types.RANKINGS.get(self.loss)
-        return None if kind is None else kind(float(self.margin == "magnitude"), self._tied)
+        if self.loss == "zero-one":
+            return None
+        return Inlined(self.loss, (float(self.margin == "magnitude"), self._tied))
 
     def value(self, *rows: Floats) -> Floats:
         """The loss of one pair."""
@@ -129,9 +129,9 @@ class Clustering(Kernel):
         _check_choice("distance", self.distance, ("squared", "euclidean"))
 
     @property
-    def compiled(self) -> tile_types.WithinCells:
+    def compiled(self) -> Inlined:
         """Whether distances are squared."""
-        return tile_types.WithinCells(float(self.distance == "squared"))
+        return Inlined("cells", (float(self.distance == "squared"),), labelled=True)
 
     def value(self, *rows: Floats) -> Floats:
         """The distance within a cell."""
@@ -214,9 +214,9 @@ class MetricLoss(Kernel):
         return len(self.matrix) + 1
 
     @property
-    def compiled(self) -> tile_types.MetricHinge:
+    def compiled(self) -> Inlined:
         """The threshold; the matrix is in the prepared rows."""
-        return tile_types.MetricHinge(self.threshold)
+        return Inlined("metric", (float(self.threshold),), labelled=True)
 
     def prepare(self, sample: Floats) -> Floats:
         """Rows (label, L^T features) with M = L L^T: d^2 is then a plain squared distance."""

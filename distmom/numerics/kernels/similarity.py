@@ -10,11 +10,11 @@ import numpy as np
 from distmom.errors import ConfigError
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels import fading
+from distmom.numerics.kernels.association import weighed
 from distmom.numerics.kernels.exponential import exp_of_negative
-from distmom.numerics.kernels.kernel import Kernel, Weights
+from distmom.numerics.kernels.kernel import Inlined, Kernel, Weights
 from distmom.numerics.kernels.moment import squared_distance
 from distmom.numerics.kernels.sums import Mass, PairSums
-from distmom.numerics.pairs import tile_types
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,16 @@ class Similarity(Kernel):
 
     bandwidth: float
     columns: ClassVar[int | None] = None
+
+    @property
+    def rate(self) -> float:
+        """At which similarity fades."""
+        raise NotImplementedError
+
+    @property
+    def compiled(self) -> Inlined:
+        """The function of the same name, and the rate."""
+        return Inlined(type(self).__name__.lower(), (self.rate,))
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.bandwidth) and self.bandwidth > 0.0):
@@ -42,14 +52,14 @@ class Gaussian(Similarity):
     name: ClassVar[str] = "rbf"
 
     @property
-    def compiled(self) -> tile_types.SquaredExponential:
-        """The rate at which similarity fades."""
-        return tile_types.SquaredExponential(0.5 / (self.bandwidth * self.bandwidth))
+    def rate(self) -> float:
+        """Of the squared distance."""
+        return 0.5 / (self.bandwidth * self.bandwidth)
 
     def value(self, *rows: Floats) -> Floats:
         """The similarity."""
         with np.errstate(invalid="ignore", over="ignore"):
-            return np.asarray(exp_of_negative(-(squared_distance(*rows) * self.compiled.rate)))
+            return np.asarray(exp_of_negative(-(squared_distance(*rows) * self.rate)))
 
 
 @dataclass(frozen=True)
@@ -59,9 +69,9 @@ class Laplace(Similarity):
     name: ClassVar[str] = "laplace"
 
     @property
-    def compiled(self) -> tile_types.Laplacian:
-        """The rate at which similarity fades."""
-        return tile_types.Laplacian(1.0 / self.bandwidth)
+    def rate(self) -> float:
+        """Of the distance."""
+        return 1.0 / self.bandwidth
 
     def value(self, *rows: Floats) -> Floats:
         """The similarity."""
@@ -70,7 +80,7 @@ class Laplace(Similarity):
             total = np.abs(a[..., 0] - b[..., 0])
             for c in range(1, a.shape[-1]):
                 total = total + np.abs(a[..., c] - b[..., c])
-            return np.asarray(exp_of_negative(-(total * self.compiled.rate)))
+            return np.asarray(exp_of_negative(-(total * self.rate)))
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
         """In one dimension by sorting."""
@@ -78,11 +88,8 @@ class Laplace(Similarity):
         if x.shape[1] > 1:
             return None
         of_x = None if weights is None else weights[0]
-        mass = Mass(x.shape[0], of_x)
         sums, squares = (fading.rows_within(x[:, 0], rate, of_x) for rate in self._rates)
-        with np.errstate(invalid="ignore", over="ignore"):
-            second = mass.add(squares) / mass.ordered
-            return PairSums(mass.n_pairs, mass.add(sums) / mass.ordered, second, (mass.at_rows(sums),))
+        return weighed(of_x, sums, squares)
 
     def complete_between(
         self, x: Floats, y: Floats, *, rows: bool = True, weights: Weights = None
@@ -101,4 +108,4 @@ class Laplace(Similarity):
     @property
     def _rates(self) -> tuple[float, float]:
         """Of the kernel and of its square."""
-        return self.compiled.rate, 2.0 * self.compiled.rate
+        return self.rate, 2.0 * self.rate

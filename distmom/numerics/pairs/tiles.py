@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from distmom.numerics.arrays import Floats
-from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.kernels.kernel import Inlined, Kernel, Weights
 from distmom.numerics.kernels.sums import Mass, PairSums, add_up, count_tuples
-from distmom.numerics.pairs import tile_types
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
@@ -116,26 +115,21 @@ def is_compiled(kernel: Kernel, wanted: bool | None, n_pairs: float) -> bool:
     if inlined is None:
         return False
     if wanted is None:
-        return not isinstance(inlined, tuple) or n_pairs >= COMPILE
+        return not isinstance(inlined, Inlined) or n_pairs >= COMPILE
     return wanted
 
 
 def _compiled_pair_sums(
-    kernel: Kernel,
-    x: Floats,
-    y: Floats,
-    same: bool,
-    weights: tuple[Floats, Floats] | None,
-    left: Floats,
-    right: Floats,
+    kernel: Kernel, x: Floats, y: Floats, same: bool, weights: Weights, *sums: Floats
 ) -> float:
-    inlined = kernel.compiled
-    run = _kernels.pair_sums if isinstance(inlined, tuple) else _kernels.uncached_pair_sums
-    first = int(isinstance(inlined, tile_types.LABELLED))
+    known = kernel.compiled
+    name, first, taken = "function", 0, known
+    if isinstance(known, Inlined):
+        name, first, taken = known.name, int(known.labelled), known.parameters
     x = np.require(x, np.float64, ["C", "W"])
     y = x if same else np.require(y, np.float64, ["C", "W"])
-    of_x, of_y = weights if weights is not None else (None, None)
-    return float(run(inlined, x, y, first, same, of_x, of_y, STRIP, left, right))
+    masses = (None, None) if weights is None else weights
+    return float(_kernels.pair_sums(name)(taken, x, y, first, same, *masses, STRIP, *sums))
 
 
 class Sides(NamedTuple):
@@ -268,13 +262,7 @@ def tiled_sums(
 
 
 def _numpy_pair_sums(
-    kernel: Kernel,
-    x: Floats,
-    y: Floats,
-    same: bool,
-    weights: tuple[Floats, Floats] | None,
-    left: Floats,
-    right: Floats,
+    kernel: Kernel, x: Floats, y: Floats, same: bool, weights: Weights, left: Floats, right: Floats
 ) -> float:
     """Twin of `tiles_compiled.pair_sums`."""
     total, passing = 0.0, _rows_at_once(x)

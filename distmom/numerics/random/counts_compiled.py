@@ -1,4 +1,4 @@
-"""Compiled hypergeometric and binomial draws; the twins are in ``random_counts.py`` and ``loader.py``."""
+"""Compiled hypergeometric and binomial draws; the twins are in ``counts.py`` and ``loader.py``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-incomplete-defs
 
@@ -23,6 +23,7 @@ HAT_SLOPE, HAT_OFFSET = twin.HAT_SLOPE, twin.HAT_OFFSET
 LN2_HIGH, LN2_LOW, SQRT_HALF = loader.LN2_HIGH, loader.LN2_LOW, loader.SQRT_HALF
 ONE_OVER_2PI, STIRLING_TABLE, ATANH_TERMS = loader.ONE_OVER_2PI, loader.STIRLING_TABLE, loader.ATANH_TERMS
 
+_minus_log: Any = None
 
 atanh_tail: Any = njit(loader.atanh_tail)
 
@@ -87,17 +88,8 @@ def open_closed(word):
 
 
 @njit
-def offer(key, attempt, block, node, centre, width):
-    """Twin of one attempt of `random_counts._ratio`."""
-    first, second = word_pair(key, attempt, block, node)
-    u = open_closed(first)
-    v = np.float64(second >> _SHIFT) * _UNIT
-    return math.floor(centre + width * (v - 0.5) / u), 2.0 * log(u)
-
-
-@njit
 def urn(key, block, node, good, total, sample):
-    """Twin of `random_counts._urn`."""
+    """Twin of `counts._urn`."""
     left = U(good)
     place, second = U(0), U(0)
     for step in range(sample):
@@ -107,45 +99,46 @@ def urn(key, block, node, good, total, sample):
     return good - np.int64(left)
 
 
+def _ratio(key, block, node, mode, mean, variance, top, numbers):
+    """Twin of `counts._ratio`."""
+    centre = mean - mode + 0.5
+    width = HAT_SLOPE * math.sqrt(variance + 0.5) + HAT_OFFSET
+    base = _minus_log(float(mode), *numbers)
+    attempt = U(0)
+    while True:
+        first, second = word_pair(key, attempt, block, node)
+        u = open_closed(first)
+        v = np.float64(second >> _SHIFT) * _UNIT
+        x = float(mode) + float(math.floor(centre + width * (v - 0.5) / u))
+        if 0.0 <= x <= top and base - _minus_log(x, *numbers) >= 2.0 * log(u):
+            return np.int64(x)
+        attempt += _ONE
+
+
+_of_table: Any = njit(standing_for(_ratio, "table", _minus_log=table_misfit))
+_of_trials: Any = njit(standing_for(_ratio, "trials", _minus_log=trials_misfit))
+
+
 @njit
 def ratio_table(key, block, node, g, b, m):
-    """Twin of `random_counts._ratio_table`."""
+    """Twin of `counts._ratio_table`."""
     total = g + b
     mean = m * (g / total)
     variance = mean * (b / total) * ((total - m) / (total - 1.0))
     mode = math.floor((m + 1.0) * ((g + 1.0) / (total + 2.0)))
-    centre = mean - mode + 0.5
-    width = HAT_SLOPE * math.sqrt(variance + 0.5) + HAT_OFFSET
-    base = table_misfit(float(mode), g, b, m)
-    attempt = U(0)
-    while True:
-        step, bar = offer(key, attempt, block, node, centre, width)
-        x = float(mode) + float(step)
-        if 0.0 <= x <= m and base - table_misfit(x, g, b, m) >= bar:
-            return np.int64(x)
-        attempt += _ONE
+    return _of_table(key, block, node, mode, mean, variance, m, (g, b, m))
 
 
 @njit
 def ratio_trials(key, block, node, n, p):
-    """Twin of `random_counts._ratio_trials`."""
+    """Twin of `counts._ratio_trials`."""
     mean = n * p
-    mode = math.floor((n + 1.0) * p)
-    centre = mean - mode + 0.5
-    width = HAT_SLOPE * math.sqrt(mean * (1.0 - p) + 0.5) + HAT_OFFSET
-    base = trials_misfit(float(mode), n, p)
-    attempt = U(0)
-    while True:
-        step, bar = offer(key, attempt, block, node, centre, width)
-        x = float(mode) + float(step)
-        if 0.0 <= x <= n and base - trials_misfit(x, n, p) >= bar:
-            return np.int64(x)
-        attempt += _ONE
+    return _of_trials(key, block, node, math.floor((n + 1.0) * p), mean, mean * (1.0 - p), n, (n, p))
 
 
 @njit
 def waiting(key, block, node, n, p):
-    """Twin of `random_counts._waiting`."""
+    """Twin of `counts._waiting`."""
     rate = log_complement(max(p, TINY))
     position = 0.0
     count = 0
@@ -161,7 +154,7 @@ def waiting(key, block, node, n, p):
 
 @njit
 def hypergeometric(key, block, node, good, bad, sample, out) -> None:
-    """Twin of `random_counts.hypergeometric` on flat arrays."""
+    """Twin of `counts.hypergeometric` on flat arrays."""
     for i in range(out.size):
         g, b, m = good[i], bad[i], sample[i]
         total = g + b
@@ -179,7 +172,7 @@ def hypergeometric(key, block, node, good, bad, sample, out) -> None:
 
 @njit
 def binomial(key, block, node, trials, chance, out) -> None:
-    """Twin of `random_counts.binomial` on flat arrays."""
+    """Twin of `counts.binomial` on flat arrays."""
     for i in range(out.size):
         p = 1.0 - chance[i] if chance[i] > 0.5 else chance[i]
         n = float(trials[i])

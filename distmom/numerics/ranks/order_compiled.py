@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from distmom.numerics._jit import njit
-
-SMALL = 32  # groups of so few rows are counted pair by pair
+from distmom.numerics.ranks.descent_compiled import SMALL_GROUP, groups
 
 
 @njit
@@ -54,38 +51,17 @@ def count_lesser(ranks, places, counts, starts, lesser):
     """Pairs of places of which the later one has the greater rank; for each place their number into `lesser`.
 
     `ranks`, `places` and `counts` have shape (2, n), their first lines hold the ranks, 0 ... n - 1 and zeros.
-    The last two and `lesser` may be None: then only the total is found. `starts[r]` places have a rank below
-    r. A group of ranks that agree in their higher bits fills, in the sorted order, the places from the start
-    of its lowest rank on: groups need not be looked for. Depth first.
+    The last two and `lesser` may be None: then only the total is found.
     """
-    n_ranks = starts.size - 1
-    bits = 0
-    while (1 << bits) < n_ranks:
-        bits += 1
-    lows, levels, size = np.zeros(130, np.int64), np.zeros(130, np.int64), 1
-    levels[0] = bits
     total = 0
-    while size > 0:
-        size -= 1
-        low, level = lows[size], levels[size]
-        first, last = starts[low], starts[min(low + (1 << level), n_ranks)]
-        parity = (bits - level) & 1
-        if level == 0:
-            if places is not None:
-                for i in range(first, last):
-                    lesser[places[parity, i]] = counts[parity, i]
-            continue
-        if last - first <= SMALL:
-            total += _finish(ranks, places, counts, first, last, parity, lesser)
-            continue
-        half = low + (1 << (level - 1))
-        middle = starts[min(half, n_ranks)]
-        total += _split(ranks, places, counts, first, middle, last, level - 1, parity)
-        lows[size], levels[size] = low, level - 1
-        size += 1
-        if half < n_ranks:
-            lows[size], levels[size] = half, level - 1
-            size += 1
+    for first, middle, last, bit, at in groups(starts):
+        if bit >= 0:
+            total += _split(ranks, places, counts, first, middle, last, bit, at)
+        elif bit == SMALL_GROUP:
+            total += _finish(ranks, places, counts, first, last, at, lesser)
+        elif places is not None:
+            for i in range(first, last):
+                lesser[places[at, i]] = counts[at, i]
     return total
 
 

@@ -4,11 +4,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from distmom.numerics._jit import njit
-
-SMALL = 32  # groups of so few rows are taken pair by pair
+from distmom.numerics.ranks.descent_compiled import SMALL_GROUP, groups
 
 
 @njit
@@ -81,36 +78,15 @@ def sweep(ranks, runs, rows, masses, concordant, discordant, starts, alike, unli
     """Weights of the concordant and discordant rows of each row into `alike` and `unlike`.
 
     All arrays but the last three have shape (2, n); their first lines hold the ranks of y, the runs of x, the
-    numbers and the weights of the rows in the order of x, and zeros. `starts[r]` rows have a rank below r. A
-    group of ranks that agree in their higher bits fills the places from the start of its lowest rank on.
-    Depth first.
+    numbers and the weights of the rows in the order of x, and zeros.
     """
-    n_ranks = starts.size - 1
-    bits = 0
-    while (1 << bits) < n_ranks:
-        bits += 1
-    lows, levels, size = np.zeros(130, np.int64), np.zeros(130, np.int64), 1
-    levels[0] = bits
-    while size > 0:
-        size -= 1
-        low, level = lows[size], levels[size]
-        first, last = starts[low], starts[min(low + (1 << level), n_ranks)]
-        at = (bits - level) & 1
-        if level == 0 or last - first <= SMALL:
-            if level == 0:  # one rank: nothing to add
-                for i in range(first, last):
-                    alike[rows[at, i]] = concordant[at, i]
-                    unlike[rows[at, i]] = discordant[at, i]
-            else:
-                _finish(ranks, runs, rows, masses, concordant, discordant, first, last, at, alike, unlike)
-            continue
-        half = low + (1 << (level - 1))
-        middle = starts[min(half, n_ranks)]
-        bit = level - 1
-        _forwards(ranks, runs, masses, concordant, discordant, first, last, bit, at)
-        _backwards(ranks, runs, rows, masses, concordant, discordant, first, middle, last, bit, at)
-        lows[size], levels[size] = low, bit
-        size += 1
-        if half < n_ranks:
-            lows[size], levels[size] = half, bit
-            size += 1
+    for first, middle, last, bit, at in groups(starts):
+        if bit >= 0:
+            _forwards(ranks, runs, masses, concordant, discordant, first, last, bit, at)
+            _backwards(ranks, runs, rows, masses, concordant, discordant, first, middle, last, bit, at)
+        elif bit == SMALL_GROUP:
+            _finish(ranks, runs, rows, masses, concordant, discordant, first, last, at, alike, unlike)
+        else:  # one rank: nothing to add
+            for i in range(first, last):
+                alike[rows[at, i]] = concordant[at, i]
+                unlike[rows[at, i]] = discordant[at, i]

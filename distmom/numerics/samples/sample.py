@@ -97,8 +97,8 @@ class LeafSampler:
         """Keys and values, to be filled in place by compiled code."""
         return self._sample.keys[0], self._sample.values[0]
 
-    def result(self) -> RowSample:
-        """The sample of all rows offered."""
+    def result(self, n_groups: int = 1) -> RowSample:
+        """The sample of all rows offered, as of groups: there is one."""
         return self._sample
 
 

@@ -142,8 +142,7 @@ class SampleWindow:
         for level, (first, totals) in reversed(list(enumerate(self._levels()))):
             left, right = totals[0::2], totals[1::2]
             nodes = (level + 1 << LEVEL_SHIFT) + (first >> 1) + np.arange(left.size)
-            halves = (key, first_block, nodes, left, right, shares)
-            to_left = _split_with(*halves, compiled) if replace else _split_without(*halves, compiled)
+            to_left = _split(key, first_block, nodes, left, right, shares, replace, compiled)
             children = np.stack([to_left, shares - to_left], axis=2).reshape(n_blocks, totals.size)
             inside = (self.first_leaf >> level) - first
             stop = ((self.first_leaf + self.rows.size - 1) >> level) + 1 - first
@@ -164,26 +163,25 @@ class SampleWindow:
         return levels
 
 
-def _split_without(
-    key: Key, first_block: int, nodes: Ints, left: Ints, right: Ints, shares: Ints, compiled: bool
+def _split(
+    key: Key,
+    first_block: int,
+    nodes: Ints,
+    left: Ints,
+    right: Ints,
+    shares: Ints,
+    replace: bool,
+    compiled: bool,
 ) -> Ints:
-    """Rows of the left half of each node, for each block: hypergeometric."""
-    to_left = np.minimum(shares, left)  # right already where nothing is left to chance
-    block, at = np.nonzero((shares > 0) & (shares < left + right) & (left > 0) & (right > 0))
-    to_left[block, at] = hypergeometric(
-        key, block + first_block, nodes[at], left[at], right[at], shares[block, at], compiled=compiled
-    )
-    return to_left
-
-
-def _split_with(
-    key: Key, first_block: int, nodes: Ints, left: Ints, right: Ints, shares: Ints, compiled: bool
-) -> Ints:
-    """The same with replacement: binomial."""
-    to_left = np.where(right == 0, shares, 0)
-    block, at = np.nonzero((shares > 0) & (left > 0) & (right > 0))
-    chance = left[at] / (left[at] + right[at])
-    to_left[block, at] = binomial(
-        key, block + first_block, nodes[at], shares[block, at], chance, compiled=compiled
-    )
+    """Rows of the left half of each node, for each block: hypergeometric, with replacement binomial."""
+    # right already where nothing is left to chance
+    to_left = np.where(right == 0, shares, 0) if replace else np.minimum(shares, left)
+    some = replace | (shares < left + right)
+    block, at = np.nonzero(some & (shares > 0) & (left > 0) & (right > 0))
+    where, numbers = (key, block + first_block, nodes[at]), (left[at], right[at], shares[block, at])
+    if replace:
+        chance = numbers[0] / (numbers[0] + numbers[1])
+        to_left[block, at] = binomial(*where, numbers[2], chance, compiled=compiled)
+    else:
+        to_left[block, at] = hypergeometric(*where, *numbers, compiled=compiled)
     return to_left

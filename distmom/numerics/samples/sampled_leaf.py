@@ -27,6 +27,7 @@ from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
 
+NONE_GONE, NO_CODES = np.empty(0, np.bool_), np.empty(0, np.int64)
 MAX_ROWS = (1 << 31) - 1
 _CHUNK_ROWS = 1 << 18  # drawn rows the twin holds at once
 _CHUNK_CELLS = 1 << 22  # and places of its table of first occurrences
@@ -66,15 +67,9 @@ def leaf_sample(
     >>> leaf_sample(1, 0, 0, 3, 3).tolist()
     [0, 1, 2]
     """
-    sizes = np.array([b], dtype=np.int64)
-    _check(n, sizes, replace)
-    if compiled:
-        rows = np.empty(b, np.int64)
-        _kernels.fill_numbers(
-            np.uint64(key), block, np.uint64(leaf), n, sizes, replace, 0, np.zeros(1, np.int64), rows
-        )
-        return rows
-    return _draw(key, leaf, n, np.array([block], dtype=np.uint64), sizes, replace)[1]
+    rows, sizes, places = np.empty(max(b, 0), np.int64), np.array([b]), np.zeros(1, np.int64)
+    fill_numbers(key, block, leaf, n, sizes, 0, places, rows, replace=replace, compiled=compiled)
+    return rows
 
 
 def fill_numbers(
@@ -116,10 +111,9 @@ def fill_numbers(
         )
         return
     for k in np.flatnonzero(sizes).tolist():
-        size = int(sizes[k])
-        rows = leaf_sample(key, first_block + k, leaf, n, size, replace=replace)
-        out[places[k] : places[k] + size] = rows + first_row
-        places[k] += size
+        block, size = np.array([first_block + k], np.uint64), sizes[k : k + 1]
+        out[places[k] : places[k] + size[0]] = _draw(key, leaf, n, block, size, replace)[1] + first_row
+        places[k] += size[0]
 
 
 def sampled_leaf_moments(
@@ -189,12 +183,9 @@ def sampled_leaf_moments(
         return _twin_moments(x, gone, codes, n_groups, key, leaf, sizes, replace)
     shape = (sizes.size, n_groups)
     count, mean, m2 = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
-    mask = np.empty(0, dtype=np.bool_) if gone is None else gone
-    arguments = _frozen(x), _frozen(mask), np.uint64(key), np.uint64(leaf), _frozen(sizes), replace
-    if codes is None:
-        _kernels.block_moments(*arguments, count[:, 0], mean[:, 0], m2[:, 0])
-    else:
-        _kernels.group_moments(_frozen(codes), *arguments, count, mean, m2)
+    rows = x, NONE_GONE if gone is None else gone, NO_CODES if codes is None else codes
+    draws = np.uint64(key), np.uint64(leaf), _frozen(sizes), replace
+    _kernels.block_moments(*map(_frozen, rows), *draws, count, mean, m2)
     return _by_group(count, mean, m2)
 
 

@@ -101,6 +101,19 @@ def _words():
 
 
 @njit
+def drop(rows, size, gone):
+    """Take rows that are gone out of the drawn ones; how many are left."""
+    if gone.size == 0:
+        return size
+    used = 0
+    for i in range(size):
+        row = rows[i]
+        rows[used] = row
+        used += not gone[row]  # no branch: it would be mispredicted
+    return used
+
+
+@njit
 def finish(shift, s1, s2, used):
     """Mean and m2 from the sums of deviations from `shift` and of their squares."""
     if not np.isfinite(shift):
@@ -111,99 +124,72 @@ def finish(shift, s1, s2, used):
 
 
 @njit
-def gather(x, gone, rows, size, values):
-    """Values of the drawn rows that count, their number and their sum."""
-    used = 0
+def moments(x, rows, values):
+    """Mean and m2 of the values of some rows, at least one."""
+    n = rows.size
     total = 0.0
-    if gone.size == 0:
-        for i in range(size):
-            values[i] = x[rows[i]]
-            total += values[i]
-        return size, total
-    for i in range(size):
-        values[used] = x[rows[i]]
-        used += not gone[rows[i]]  # no branch: it would be mispredicted
-    for i in range(used):
+    for i in range(n):
+        values[i] = x[rows[i]]
         total += values[i]
-    return used, total
+    shift = total / n
+    if not np.isfinite(shift):
+        shift = 0.0
+        for i in range(n):
+            shift += values[i] / n
+    s1 = s2 = 0.0
+    for i in range(n):
+        d = values[i] - shift
+        s1 += d
+        s2 += d * d
+    return finish(shift, s1, s2, n)
 
 
 @njit
-def block_moments(x, gone, key, leaf, sizes, replace, count, mean, m2) -> None:
-    """Twin of `sampled_leaf.sampled_leaf_moments` with one group: block k into place k."""
+def group_moments(x, codes, rows, values, groups, sums, count, mean, m2):
+    """The same of each group, with their numbers of rows."""
+    n_groups = count.size
+    shift, s1, s2 = sums[0], sums[1], sums[2]
+    sums[:] = 0.0
+    for i in range(rows.size):
+        values[i], groups[i] = x[rows[i]], codes[rows[i]]
+    for i in range(rows.size):
+        count[groups[i]] += 1
+        s1[groups[i]] += values[i]
+    wild = False
+    for g in range(n_groups):
+        shift[g] = s1[g] / max(1, count[g])
+        wild |= not np.isfinite(shift[g])
+    if wild:
+        s1[:] = 0.0
+        for i in range(rows.size):
+            s1[groups[i]] += values[i] / count[groups[i]]
+        for g in range(n_groups):
+            if not np.isfinite(shift[g]):
+                shift[g] = s1[g]
+    s1[:] = 0.0
+    for i in range(rows.size):
+        d = values[i] - shift[groups[i]]
+        s1[groups[i]] += d
+        s2[groups[i]] += d * d
+    for g in range(n_groups):
+        if count[g] > 0:
+            mean[g], m2[g] = finish(shift[g], s1[g], s2[g], count[g])
+
+
+@njit
+def block_moments(x, gone, codes, key, leaf, sizes, replace, count, mean, m2) -> None:
+    """Twin of `sampled_leaf.sampled_leaf_moments`; `codes` of size 0: one group. Results are (K, groups)."""
     n = x.size
     bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
     halves = _words()
     rows = np.empty(sizes.max(), dtype=np.int32)
-    values = np.empty(rows.size)
+    values, groups = np.empty(rows.size), np.empty(rows.size if codes.size else 0, dtype=np.int64)
+    sums = np.empty((3, count.shape[1]))
     for k in range(sizes.size):
         sample_rows(key, U(k), leaf, n, sizes[k], replace, bitmap, halves, rows)
-        used, total = gather(x, gone, rows, sizes[k], values)
-        if used == 0:
-            continue
-        shift = total / used
-        if not np.isfinite(shift):
-            shift = 0.0
-            for i in range(used):
-                shift += values[i] / used
-        s1 = s2 = 0.0
-        for i in range(used):
-            d = values[i] - shift
-            s1 += d
-            s2 += d * d
-        count[k] = used
-        mean[k], m2[k] = finish(shift, s1, s2, used)
-
-
-@njit
-def gather_groups(x, gone, codes, rows, size, values, groups):
-    """Values and groups of the drawn rows that count, and their number."""
-    if gone.size == 0:
-        for i in range(size):
-            values[i], groups[i] = x[rows[i]], codes[rows[i]]
-        return size
-    used = 0
-    for i in range(size):
-        values[used], groups[used] = x[rows[i]], codes[rows[i]]
-        used += not gone[rows[i]]
-    return used
-
-
-@njit
-def group_moments(codes, x, gone, key, leaf, sizes, replace, count, mean, m2) -> None:
-    """Twin of `sampled_leaf.sampled_leaf_moments` with groups; the results have shape (K, n_groups)."""
-    n, n_groups = x.size, count.shape[1]
-    bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
-    halves = _words()
-    rows = np.empty(sizes.max(), dtype=np.int32)
-    values = np.empty(rows.size)
-    groups = np.empty(rows.size, dtype=np.int64)
-    shift, s1, s2 = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
-    for k in range(sizes.size):
-        if sizes[k] == 0:
-            continue
-        sample_rows(key, U(k), leaf, n, sizes[k], replace, bitmap, halves, rows)
-        used = gather_groups(x, gone, codes, rows, sizes[k], values, groups)
-        s1[:], s2[:] = 0.0, 0.0
-        for i in range(used):
-            count[k, groups[i]] += 1
-            s1[groups[i]] += values[i]
-        wild = False
-        for g in range(n_groups):
-            shift[g] = s1[g] / max(1, count[k, g])
-            wild |= not np.isfinite(shift[g])
-        if wild:
-            s1[:] = 0.0
-            for i in range(used):
-                s1[groups[i]] += values[i] / count[k, groups[i]]
-            for g in range(n_groups):
-                if not np.isfinite(shift[g]):
-                    shift[g] = s1[g]
-        s1[:] = 0.0
-        for i in range(used):
-            d = values[i] - shift[groups[i]]
-            s1[groups[i]] += d
-            s2[groups[i]] += d * d
-        for g in range(n_groups):
-            if count[k, g] > 0:
-                mean[k, g], m2[k, g] = finish(shift[g], s1[g], s2[g], count[k, g])
+        used = rows[: drop(rows, sizes[k], gone)]
+        if codes.size > 0:
+            group_moments(x, codes, used, values, groups, sums, count[k], mean[k], m2[k])
+        elif used.size > 0:
+            count[k, 0] = used.size
+            mean[k, 0], m2[k, 0] = moments(x, used, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from distmom.numerics.blocks.weighted_moments import LARGEST, plain_rows
 from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch
 from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions.accumulate.leaves import (
+    KeyedFiles,
     Mask,
     Rows,
     all_of,
@@ -24,7 +26,7 @@ from distmom.reductions.accumulate.leaves import (
     nan_refused,
     strange_rows,
 )
-from distmom.reductions.state import INFS, NANS, NULLS, ZEROS
+from distmom.reductions.state import INFS, NANS, NULLS, ZEROS, Key, MeanState, in_key_order
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -199,9 +201,6 @@ class GroupCounts:
         )
 
 
-if TYPE_CHECKING:
-    from distmom.reductions.block_means import BlockMeans
-
 MANY = 1 << 16
 """So many pairs of file and group are handed on together."""
 
@@ -244,3 +243,31 @@ def _groups_met(codes: Ints | None, keep: Bools | None, n_groups: int) -> Ints:
     if codes is None:
         return np.zeros(int(keep is None or bool(keep.any())), np.int64)
     return np.flatnonzero(np.bincount(codes if keep is None else codes[keep], minlength=n_groups))
+
+
+class MeansKeeper(KeyedFiles):
+    """What the two accumulators of `BlockMeans` have in common."""
+
+    _samplers: Sequence[Any]
+    """Of each column, if any."""
+
+    def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
+        super().__init__(spec.seed)
+        self._spec = spec
+        self._window = window
+        self._tree = FileTree(spec, n_files)
+        self._group_counts = GroupCounts(spec)
+        self._units = UnitCounter(spec) if spec.count_units else None
+
+    def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
+        moments = self._tree.result(len(keys))
+        if moments is None:
+            return None
+        samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
+        units = None if self._units is None else self._units.result()
+        counts = self._group_counts.counts
+        return in_key_order(MeanState(tuple(keys), self._n_rows(moments), counts, moments, samples, units))
+
+    def _n_rows(self, moments: BlockState) -> Ints:
+        """Rows of each group that passed the filter."""
+        return self._group_counts.n_rows

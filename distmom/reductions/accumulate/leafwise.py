@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from distmom.numerics.arrays import NOTHING
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
 from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.sample import LeafSampler
-from distmom.reductions.accumulate.files import FileTree, GroupCounts, UnitCounter
+from distmom.reductions.accumulate.files import MeansKeeper
 from distmom.reductions.accumulate.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.accumulate.small_files import SmallFile, SmallFiles
 from distmom.reductions.layout import LeafRows, Place
-from distmom.reductions.state import Key, MeanState, in_key_order
+from distmom.reductions.state import Key, MeanState
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
     from distmom.reductions.file_facts import FileWatcher
 
+Taker = Callable[[int, list[LeafRows], bool], list[BlockState] | None]
+"""Takes the columns of the set of a number, if they are finite or `anything` may be."""
 
-class LeafwiseMeans:
+
+class LeafwiseMeans(MeansKeeper):
     """The `Accumulator` for rows that are taken leaf by leaf; a `watcher` is told what each file holds."""
 
     def __init__(
         self, spec: BlockMeans, n_files: int, window: Any, watcher: FileWatcher | None = None
     ) -> None:
-        self._spec = spec
+        super().__init__(spec, n_files, window)
         self._watcher = watcher
-        self._window = window
-        self._tree = FileTree(spec, n_files)
-        self._group_counts = GroupCounts(spec)
         self._samplers = (
             [LeafSampler(spec.sample_size, compiled=spec.compiled) for _ in spec.columns]
             if spec.sample_size
@@ -43,14 +41,12 @@ class LeafwiseMeans:
         )
         self._stacks = [LeafStack(spec.layout.n_blocks + 1, sampler) for sampler in self._to_stack()]
         self._cutter = LeafCutter()
-        self._number, self._path, self._key = 0, "", np.uint64(0)
         self._n_groups = 1
         self._strange = [False for _ in spec.sets]
-        self._units = UnitCounter(spec) if spec.count_units else None
         self._small = SmallFiles(spec, n_files)
         self._cut = False  # whether a leaf of this file has been taken already
 
-    def _to_stack(self) -> list[LeafSampler] | list[None]:
+    def _to_stack(self) -> Sequence[LeafSampler | None]:
         """The samplers (or none) of columns that take the short way from leaf to leaf."""
         spec = self._spec
         plain = spec.compiled and not spec.grouped and not spec.joint and spec.weights is None
@@ -59,7 +55,7 @@ class LeafwiseMeans:
         return self._samplers or [None for _ in spec.columns]
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
-        self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
+        super().start_file(number, path)
         self._cut = False
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
@@ -114,50 +110,53 @@ class LeafwiseMeans:
             self._units.add(leaf, leaf.codes, self._key, self._n_groups)
         leaf = self._group_counts.weighed(leaf, self._path)
         place = Place(self._key, leaf.first_row, self._number)
+        sets = range(len(self._spec.sets))
         if self._stacks:
-            for c, stack in enumerate(self._stacks):
-                self._push(leaf, c, place, stack)
+            for number in sets:
+                self._enter(leaf, number, place, self._push)
             return
-        first, *others = [b for number in range(len(self._spec.sets)) for b in self._set(leaf, number, place)]
+        first, *others = [b for number in sets for b in self._enter(leaf, number, place, self._blocks)]
         self._tree.push_leaf(first.stacked(*others))
 
-    def _push(self, leaf: Rows, c: int, place: Place, stack: LeafStack) -> None:
-        """`_set` for a column of its own, by the short way."""
-        layout, window = self._spec.layout, self._window
-        gone = self._group_counts.missing(leaf, c)
-        if not self._strange[c]:
-            [mine] = self._mine(leaf, c, gone, place)
-            if layout.push(stack, mine, window, anything=False):
-                self._watch(c, mine)
-                return
-        searched = self._group_counts.strange(leaf, c, gone, self._path)
-        self._strange[c] = searched is not gone
-        [mine] = self._mine(leaf, c, searched, place)
-        layout.push(stack, mine, window, anything=True)
-        self._watch(c, mine)
-
-    def _watch(self, c: int, mine: LeafRows) -> None:
-        if self._watcher is not None:
-            self._watcher.leaf(c, mine)
-
-    def _set(self, leaf: Rows, number: int, place: Place) -> list[BlockState]:
-        """Moments of the columns of a set; values are searched for NaN and infinity if the sums tell of some.
+    def _enter(self, leaf: Rows, number: int, place: Place, take: Taker) -> list[BlockState]:
+        """What is taken of the columns of a set; searched for NaN and infinity if the sums tell of some.
 
         A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
         searched first, which saves doing it twice.
         """
-        gone = self._group_counts.missing(leaf, number)
+        gone, found = self._group_counts.missing(leaf, number), None
         if not self._strange[number]:
             mine = self._mine(leaf, number, gone, place)
-            blocks = self._clean(mine)
-            if blocks is not None:
-                self._offer(number, mine)
-                return blocks
-        searched = self._group_counts.strange(leaf, number, gone, self._path)
-        self._strange[number] = searched is not gone
-        mine = self._mine(leaf, number, searched, place)
-        self._offer(number, mine)
-        return [self._moments(rows) for rows in mine]
+            found = take(number, mine, False)
+        if found is None:
+            searched = self._group_counts.strange(leaf, number, gone, self._path)
+            self._strange[number] = searched is not gone
+            mine = self._mine(leaf, number, searched, place)
+            found = take(number, mine, True) or []
+        if self._watcher is not None:
+            for c, rows in zip(self._spec.sets[number], mine, strict=True):
+                self._watcher.leaf(c, rows)
+        return found
+
+    def _push(self, number: int, columns: list[LeafRows], anything: bool) -> list[BlockState] | None:
+        """The short way, of a column of its own: nothing is left to be merged. None: it is not finite."""
+        stack, [rows] = self._stacks[number], columns
+        return [] if self._spec.layout.push(stack, rows, self._window, anything=anything) else None
+
+    def _blocks(self, number: int, columns: list[LeafRows], anything: bool) -> list[BlockState] | None:
+        """Moments of each, which is sampled; None as soon as one is not finite, unless `anything` may be."""
+        blocks = []
+        for rows in columns:
+            blocks.append(self._spec.layout.leaf(rows, self._window, compiled=self._spec.compiled))
+            if rows.weights is not None and isinstance(blocks[-1], Moments):
+                raise NotImplementedError("blocks of this kind have no weights")
+            if not (anything or all(map(isfinite, blocks[-1].mean[:, -1].tolist()))):
+                return None
+        if self._samplers:
+            leaf = columns[0].place.first_row // LEAF_ROWS
+            for c, rows in zip(self._spec.sets[number], columns, strict=True):
+                self._samplers[c].offer(self._key, leaf, rows.x, rows.gone, rows.rest)
+        return blocks
 
     def _mine(self, leaf: Rows, number: int, gone: Mask, place: Place) -> list[LeafRows]:
         columns = self._spec.sets[number]
@@ -170,36 +169,6 @@ class LeafwiseMeans:
             for c, more in zip(columns, rest, strict=True)
         ]
 
-    def _clean(self, columns: list[LeafRows]) -> list[BlockState] | None:
-        """Moments of each, or None as soon as one is not finite."""
-        blocks = []
-        for rows in columns:
-            blocks.append(self._moments(rows))
-            if not all(map(isfinite, blocks[-1].mean[:, -1].tolist())):
-                return None
-        return blocks
-
-    def _moments(self, rows: LeafRows) -> BlockState:
-        blocks = self._spec.layout.leaf(rows, self._window, compiled=self._spec.compiled)
-        if rows.weights is not None and isinstance(blocks, Moments):
-            raise NotImplementedError("blocks of this kind have no weights")
-        return blocks
-
-    def _offer(self, number: int, columns: list[LeafRows]) -> None:
-        if self._samplers:
-            number_of_leaf = columns[0].place.first_row // LEAF_ROWS
-            for c, rows in zip(self._spec.sets[number], columns, strict=True):
-                self._samplers[c].offer(self._key, number_of_leaf, rows.x, rows.gone, rows.rest)
-        for c, rows in zip(self._spec.sets[number], columns, strict=True):
-            self._watch(c, rows)
-
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         self._settle()
-        moments = self._tree.result(len(keys))
-        if moments is None:
-            return None
-        samples = tuple(s.result() for s in self._samplers)
-        units = None if self._units is None else self._units.result()
-        totals = self._group_counts
-        state = MeanState(tuple(keys), totals.n_rows, totals.counts, moments, samples, units)
-        return in_key_order(state)
+        return super().result(keys)

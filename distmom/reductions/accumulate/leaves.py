@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.leaf import LEAF_ROWS, together
 
 Mask = Bools | None
@@ -79,6 +81,28 @@ def _join_masks(masks: list[Mask], pieces: list[Rows]) -> Mask:
     return np.concatenate(
         [np.ones(p.n_rows, np.bool_) if m is None else m for m, p in zip(masks, pieces, strict=True)]
     )
+
+
+def stretches(rows: Rows, size: int) -> Iterator[tuple[Rows, bool]]:
+    """Rows cut where stretches of `size` rows of the file end; whether that is where the part ends."""
+    start = 0
+    while start < rows.n_rows:
+        stop = min(rows.n_rows, start + size - (rows.first_row + start) % size)
+        yield rows.part(start, stop), (rows.first_row + stop) % size == 0
+        start = stop
+
+
+class KeyedFiles:
+    """What accumulators know of the file that has begun: its number in the unit, its path and its key."""
+
+    _number, _path, _key = 0, "", np.uint64(0)
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def start_file(self, number: int, path: str) -> None:
+        """Begin a file."""
+        self._number, self._path, self._key = number, path, file_key(self._seed, path)
 
 
 class LeafCutter:

@@ -10,13 +10,12 @@ from distmom.errors import ResourceError
 from distmom.numerics.arrays import NOTHING, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import CELL_BYTES, WEIGHTED_CELL_BYTES, Cells
-from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, all_finite
 from distmom.numerics.samples.group_sample import GroupSampler
-from distmom.reductions.accumulate.files import FileTree, GroupCounts, UnitCounter
-from distmom.reductions.accumulate.leaves import Rows
+from distmom.reductions.accumulate.files import MeansKeeper
+from distmom.reductions.accumulate.leaves import Rows, stretches
 from distmom.reductions.layout import LeafRows, Place
-from distmom.reductions.state import NANS, NULLS, Key, MeanState, in_key_order
+from distmom.reductions.state import NANS, NULLS
 
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
@@ -25,7 +24,7 @@ LEAVES_TOGETHER = 16
 """With many groups the merge of two leaves costs as much as their rows: so sixteen leaves make one here."""
 
 
-class RowwiseMeans:
+class RowwiseMeans(MeansKeeper):
     """The `Accumulator` for rows of groups or of units.
 
     Running moments do not depend on how rows come in batches, so nothing is buffered; every sixteen leaves
@@ -33,35 +32,23 @@ class RowwiseMeans:
     """
 
     def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
-        self._spec = spec
-        self._window = window
+        super().__init__(spec, n_files, window)
         self._blocks = max(spec.layout.n_blocks, 1)
         self._n_once = spec.layout.n_blocks // spec.layout.repeats
-        self._tree = FileTree(spec, n_files)
-        self._group_counts = GroupCounts(spec)
         weighted = spec.weights is not None
         self._cells = [Cells(weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
         wanted = spec.columns if spec.sample_size else ()
         self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
-        self._number, self._path, self._key = 0, "", np.uint64(0)
-        self._units = UnitCounter(spec) if spec.count_units else None
         self._zeros = np.zeros(0, np.int64)
         self._filled = False
         self._n_groups = 0
 
-    def start_file(self, number: int, path: str) -> None:  # noqa: D102
-        self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
-
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
         if n_groups > self._n_groups:
             self._make_room(n_groups)
-        start = 0
-        while start < rows.n_rows:
-            stretch = LEAF_ROWS * LEAVES_TOGETHER
-            stop = min(rows.n_rows, start + stretch - (rows.first_row + start) % stretch)
-            self._take(rows.part(start, stop))
-            start = stop
-            if (rows.first_row + stop) % stretch == 0:
+        for part, ends in stretches(rows, LEAF_ROWS * LEAVES_TOGETHER):
+            self._take(part)
+            if ends:
                 self._push()
 
     def _make_room(self, n_groups: int) -> None:
@@ -117,19 +104,8 @@ class RowwiseMeans:
         self._push()
         self._tree.end_file(self._number, self._key)
 
-    def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
-        moments = self._tree.result(len(keys))
-        if moments is None:
-            return None
-        samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
-        units = None if self._units is None else self._units.result()
-        state = MeanState(
-            tuple(keys), self._n_rows(moments), self._group_counts.counts, moments, samples, units
-        )
-        return in_key_order(state)
-
     def _n_rows(self, moments: BlockState) -> Ints:
-        """Rows of each group that passed the filter: they entered the first column, or are missing there."""
+        """They entered the first column, or are missing there."""
         used = moments.count[0, :, : self._n_once] if self._n_once else moments.count[0]
         missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
         counts = self._group_counts.counts

@@ -110,6 +110,8 @@ class Together:
     files : list of SmallFile
     rows : Rows
         Of all of them.
+    numbers : ndarray of int64
+        Of the files in their unit.
     """
 
     def __init__(self, spec: BlockMeans, files: list[SmallFile]) -> None:
@@ -119,7 +121,7 @@ class Together:
         self.rows = join(pieces).whole()
         sizes = np.array([piece.n_rows for piece in pieces])
         ends = np.cumsum(sizes)
-        self._numbers = np.array([file.number for file in files])
+        self.numbers = np.array([file.number for file in files])
         self._keys = np.array([file.key for file in files])
         self._file_of = np.repeat(np.arange(len(files)), sizes)
         self._row_of = np.arange(self.rows.n_rows) - np.repeat(ends - sizes, sizes)
@@ -152,11 +154,6 @@ class Together:
         column = self._columns[c]
         return row_keys(self._keys[column.files], 0, column.rows), column.x
 
-    @property
-    def numbers(self) -> Ints:
-        """Numbers of the files in their unit."""
-        return self._numbers
-
     def of_files(self, c: int) -> tuple[Ints, BlockState, Floats, Floats]:
         """Of each file, in a column: nulls among the rows kept, moments, least and largest value."""
         column, n_files = self._columns[c], len(self.files)
@@ -169,7 +166,7 @@ class Together:
 
     def node(self, level: int, start: int, stop: int) -> BlockState | None:
         """Moments of the files with numbers start … stop - 1, a line for each column; None without rows."""
-        low, high = np.searchsorted(self._numbers, [start, stop])
+        low, high = np.searchsorted(self.numbers, [start, stop])
         if low == high:
             return None
         columns = range(len(self._spec.columns))
@@ -192,7 +189,7 @@ class Together:
             files = np.concatenate([files, filled])
             moments = moments.joined(column.whole.at(filled))
         order = np.argsort(cells, kind="stable")  # files ascend already
-        numbers = self._numbers[files[order]]
+        numbers = self.numbers[files[order]]
         cells, moments = merge_over_files(
             cells[order], numbers, moments.at(order), level, compiled=spec.compiled
         )

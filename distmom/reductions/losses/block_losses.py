@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.arrays import Floats, Ints, Record
 from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.losses.cell_sums import add_losses, add_measures
 from distmom.numerics.losses.table import LossFunction
@@ -24,7 +24,7 @@ N_ROWS, NULLS, NANS, INFS = range(4)
 
 
 @dataclass(frozen=True)
-class BlockLossState:
+class BlockLossState(Record):
     """Sums over the cells of all parts.
 
     Attributes
@@ -56,11 +56,6 @@ class BlockLossState:
     file_freedom: Ints
     file_losses: Floats
     file_squares: Floats
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(a.nbytes for a in vars(self).values())
 
 
 def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:

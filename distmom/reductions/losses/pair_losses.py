@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.arrays import Floats, Ints, Record
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering
@@ -58,7 +58,7 @@ class PairCandidate:
 
 
 @dataclass(frozen=True)
-class BlockLossTable:
+class BlockLossTable(Record):
     """What is left of B blocks; m candidates, p asked pairs of candidates.
 
     Attributes
@@ -86,11 +86,6 @@ class BlockLossTable:
     missing: Ints
     gaps: Floats
     cells: Ints
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(a.nbytes for a in vars(self).values())
 
 
 @dataclass(frozen=True)

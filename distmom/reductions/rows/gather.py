@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Bools, Floats, Ints, Record
 from distmom.numerics.samples.wanted_rows import WantedRows
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, nan_refused
@@ -21,7 +21,7 @@ was left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GatheredRows:
+class GatheredRows(Record):
     """Wanted rows in the order of their numbers.
 
     Attributes
@@ -34,11 +34,6 @@ class GatheredRows:
 
     values: Floats
     fates: NDArray[np.uint8]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.values.nbytes + self.fates.nbytes
 
     @property
     def used(self) -> Bools:

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats, Ints
-from distmom.numerics.blocks.labels import file_key
 from distmom.numerics.blocks.weighted_moments import plain_rows
 from distmom.numerics.pairs.regroup import NOT_OURS, CellRows
 from distmom.reductions import Accumulator
-from distmom.reductions.accumulate.leaves import Mask, Rows, all_of, any_of, missing_rows
+from distmom.reductions.accumulate.leaves import KeyedFiles, Mask, Rows, all_of, any_of, missing_rows
 from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.layout import Layout, Place
 from distmom.reductions.layouts import row_labels
@@ -47,8 +46,16 @@ class BlockRange:
     first_cell: int = 0
 
 
+class UsedHere:
+    """A reduction whose rows do not leave their unit of work."""
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """Not defined."""
+        raise NotImplementedError("kept rows are used where they are")
+
+
 @dataclass(frozen=True)
-class KeepRows:
+class KeepRows(UsedHere):
     """The reduction that keeps the rows of a `BlockRange`, in the order of files and rows.
 
     A row enters with all its values or, where one is missing, not at all. Group codes must be the numbers of
@@ -84,10 +91,6 @@ class KeepRows:
         """Room for blocks of so many rows, whose numbers begin with `first`."""
         return CellRows(sizes, len(self.columns), compiled=self.compiled, first_cell=first)
 
-    def merge(self, left: CellRows, right: CellRows) -> CellRows:
-        """Not defined: rows do not leave their unit of work."""
-        raise NotImplementedError("kept rows are used where they are")
-
 
 class RowPlaces(Protocol):
     """Where rows go, such as `CellRows`."""
@@ -101,17 +104,14 @@ class RowPlaces(Protocol):
         ...
 
 
-class RowKeeper(Accumulator):
+class RowKeeper(KeyedFiles, Accumulator):
     """The `Accumulator` of `KeepRows`; rows go to `cells` by the numbers of their blocks."""
 
     def __init__(self, spec: KeepRows, window: BlockRange, cells: RowPlaces) -> None:
+        super().__init__(spec.seed)
         self._spec = spec
         self._range = window
         self._cells = cells
-        self._number, self._path, self._key = 0, "", np.uint64(0)
-
-    def start_file(self, number: int, path: str) -> None:  # noqa: D102
-        self._number, self._path, self._key = number, path, file_key(self._spec.seed, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
         self.put(rows, self.labels(rows))
@@ -177,7 +177,7 @@ def rows_changed(path: str) -> DataError:
 
 
 @dataclass(frozen=True)
-class KeepEach:
+class KeepEach(UsedHere):
     """Several `KeepRows` of rows that are read once; the window of a unit has a `BlockRange` for each.
 
     Attributes
@@ -195,10 +195,6 @@ class KeepEach:
         return EachKeeper(
             self, [one.begin(n_files, mine) for one, mine in zip(self.parts, window, strict=True)]
         )
-
-    def merge(self, left: Any, right: Any) -> Any:
-        """Not defined: rows do not leave their unit of work."""
-        raise NotImplementedError("kept rows are used where they are")
 
 
 class EachKeeper(Accumulator):

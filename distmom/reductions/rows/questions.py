@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from distmom.numerics.arrays import Record
 from distmom.numerics.pairs.regroup import CellRows
 
 
@@ -43,15 +44,10 @@ class AnswerEach:
 
 
 @dataclass(frozen=True)
-class HandedOver:
+class HandedOver(Record):
     """The rows of the blocks of one question, of each sample."""
 
     kept: tuple[CellRows, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the rows."""
-        return sum(rows.nbytes for rows in self.kept)
 
 
 def hand_over(*kept: tuple[CellRows, ...], between: Callable[[], None] = lambda: None) -> HandedOver:

@@ -155,25 +155,25 @@ def test_variances_and_halfwidth_are_those_of_theory() -> None:
     g = np.random.default_rng(5)
     data = [g.normal(size=20_000), g.normal(size=8_000)]
     means = drawn(data, KERNELS["mean-difference"], 8, 11, 20_000)
-    complete, kernel_variance = means.variances()
+    complete, kernel_variance = means.variances((20_000, 8_000))
     assert abs(kernel_variance / 2.0 - 1.0) < 0.05
     assert abs(complete / (1 / 20_000 + 1 / 8_000) - 1.0) < 0.15  # medians of groups, biased low
     how: dict[str, Any] = {"replacement": False, "degree": (1, 1)}
     v = incomplete_variance(float(complete), float(kernel_variance), (20_000, 8_000), 20_000, **how)
     a = pair_inverse_inclusion((20_000, 8_000), 20_000, **how)
-    assert means.halfwidth(0.01) == resampled_halfwidth(v, 11, a, 0.01)
+    assert means.halfwidth(0.01, (20_000, 8_000)) == resampled_halfwidth(v, 11, a, 0.01)
     # (X - Y)^2: zeta_10 = zeta_01 = Var(x^2 + 1) = 2
     square = kernels.kernel(lambda x, y: (x - y) ** 2, 2, n_samples=2)
-    complete = drawn(data, square, 8, 11, 20_000).variances()[0]
+    complete = drawn(data, square, 8, 11, 20_000).variances((20_000, 8_000))[0]
     assert abs(complete / (2 / 20_000 + 2 / 8_000) - 1.0) < 0.2
     # by the jackknife: beside 400 statistics of samples 500 times smaller
     kernel = KERNELS["of degrees 2, 1"]
-    complete = drawn(data, kernel, 8, 11, 20_000).variances()[0]
+    complete = drawn(data, kernel, 8, 11, 20_000).variances((20_000, 8_000))[0]
     many = zip(g.normal(size=(400, 40)), g.normal(size=(400, 16)), strict=True)
     found = [block_sums(kernel, *both, rows=False)[0].mean for both in many]
     assert 0.7 < 500 * complete / np.var(found) < 1.5
     energy = drawn(data, KERNELS["energy"], 8, 11, 20_000)  # degenerate
-    assert 0.0 < energy.variances()[0] < 0.1 * energy.variances()[1] / 8_000
+    assert 0.0 < energy.variances((20_000, 8_000))[0] < 0.1 * energy.variances((20_000, 8_000))[1] / 8_000
 
 
 def test_any_cut_of_the_work(both: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,4 +227,4 @@ def test_lakes_of_thousands_of_millions_of_rows(monkeypatch: pytest.MonkeyPatch)
         tracemalloc.stop()
     assert all(wanted[-1] > 2**32 and wanted.size > 99_900 for wanted in seen)
     assert np.abs(found.values - 0.5).max() < SIX_SIGMA * np.sqrt(0.25 / 20_000)
-    assert peak < 200_000 * 8 * 12 and np.isfinite(found.halfwidth(0.01))
+    assert peak < 200_000 * 8 * 12 and np.isfinite(found.halfwidth(0.01, n))

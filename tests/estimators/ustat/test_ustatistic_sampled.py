@@ -66,7 +66,7 @@ def test_the_interval_is_the_bound_for_samples(lake: Path) -> None:
     found = run(lake, "u", **PAIRS)
     with row_source(lake, "u") as source:
         samples = sampled_tuples(dm.kernels.gini(), [source], SEED, 5, 400)[0]
-    half = float(samples.halfwidth(0.01))
+    half = samples.halfwidth(0.01, (source.n_rows,))
     assert found.interval == (found.estimate - half, found.estimate + half)
     assert found.interval_kind == "exact" and found.status == "ok"
     assert found.to_dict()["n_pairs"] == 2000 and run(lake, "u", **PAIRS, interval="none").interval is None
