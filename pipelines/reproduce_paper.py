@@ -58,7 +58,7 @@ PARTS = ("tables", "errata", "quantiles", "learning", "coverage", "contamination
 
 def run(config: Config, progress: MinuteLines) -> list[Path]:
     """Run the parts and write them; the files written."""
-    from distmom.cluster.calls import run_calls
+    from distmom.cluster import run_calls
 
     given, folder = _plan(config), Path(config.table("output")["folder"])
     try:
@@ -126,7 +126,7 @@ def explain(config: Config) -> dict[str, Any]:
 
 
 def _plan(config: Config) -> dict[str, Any]:
-    from distmom.cluster.memory import usable_cpus
+    from distmom.cluster import usable_cpus
 
     given = config.table("paper")
     parts = given.pop("parts", list(PARTS))

@@ -4,9 +4,10 @@ The only room that imports Dask, and only once a cluster is asked for: importing
 of it.
 """
 
+from distmom.cluster.calls import Call, run_calls
 from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.cluster.interrupts import check_stopped
-from distmom.cluster.memory import check_memory
+from distmom.cluster.memory import check_memory, usable_cpus
 from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, UnitOutcome, Work
 from distmom.cluster.plan import Unit, merge_depth, plan_units, scheduler_bytes
@@ -14,6 +15,7 @@ from distmom.cluster.progress import make_progress
 from distmom.cluster.runner import Progress, run_units
 
 __all__ = [
+    "Call",
     "Executor",
     "Merged",
     "Progress",
@@ -27,6 +29,8 @@ __all__ = [
     "make_progress",
     "merge_depth",
     "plan_units",
+    "run_calls",
     "run_units",
     "scheduler_bytes",
+    "usable_cpus",
 ]

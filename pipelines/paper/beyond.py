@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy import stats
 
 import distmom as dm
-from distmom.cluster.calls import Call
+from distmom.cluster import Call
 from pipelines.paper.chunks import Run, chunked
 from pipelines.paper.laws import LAWS, N_ROWS, Floats, samples
 from pipelines.paper.rows import HERE, ROWS, Row, grouped

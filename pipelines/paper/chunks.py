@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.cluster import check_stopped
-from distmom.cluster.calls import Call
+from distmom.cluster import Call, check_stopped
 from pipelines.paper.laws import LAWS, N_ROWS, Floats, samples
 from pipelines.paper.rows import AT_ONCE, ROWS
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 import distmom as dm
-from distmom.cluster import check_stopped
-from distmom.cluster.calls import Call
+from distmom.cluster import Call, check_stopped
 from pipelines.paper.chunks import Run
 from pipelines.paper.laws import Floats
 

@@ -7,8 +7,7 @@ from collections import Counter
 
 import pytest
 
-from distmom.cluster import ThreadExecutor
-from distmom.cluster.calls import Call, run_calls
+from distmom.cluster import Call, ThreadExecutor, run_calls
 from distmom.errors import DistmomError
 
 made = Counter[int]()

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from distmom.cluster.calls import Call
+from distmom.cluster import Call
 from distmom.jobs import run_config
 from pipelines.paper import tables
 from pipelines.paper.beyond import catoni, huber
