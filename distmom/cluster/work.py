@@ -11,11 +11,11 @@ from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.errors import BadFileError
 from distmom.lake.keys.encoder import KeyEncoder
+from distmom.lake.keys.unit_hashes import UnitHashes
 from distmom.reductions.accumulate.leaves import Rows
 
 if TYPE_CHECKING:
     from distmom.lake import Batch, BatchReader, FileRef
-    from distmom.lake.keys.unit_hashes import UnitHashes
     from distmom.reductions import Accumulator, Key, Reduction
 
 
@@ -67,7 +67,9 @@ class ReadAndReduce:
         """The outcome without the files of these numbers; None if another is bad, which now is among them."""
         accumulator = self.reduction.begin(len(unit.files), unit.window)
         encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled) if self.n_keys else None
-        hashes = self._unit_hashes()
+        hashes = None
+        if self.unit_seed is not None:
+            hashes = UnitHashes(len(self.reader.options.units), self.unit_seed, compiled=self.compiled)
         n_rows = n_bytes = 0
         for number, file in enumerate(unit.files):
             accumulator.start_file(number, file.path)
@@ -84,13 +86,6 @@ class ReadAndReduce:
         keys = encoder.keys if encoder is not None else [()]
         skipped = tuple(SkippedFile(unit.files[i].path, bad[i]) for i in sorted(bad))
         return UnitOutcome(accumulator.result(keys), n_rows, n_bytes, skipped)
-
-    def _unit_hashes(self) -> UnitHashes | None:
-        if self.unit_seed is None:
-            return None
-        from distmom.lake.keys.unit_hashes import UnitHashes
-
-        return UnitHashes(len(self.reader.options.units), self.unit_seed, compiled=self.compiled)
 
     def _read(
         self,

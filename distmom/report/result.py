@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from distmom.checks import check_choice
 from distmom.errors import DoubtfulResultError
 from distmom.report.attributes import with_attributes
+from distmom.report.digits import three
 from distmom.report.values import plain, same
 from distmom.status import Status
 
@@ -200,8 +201,6 @@ class Result:
 
     def shown_values(self) -> tuple[str, str, str]:
         """Estimate, interval and plain estimate of a number, with the digits that the interval supports."""
-        from distmom.report.digits import three
-
         numbers: Any = self
         if (scale := getattr(self, "scale", None)) is None:
             return three(numbers.estimate, numbers.interval, numbers.plain_estimate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -134,8 +135,6 @@ def table_text(results: Results, width: int) -> str:
 
 def rendered(table: Table, width: int) -> str:
     """A table as plain text, as wide as it wants to be where `width` would cut a number."""
-    import io
-
     from rich.console import Console
 
     out = io.StringIO()
