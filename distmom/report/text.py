@@ -6,13 +6,15 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
 from distmom.report.align import aligned
 from distmom.report.words import cell, listed, printable
 
 if TYPE_CHECKING:
-    from rich.measure import Measurement
-    from rich.table import Table
-
     from distmom.report.result import Result
     from distmom.report.results import Results
 
@@ -47,9 +49,6 @@ def as_table(results: Results) -> Table:
 
 def empty_table() -> Table:
     """A table for a terminal."""
-    from rich import box
-    from rich.table import Table
-
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
 
 
@@ -114,9 +113,6 @@ def _left_out(results: Results) -> list[str]:
 
 def widths(table: Table) -> Measurement:
     """How wide a table is without line breaks, and at least if no number is cut."""
-    from rich.console import Console
-    from rich.measure import Measurement
-
     console = Console(width=UNLIMITED)
     return Measurement.get(console, console.options, table)
 
@@ -135,8 +131,6 @@ def table_text(results: Results, width: int) -> str:
 
 def rendered(table: Table, width: int) -> str:
     """A table as plain text, as wide as it wants to be where `width` would cut a number."""
-    from rich.console import Console
-
     out = io.StringIO()
     needed = widths(table)
     width = width if needed.minimum <= width else needed.maximum

@@ -6,13 +6,13 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from distmom.report.page import svg
 from distmom.report.page.parts import Code
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from jinja2 import Environment
 
     from distmom.report.page.parts import Story
     from distmom.report.page.svg import Mark
@@ -30,8 +30,6 @@ NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     loader = PackageLoader("distmom.report.page", "")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     environment.trim_blocks = environment.lstrip_blocks = True
