@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from distmom.report.kinds.describe import DescribeResult
+from distmom.report.kinds.profile import ColumnProfile, GapSource
 from distmom.report.text import empty_table, uncut
 from distmom.report.times import readable
 from distmom.report.words import cell, number
-
-if TYPE_CHECKING:
-    from distmom.report.kinds.describe import DescribeResult
-    from distmom.report.kinds.profile import ColumnProfile, GapSource
 
 SOURCES, NAMED = 5, 20
 """Lines of a kind on a terminal; all are in the JSON document."""

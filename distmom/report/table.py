@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from distmom.lake.columns.times import NANOSECONDS, TimeScale, Unit, duration_text
+from distmom.report.results import Results
 from distmom.report.times import arrow_type, stored
-
-if TYPE_CHECKING:
-    from distmom.report.results import Results
 
 _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minimum", "maximum")
 _COMPARED = ("difference", "lift")

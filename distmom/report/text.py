@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -12,12 +11,9 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from distmom.report.align import aligned
+from distmom.report.result import Result
+from distmom.report.results import Results
 from distmom.report.words import cell, listed, printable
-
-if TYPE_CHECKING:
-    from distmom.report.result import Result
-    from distmom.report.results import Results
-
 
 UNLIMITED = 100_000
 """Columns of a table that is not for a terminal: no line is wrapped."""

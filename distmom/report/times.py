@@ -9,7 +9,7 @@ import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from distmom.lake.columns.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
 from distmom.numerics.arrays import Floats
 from distmom.report.kinds.mean import MeanResult
-
-if TYPE_CHECKING:
-    from distmom.report.kinds.profile import ColumnProfile
+from distmom.report.kinds.profile import ColumnProfile
 
 T = TypeVar("T", "MeanResult", "ColumnProfile")
 

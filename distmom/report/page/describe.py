@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from distmom.report.describe_text import advice as closing
 from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
+from distmom.report.kinds.describe import DescribeResult
+from distmom.report.kinds.profile import ColumnProfile, GapSource
 from distmom.report.page.blocks import LAWS, UNSEEN
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Ends, Picture, Span, Spans
@@ -24,10 +25,6 @@ from distmom.report.page.telling import (
 )
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed
-
-if TYPE_CHECKING:
-    from distmom.report.kinds.describe import DescribeResult
-    from distmom.report.kinds.profile import ColumnProfile, GapSource
 
 MOST_SOURCES, MOST_NAMED = 10, 30
 

@@ -7,17 +7,15 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
+from distmom.report.result import Result
+from distmom.report.results import Results
 from distmom.report.text import each_once, left_out
 from distmom.report.words import cell, listed, printable
 from distmom.status import Status
-
-if TYPE_CHECKING:
-    from distmom.report.result import Result
-    from distmom.report.results import Results
 
 MOST_FILES = 30
 """Names of files in a page."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.report.kinds.tournament import TournamentResult
 from distmom.report.page.numbers import span
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Cell, Matrix, Picture, Spans, square
@@ -16,9 +17,6 @@ from distmom.report.page.telling import closing_blocks, interval_words, notes_bl
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed, number, printable
 from distmom.status import Status
-
-if TYPE_CHECKING:
-    from distmom.report.kinds.tournament import TournamentResult
 
 KINDS = {"won": "won", "lost": "lost", "close": "no match: too close", "open": "distance not evaluated"}
 MOST = 40
