@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from distmom.cluster.interrupts import check_stopped
 from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.errors import BadFileError
+from distmom.lake import Batch, BatchReader, FileRef
 from distmom.lake.keys.encoder import KeyEncoder
 from distmom.lake.keys.unit_hashes import UnitHashes
+from distmom.reductions import Accumulator, Key, Reduction
 from distmom.reductions.accumulate.leaves import Rows
-
-if TYPE_CHECKING:
-    from distmom.lake import Batch, BatchReader, FileRef
-    from distmom.reductions import Accumulator, Key, Reduction
-
 
 BadFilePolicy = Literal["error", "skip"]
 
