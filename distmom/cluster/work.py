@@ -153,12 +153,9 @@ class ReadSamples:
         number, parts = unit.window
         reads, finish = self.ways[number]
         read = [one(part) for one, part in zip(reads, parts, strict=True)]
-        return UnitOutcome(
-            finish(*(outcome.state for outcome in read), between=check_stopped),
-            sum(outcome.n_rows for outcome in read),
-            sum(outcome.n_bytes for outcome in read),
-            tuple(record for outcome in read for record in outcome.skipped),
-        )
+        state = finish(*(outcome.state for outcome in read), between=check_stopped)
+        n_rows, n_bytes = sum(outcome.n_rows for outcome in read), sum(outcome.n_bytes for outcome in read)
+        return UnitOutcome(state, n_rows, n_bytes, tuple(s for outcome in read for s in outcome.skipped))
 
 
 def sample_unit(number: int, parts: tuple[Unit, ...], way: int = 0) -> Unit:

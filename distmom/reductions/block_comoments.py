@@ -28,6 +28,11 @@ class ComomentState(Record):
     comoments: Comoments
 
 
+def _of_means(name: str) -> Any:
+    """What the reduction of the means has under this name."""
+    return property(lambda spec: getattr(spec.means, name))
+
+
 @dataclass(frozen=True)
 class BlockComoments:
     """The reduction that goes with `means`, whose rows, blocks and groups it has."""
@@ -39,25 +44,7 @@ class BlockComoments:
         """Blocks of each group: those of rows, or where there are none the cells of files."""
         return self.means.layout.n_blocks or self.means.n_cells
 
-    @property
-    def layouts(self) -> tuple[Layout, ...]:
-        """That of the means, or of each of its partitions."""
-        return self.means.layout.partitions
-
-    @property
-    def seed(self) -> int:
-        """As the means."""
-        return self.means.seed
-
-    @property
-    def compiled(self) -> bool:
-        """As the means."""
-        return self.means.compiled
-
-    @property
-    def grouped(self) -> bool:
-        """As the means."""
-        return self.means.grouped
+    seed, compiled, grouped = map(_of_means, ("seed", "compiled", "grouped"))
 
     def begin(self, n_files: int, window: Any = None) -> ComomentKeeper:
         """An accumulator for a unit of `n_files` files."""
@@ -115,7 +102,7 @@ class ComomentKeeper(PartSums[Comoments]):
 
     def leaf(self, rows: Rows) -> Comoments:
         """Of the blocks of a leaf, shape (groups, blocks)."""
-        parts = [self._partition(rows, layout) for layout in self._spec.layouts]
+        parts = [self._partition(rows, layout) for layout in self._spec.means.layout.partitions]
         return Comoments(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
 
     def _partition(self, leaf: Rows, layout: Layout) -> Comoments:

@@ -67,7 +67,9 @@ def remarks(results: Results) -> list[str]:
     skipped = [
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())
     ]
-    return lines + _state(results) + _shortened(skipped, "files skipped")
+    if len(skipped) > LINES:
+        skipped[LINES - 1 :] = [f"… and {len(skipped) - LINES + 1:,} more files skipped"]
+    return lines + _state(results) + skipped
 
 
 def each_once(results: Results, texts: Sequence[Sequence[str]]) -> list[str]:
@@ -107,13 +109,6 @@ def _left_out(results: Results) -> list[str]:
         if found:
             lines.append(f"{cell(name)}: {found} of {sum(r.n_rows for r in mine):,} rows")
     return lines
-
-
-def _shortened(lines: list[str], what: str) -> list[str]:
-    """At most `LINES` lines of a kind."""
-    if len(lines) <= LINES:
-        return lines
-    return [*lines[: LINES - 1], f"… and {len(lines) - LINES + 1:,} more {what}"]
 
 
 def widths(table: Table) -> Measurement:

@@ -28,10 +28,10 @@ def counted(n: int, twice_sum: int, second: float, twice_rows: Ints | None) -> P
     return PairSums(n_pairs, twice_sum / (2 * n_pairs), second, row_means)
 
 
-def weighed(weights: Floats, sums: Floats, second: Floats) -> PairSums:
-    """PairSums of weighted rows, from the weighted sums of the kernel and of its square at each row."""
+def weighed(weights: Floats | None, sums: Floats, second: Floats) -> PairSums:
+    """PairSums of rows, weighted or not, from the sums of the kernel and of its square at each row."""
     mass = Mass(sums.size, weights)
-    with np.errstate(invalid="ignore", divide="ignore"):  # no pairs, a row without others
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):  # no pairs, a row without others
         mean, square = mass.add(sums) / np.float64(mass.ordered), mass.add(second) / np.float64(mass.ordered)
         return PairSums(mass.n_pairs, mean, square, (mass.at_rows(sums),))
 

@@ -10,6 +10,7 @@ import numpy as np
 from distmom.errors import ConfigError
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels import fading
+from distmom.numerics.kernels.association import weighed
 from distmom.numerics.kernels.exponential import exp_of_negative
 from distmom.numerics.kernels.kernel import Inlined, Kernel, Weights
 from distmom.numerics.kernels.moment import squared_distance
@@ -87,11 +88,8 @@ class Laplace(Similarity):
         if x.shape[1] > 1:
             return None
         of_x = None if weights is None else weights[0]
-        mass = Mass(x.shape[0], of_x)
         sums, squares = (fading.rows_within(x[:, 0], rate, of_x) for rate in self._rates)
-        with np.errstate(invalid="ignore", over="ignore"):
-            second = mass.add(squares) / mass.ordered
-            return PairSums(mass.n_pairs, mass.add(sums) / mass.ordered, second, (mass.at_rows(sums),))
+        return weighed(of_x, sums, squares)
 
     def complete_between(
         self, x: Floats, y: Floats, *, rows: bool = True, weights: Weights = None

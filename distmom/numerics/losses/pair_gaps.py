@@ -52,6 +52,13 @@ def losses_of(kernel: Kernel, prepared: Floats, first: Places, second: Places) -
     return np.where(np.isnan(found), np.inf, found)
 
 
+def _losses(kernels: Sequence[Kernel], samples: Sequence[Floats], drawn: bool) -> Iterator[list[Floats]]:
+    """Losses of each candidate on one piece of the pairs after the other."""
+    prepared = [kernel.prepare(sample) for kernel, sample in zip(kernels, samples, strict=True)]
+    for pairs in (drawn_pairs if drawn else all_pairs)(samples[0].shape[0]):
+        yield [losses_of(kernel, rows, *pairs) for kernel, rows in zip(kernels, prepared, strict=True)]
+
+
 def pair_means(
     kernels: Sequence[Kernel], samples: Sequence[Floats], *, drawn: bool = False
 ) -> tuple[Floats, Floats, Floats]:
@@ -64,14 +71,11 @@ def pair_means(
     drawn : bool
         Pairs of the two halves (`drawn_pairs`), not all.
     """
-    m, n = len(kernels), samples[0].shape[0]
+    m, n_pairs = len(kernels), 0
     losses, roots, reach = np.zeros(m), np.zeros(m), np.zeros(m)
-    prepared = [kernel.prepare(sample) for kernel, sample in zip(kernels, samples, strict=True)]
-    n_pairs = 0
-    for first, second in (drawn_pairs if drawn else all_pairs)(n):
-        n_pairs += first.size
-        for c, kernel in enumerate(kernels):
-            loss = losses_of(kernel, prepared[c], first, second)
+    for piece in _losses(kernels, samples, drawn):
+        n_pairs += piece[0].size
+        for c, loss in enumerate(piece):
             root = np.sqrt(loss)
             with np.errstate(over="ignore"):
                 losses[c] += loss.sum()
@@ -101,12 +105,9 @@ def gap_means(
     ndarray of float64, shape (p,)
     """
     sums, n_pairs = np.zeros(len(asked)), 0
-    prepared = [kernel.prepare(sample) for kernel, sample in zip(kernels, samples, strict=True)]
-    for first, second in (drawn_pairs if drawn else all_pairs)(samples[0].shape[0]):
-        n_pairs += first.size
-        roots = [
-            np.sqrt(losses_of(k, rows, first, second)) for k, rows in zip(kernels, prepared, strict=True)
-        ]
+    for piece in _losses(kernels, samples, drawn):
+        n_pairs += piece[0].size
+        roots = [np.sqrt(loss) for loss in piece]
         for place, (f, g) in enumerate(asked.tolist()):
             with np.errstate(invalid="ignore", over="ignore"):
                 gap = np.abs(roots[f] - roots[g])

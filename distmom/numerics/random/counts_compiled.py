@@ -1,4 +1,4 @@
-"""Compiled hypergeometric and binomial draws; the twins are in ``random_counts.py`` and ``loader.py``."""
+"""Compiled hypergeometric and binomial draws; the twins are in ``counts.py`` and ``loader.py``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-incomplete-defs
 
@@ -89,7 +89,7 @@ def open_closed(word):
 
 @njit
 def urn(key, block, node, good, total, sample):
-    """Twin of `random_counts._urn`."""
+    """Twin of `counts._urn`."""
     left = U(good)
     place, second = U(0), U(0)
     for step in range(sample):
@@ -100,7 +100,7 @@ def urn(key, block, node, good, total, sample):
 
 
 def _ratio(key, block, node, mode, mean, variance, top, numbers):
-    """Twin of `random_counts._ratio`."""
+    """Twin of `counts._ratio`."""
     centre = mean - mode + 0.5
     width = HAT_SLOPE * math.sqrt(variance + 0.5) + HAT_OFFSET
     base = _minus_log(float(mode), *numbers)
@@ -121,7 +121,7 @@ _of_trials: Any = njit(standing_for(_ratio, "trials", _minus_log=trials_misfit))
 
 @njit
 def ratio_table(key, block, node, g, b, m):
-    """Twin of `random_counts._ratio_table`."""
+    """Twin of `counts._ratio_table`."""
     total = g + b
     mean = m * (g / total)
     variance = mean * (b / total) * ((total - m) / (total - 1.0))
@@ -131,14 +131,14 @@ def ratio_table(key, block, node, g, b, m):
 
 @njit
 def ratio_trials(key, block, node, n, p):
-    """Twin of `random_counts._ratio_trials`."""
+    """Twin of `counts._ratio_trials`."""
     mean = n * p
     return _of_trials(key, block, node, math.floor((n + 1.0) * p), mean, mean * (1.0 - p), n, (n, p))
 
 
 @njit
 def waiting(key, block, node, n, p):
-    """Twin of `random_counts._waiting`."""
+    """Twin of `counts._waiting`."""
     rate = log_complement(max(p, TINY))
     position = 0.0
     count = 0
@@ -154,7 +154,7 @@ def waiting(key, block, node, n, p):
 
 @njit
 def hypergeometric(key, block, node, good, bad, sample, out) -> None:
-    """Twin of `random_counts.hypergeometric` on flat arrays."""
+    """Twin of `counts.hypergeometric` on flat arrays."""
     for i in range(out.size):
         g, b, m = good[i], bad[i], sample[i]
         total = g + b
@@ -172,7 +172,7 @@ def hypergeometric(key, block, node, good, bad, sample, out) -> None:
 
 @njit
 def binomial(key, block, node, trials, chance, out) -> None:
-    """Twin of `random_counts.binomial` on flat arrays."""
+    """Twin of `counts.binomial` on flat arrays."""
     for i in range(out.size):
         p = 1.0 - chance[i] if chance[i] > 0.5 else chance[i]
         n = float(trials[i])

@@ -3,7 +3,7 @@
 That form is a sum of small terms, where differences of log-gamma functions lose all digits (error 4e-3 for
 10**12 rows). The logarithm is our own, made of additions, multiplications and divisions alone: so NumPy and
 Numba, and any two processors or C libraries, give the same bits and the samplers take the same decisions.
-The compiled twins are in ``random_counts_compiled.py``.
+The compiled twins are in ``counts_compiled.py``.
 
 References
 ----------

@@ -89,3 +89,17 @@ def shuffle(key, block, node, order) -> None:
         number, place, second = next_bounded(key, block, node, place, second, U(last + 1))
         partner = np.int64(number)
         order[last], order[partner] = order[partner], order[last]
+
+
+@njit
+def fill_pairs(key, block, node, bounds, same, out):
+    """Twin of `tuple_draws._draw` for pairs."""
+    place, second = U(0), U(0)
+    for i in range(out.shape[1]):
+        for side in range(2):
+            number, place, second = next_bounded(key, block, node, place, second, bounds[side])
+            out[side, i] = np.int64(number)
+        if same:
+            a, b = out[0, i], out[1, i]
+            b += b >= a
+            out[0, i], out[1, i] = min(a, b), max(a, b)

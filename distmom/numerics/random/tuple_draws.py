@@ -19,7 +19,7 @@ from distmom.numerics.arrays import Ints
 from distmom.numerics.random.philox import Key, bounded_in_order
 from distmom.numerics.twins import compiled_twin
 
-_kernels = compiled_twin(__name__)
+_kernels = compiled_twin("distmom.numerics.random.philox")
 
 Degrees: TypeAlias = tuple[int, ...]
 """A number for each sample."""

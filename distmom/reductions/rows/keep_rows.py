@@ -46,8 +46,16 @@ class BlockRange:
     first_cell: int = 0
 
 
+class UsedHere:
+    """A reduction whose rows do not leave their unit of work."""
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """Not defined."""
+        raise NotImplementedError("kept rows are used where they are")
+
+
 @dataclass(frozen=True)
-class KeepRows:
+class KeepRows(UsedHere):
     """The reduction that keeps the rows of a `BlockRange`, in the order of files and rows.
 
     A row enters with all its values or, where one is missing, not at all. Group codes must be the numbers of
@@ -82,10 +90,6 @@ class KeepRows:
     def cells(self, sizes: Ints, first: int) -> CellRows:
         """Room for blocks of so many rows, whose numbers begin with `first`."""
         return CellRows(sizes, len(self.columns), compiled=self.compiled, first_cell=first)
-
-    def merge(self, left: CellRows, right: CellRows) -> CellRows:
-        """Not defined: rows do not leave their unit of work."""
-        raise NotImplementedError("kept rows are used where they are")
 
 
 class RowPlaces(Protocol):
@@ -173,7 +177,7 @@ def rows_changed(path: str) -> DataError:
 
 
 @dataclass(frozen=True)
-class KeepEach:
+class KeepEach(UsedHere):
     """Several `KeepRows` of rows that are read once; the window of a unit has a `BlockRange` for each.
 
     Attributes
@@ -191,10 +195,6 @@ class KeepEach:
         return EachKeeper(
             self, [one.begin(n_files, mine) for one, mine in zip(self.parts, window, strict=True)]
         )
-
-    def merge(self, left: Any, right: Any) -> Any:
-        """Not defined: rows do not leave their unit of work."""
-        raise NotImplementedError("kept rows are used where they are")
 
 
 class EachKeeper(Accumulator):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.pairs.regroup import NOT_OURS
-from distmom.reductions.rows.keep_rows import BlockRange, EachKeeper, KeepEach, RowKeeper
+from distmom.reductions.rows.keep_rows import BlockRange, EachKeeper, KeepEach, RowKeeper, UsedHere
 
 Labels = NDArray[np.uint16] | NDArray[np.int32]
 Buckets = NDArray[np.uint16]
@@ -40,7 +40,7 @@ class BlockBuckets:
 
 
 @dataclass(frozen=True)
-class SortEach:
+class SortEach(UsedHere):
     """As `KeepEach` finds the block of every row, but for all blocks: rows are put into buckets.
 
     The window of a unit has, of stored blocks, the number in the lake of the first row of each of its files.
@@ -65,10 +65,6 @@ class SortEach:
             for part, mine in zip(self.keep.parts, self.buckets, strict=True)
         ]
         return EachKeeper(self.keep, keepers)
-
-    def merge(self, left: Any, right: Any) -> Any:
-        """Not defined: what was put is elsewhere."""
-        raise NotImplementedError("rows that were put into buckets are not here")
 
 
 class _Sorter:

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 MOST_SOURCES, MOST_NAMED = 10, 30
 
+COLUMNS = (
+    "mean and std (standard deviation) are robust: medians over blocks. Look at the coloured columns: a "
+    "plain mean outside of the interval is carried by few rows or files. counted only: no numbers or times, "
+    "so rows and missing values were counted."
+)
 USUALLY = "'usually' is the figure of the typical file: the median over files."
 FACTORS = (
     " Good files differ in it, too, so a factor tells the order of magnitude: one change of unit for all, "
@@ -47,7 +52,7 @@ def tell_profile(r: ColumnProfile) -> Telling:
     else:
         reach = f" ({interval})" if interval != "-" else ""
         answer = f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; plain mean {plain}."
-    return Telling(name, (answer,), shown_facts(r), tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r, ()))
+    return Telling(name, (answer,), shown_facts(r), tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r))
 
 
 def story(found: DescribeResult) -> Story:
@@ -78,24 +83,12 @@ def story(found: DescribeResult) -> Story:
         answer.append(
             f"{100 * (top.share or 0.0):.0f} % of the gap between the two comes from {cell(top.name)} alone."
         )
-    columns = Grid.of(
-        "The columns",
-        as_table(found),
-        [not r.ok or r.leaves_interval for r in profiles],
-        "mean and std (standard deviation) are robust: medians over blocks. Look at the coloured "
-        "columns: a plain mean outside of the interval is carried by few rows or files. counted only: no "
-        "numbers or times, so rows and missing values were counted.",
-    )
-    blocks: list[Block] = [
-        _advice(found, word),
-        *_named(found),
-        *leave_out(found.named_files, found.run),
-        *pictures(found),
-        columns,
-        *notes_block(found),
-    ]
+    marked = [not r.ok or r.leaves_interval for r in profiles]
+    columns = Grid.of("The columns", as_table(found), marked, COLUMNS)
+    files = [*_named(found), *leave_out(found.named_files, found.run)]
+    blocks = (_advice(found, word), *files, *pictures(found), columns, *notes_block(found))
     after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
-    return Story("Robust profile of a lake", tuple(answer), word, words, tuple(blocks), (), after)
+    return Story("Robust profile of a lake", tuple(answer), word, words, blocks, (), after)
 
 
 _ASSUMED = (

@@ -79,7 +79,7 @@ def _tell(r: EstimateResult, subject: str, more: list[tuple[str, str]]) -> Telli
     name = heading(r)
     of_group = f" ({name.split(' | ', 1)[1]})" if r.group else ""
     answer, facts = _answer(r, f"{subject}{of_group}"), (*_facts(r), *more)
-    return Telling(name, answer, facts, _pictures(r), assumptions(r), mood(r), advice(r, ()))
+    return Telling(name, answer, facts, _pictures(r), assumptions(r), mood(r), advice(r))
 
 
 def _answer(r: EstimateResult, subject: str) -> tuple[str, ...]:

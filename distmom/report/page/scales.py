@@ -12,12 +12,10 @@ from distmom.lake.columns.times import DAY, TimeScale
 from distmom.report.digits import SCIENTIFIC, quantity
 
 SECOND = 10**9
+SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 TIME_STEPS = (
     *(SECOND // 10**k * n for k in range(9, 0, -1) for n in (1, 2, 5)),
-    *(
-        SECOND * n
-        for n in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
-    ),
+    *(SECOND * n for n in SECONDS),
     *(DAY * n for n in (1, 2, 5, 10, 20, 50, 100, 200, 365, 730, 1826, 3652)),
 )
 

@@ -98,7 +98,7 @@ def _spans(name: str, mine: list[Result]) -> Spans:
     scale = getattr(mine[0], "scale", None)
     lines = []
     for r in mine[:MOST_GROUPS]:
-        numbers: Any = getattr(r, "numbers", r)
+        numbers: Any = r.numbers
         estimate, interval, _ = r.shown_values()
         label = heading(r).split(" | ", 1)[-1]
         text = f"{estimate.strip()} ({interval.strip()})"
