@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -18,8 +17,6 @@ Fine: TypeAlias = Literal["standard", "many"]
 MOST_BLOCKS = 1_000_000
 MOST_CHUNK_ROWS = 1 << 40
 """More rows than any file has."""
-
-MOST_BLOCKS_COST = "each costs 24 bytes in every unit"
 
 
 class BlockDesign:
@@ -107,10 +104,10 @@ class BlockDesign:
     def __post_init__(self) -> None:
         self._check_number()
 
-    def _check_number(self, allowed: Sequence[str] = ("auto", "paper")) -> None:
+    def _check_number(self) -> None:
         name, value = f"{type(self).__name__}: n", self.n
         if isinstance(value, str):
-            check_choice(name, value, allowed)
+            check_choice(name, value, ("auto", "paper"))
         else:
             check_count(name, value)
             check_most_blocks(name, int(value))  # type: ignore[arg-type]
@@ -125,4 +122,6 @@ class BlockDesign:
 def check_most_blocks(name: str, n_blocks: int) -> None:
     """ConfigError if so many blocks would make the states of units too large."""
     if n_blocks > MOST_BLOCKS:
-        raise ConfigError(f"{name}: at most {MOST_BLOCKS:,} blocks, not {n_blocks:,}; {MOST_BLOCKS_COST}")
+        raise ConfigError(
+            f"{name}: at most {MOST_BLOCKS:,} blocks, not {n_blocks:,}; each costs 24 bytes in every unit"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from distmom.estimators.mean.plan import worth_compiling
@@ -45,7 +46,7 @@ class RowsQuestion:
         """The source of each sample, and what to read of it."""
         return self.opened if isinstance(self.opened, list) else [self.opened[:2]]
 
-    @property
+    @cached_property
     def share(self) -> float:
         """Share of a file's bytes that is read."""
         return column_share(*self.sources[0])
