@@ -78,7 +78,10 @@ def standing_for(kernel: F, name: str, **functions: Any) -> F:
 inline = numba.njit(inline="always")
 
 anew = numba.njit(nogil=True, error_model="numpy")
-"""Compile anew in each process: what takes a user's function cannot be kept on disk."""
+"""Compile anew in each process what cannot be kept on disk: what takes a user's function, and generators.
+
+A generator that comes from the cache is unknown to Numba when the next kernel that uses it is compiled.
+"""
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import anew
 
 SMALL = 32  # groups of so few places are taken pair by pair
 ONE_RANK, SMALL_GROUP = -1, -2
 
 
-@njit
+@anew
 def groups(starts):
     """Of each group of ranks that agree in their higher bits: its places, and what becomes of it.
 

@@ -1,5 +1,9 @@
 """Exact counts of concordant, discordant and tied pairs, both twins, also where products pass 2**31."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -85,3 +89,19 @@ def test_small_groups_are_a_matter_of_speed(monkeypatch):
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(2, order.COMPILE))
     assert order_counts(x, y, rows=False)[0] == order_counts(x, y, rows=False, compiled=False)[0]
+
+
+@pytest.mark.slow
+def test_a_cache_on_disk_serves_processes_that_ask_for_different_kernels(tmp_path):
+    """Each process finds what the one before it has compiled, and compiles more that calls the same code."""
+    code = (
+        "import sys, numpy as np\n"
+        "from distmom.numerics.ranks.order import order_counts\n"
+        "x = np.arange(500.0)\n"
+        "print(order_counts(x, x, rows=sys.argv[1] == 'rows', compiled=True)[0].concordant)"
+    )
+    for what in ("whole", "rows", "whole", "rows"):
+        run = [sys.executable, "-c", code, what]
+        env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run(run, env=env, capture_output=True, text=True, timeout=300)
+        assert done.stdout.strip() == str(500 * 499 // 2), done.stderr
