@@ -7,22 +7,18 @@ of it.
 from distmom.cluster.calls import Call, run_calls
 from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.cluster.interrupts import check_stopped
-from distmom.cluster.memory import check_memory, parse_bytes, usable_cpus
+from distmom.cluster.memory import check_memory, usable_cpus
 from distmom.cluster.merge import Merged, UnitMerger
-from distmom.cluster.outcome import Executor, Finished, UnitOutcome, Work
-from distmom.cluster.plan import Done, Unit, merge_depth, plan_units, scheduler_bytes
+from distmom.cluster.outcome import Executor, UnitOutcome, Work
+from distmom.cluster.plan import Unit, merge_depth, plan_units, scheduler_bytes
 from distmom.cluster.progress import make_progress
 from distmom.cluster.runner import Progress, run_units
-from distmom.cluster.scratch import Scratch
 
 __all__ = [
     "Call",
-    "Done",
     "Executor",
-    "Finished",
     "Merged",
     "Progress",
-    "Scratch",
     "ThreadExecutor",
     "Unit",
     "UnitMerger",
@@ -32,7 +28,6 @@ __all__ = [
     "check_stopped",
     "make_progress",
     "merge_depth",
-    "parse_bytes",
     "plan_units",
     "run_calls",
     "run_units",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import errno
 import re
-from typing import TYPE_CHECKING
 
+from distmom.cluster.plan import Unit
+from distmom.cluster.queue import UnitBatch
 from distmom.errors import BusyStore, DataError, DistmomError, ResourceError
-
-if TYPE_CHECKING:
-    from distmom.cluster.plan import Unit
-    from distmom.cluster.queue import UnitBatch
 
 # The same answer would come again: waiting helps neither a wrong path nor a full disk.
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)

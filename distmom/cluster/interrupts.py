@@ -63,9 +63,8 @@ class _Interrupts:
 
         A Ctrl-C at a terminal goes to all processes; ending our workers is our own part.
         """
-        if threading.current_thread() is not threading.main_thread() or not hasattr(
-            signal, "pthread_sigmask"
-        ):
+        main = threading.current_thread() is threading.main_thread()
+        if not main or not hasattr(signal, "pthread_sigmask"):
             yield
             return
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

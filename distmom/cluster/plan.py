@@ -246,12 +246,9 @@ def _parts(
 def merge_depth(units: Sequence[Unit], n_files: int) -> int:
     """The longest way of a unit's state to the result, in merges: the height of the tree over its units."""
     root = max(n_files - 1, 0).bit_length()
-    return max((root - unit.level + _inside(unit) for unit in units), default=0)
-
-
-def _inside(unit: Unit) -> int:
-    """Levels of the tree over the leaves of one file above a unit that is a part of it."""
-    return 0 if unit.rows is None else max(unit.n_leaves - 1, 0).bit_length() - unit.leaf_level
+    # of a part of a file also the levels above it of the tree over the file's leaves; of others 0 - 0
+    within = (max(unit.n_leaves - 1, 0).bit_length() - unit.leaf_level - unit.level for unit in units)
+    return max((root + levels for levels in within), default=0)
 
 
 def scheduler_bytes(units: Sequence[Unit]) -> int:

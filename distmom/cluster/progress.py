@@ -105,16 +105,10 @@ class BarProgress(_Counts):
         from rich import progress as bars
         from rich.console import Console
 
-        self._bar = bars.Progress(
-            bars.TextColumn("{task.description}"),
-            bars.BarColumn(),
-            bars.DownloadColumn(),
-            bars.TextColumn("{task.fields[rows]:,} rows"),
-            bars.TransferSpeedColumn(),
-            bars.TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
+        title, rows = bars.TextColumn("{task.description}"), bars.TextColumn("{task.fields[rows]:,} rows")
+        speed = rows, bars.TransferSpeedColumn(), bars.TimeRemainingColumn()
+        columns = title, bars.BarColumn(), bars.DownloadColumn(), *speed
+        self._bar = bars.Progress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._bar.add_task(self.title, total=n_bytes, rows=0)
         self._bar.start()
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from distmom.cluster.interrupts import check_stopped
 from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.errors import BadFileError
+from distmom.lake import Batch, BatchReader, FileRef
 from distmom.lake.keys.encoder import KeyEncoder
+from distmom.lake.keys.unit_hashes import UnitHashes
+from distmom.reductions import Accumulator, Key, Reduction
 from distmom.reductions.accumulate.leaves import Rows
-
-if TYPE_CHECKING:
-    from distmom.lake import Batch, BatchReader, FileRef
-    from distmom.lake.keys.unit_hashes import UnitHashes
-    from distmom.reductions import Accumulator, Key, Reduction
-
 
 BadFilePolicy = Literal["error", "skip"]
 
@@ -67,7 +64,9 @@ class ReadAndReduce:
         """The outcome without the files of these numbers; None if another is bad, which now is among them."""
         accumulator = self.reduction.begin(len(unit.files), unit.window)
         encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled) if self.n_keys else None
-        hashes = self._unit_hashes()
+        hashes = None
+        if self.unit_seed is not None:
+            hashes = UnitHashes(len(self.reader.options.units), self.unit_seed, compiled=self.compiled)
         n_rows = n_bytes = 0
         for number, file in enumerate(unit.files):
             accumulator.start_file(number, file.path)
@@ -84,13 +83,6 @@ class ReadAndReduce:
         keys = encoder.keys if encoder is not None else [()]
         skipped = tuple(SkippedFile(unit.files[i].path, bad[i]) for i in sorted(bad))
         return UnitOutcome(accumulator.result(keys), n_rows, n_bytes, skipped)
-
-    def _unit_hashes(self) -> UnitHashes | None:
-        if self.unit_seed is None:
-            return None
-        from distmom.lake.keys.unit_hashes import UnitHashes
-
-        return UnitHashes(len(self.reader.options.units), self.unit_seed, compiled=self.compiled)
 
     def _read(
         self,
@@ -153,12 +145,9 @@ class ReadSamples:
         number, parts = unit.window
         reads, finish = self.ways[number]
         read = [one(part) for one, part in zip(reads, parts, strict=True)]
-        return UnitOutcome(
-            finish(*(outcome.state for outcome in read), between=check_stopped),
-            sum(outcome.n_rows for outcome in read),
-            sum(outcome.n_bytes for outcome in read),
-            tuple(record for outcome in read for record in outcome.skipped),
-        )
+        state = finish(*(outcome.state for outcome in read), between=check_stopped)
+        n_rows, n_bytes = sum(outcome.n_rows for outcome in read), sum(outcome.n_bytes for outcome in read)
+        return UnitOutcome(state, n_rows, n_bytes, tuple(s for outcome in read for s in outcome.skipped))
 
 
 def sample_unit(number: int, parts: tuple[Unit, ...], way: int = 0) -> Unit:

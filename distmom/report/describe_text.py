@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from rich.table import Table
+
+from distmom.report.kinds.describe import DescribeResult
+from distmom.report.kinds.profile import ColumnProfile, GapSource
 from distmom.report.text import empty_table, uncut
+from distmom.report.times import readable
 from distmom.report.words import cell, number
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from distmom.report.kinds.describe import DescribeResult
-    from distmom.report.kinds.profile import ColumnProfile, GapSource
 
 SOURCES, NAMED = 5, 20
 """Lines of a kind on a terminal; all are in the JSON document."""
@@ -64,12 +62,7 @@ def share_of_others(shown: Sequence[GapSource]) -> float | None:
 def source_cells(profile: ColumnProfile, source: GapSource) -> tuple[str, str, str]:
     """Share of the gap, rows and mean of a source."""
     share = "-" if source.share is None else f"{100 * source.share:.1f} %"
-    if profile.scale is None:
-        mean = number(source.mean)
-    else:
-        from distmom.report.times import readable
-
-        mean = readable(profile.scale, source.mean, 0)
+    mean = number(source.mean) if profile.scale is None else readable(profile.scale, source.mean, 0)
     return share, f"{source.n_used:,}", mean
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,11 +119,6 @@ class EstimateResult(Result):
 
     what: ClassVar[tuple[str, str]] = ("estimate", "plain mean")
     """What estimate and plain estimate are called in a table."""
-
-    @property
-    def numbers(self) -> Self:
-        """The result in numbers: itself, or of times in nanoseconds."""
-        return self
 
     @property
     def bound(self) -> str:

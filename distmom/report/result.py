@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from distmom.checks import check_choice
 from distmom.errors import DoubtfulResultError
 from distmom.report.attributes import with_attributes
+from distmom.report.digits import three
 from distmom.report.values import plain, same
 from distmom.status import Status
 
@@ -82,6 +83,11 @@ class Result:
         cls.__doc__ = with_attributes(cls.__doc__, cls.__mro__[1].__doc__)
 
     @property
+    def numbers(self) -> Self:
+        """The result in numbers: itself, or of times in nanoseconds."""
+        return getattr(self, "offsets", None) or self
+
+    @property
     def name(self) -> str:
         """What the result is of, in tables and messages."""
         raise NotImplementedError
@@ -128,14 +134,10 @@ class Result:
             check_choice("raise_if", word, tuple(map(str, Status)))
         mine = {self.status, *self.flags}
         if mine.intersection(statuses) or (not statuses and not self.ok):
-            raise DoubtfulResultError(f"{self._title}: the status is {self.words!r}; {REMEDY}")
+            keys = [f"{key}={value!r}" for key, value in (self.group or {}).items()]
+            title = ", ".join([self.name, *keys])
+            raise DoubtfulResultError(f"{title}: the status is {self.words!r}; {REMEDY}")
         return self
-
-    @property
-    def _title(self) -> str:
-        """Its name, and its group."""
-        keys = ", ".join(f"{key}={value!r}" for key, value in (self.group or {}).items())
-        return f"{self.name}, {keys}" if keys else self.name
 
     @property
     def level(self) -> str:
@@ -199,10 +201,12 @@ class Result:
 
     def shown_values(self) -> tuple[str, str, str]:
         """Estimate, interval and plain estimate of a number, with the digits that the interval supports."""
-        from distmom.report.digits import three
-
         numbers: Any = self
-        return three(numbers.estimate, numbers.interval, numbers.plain_estimate)
+        if (scale := getattr(self, "scale", None)) is None:
+            return three(numbers.estimate, numbers.interval, numbers.plain_estimate)
+        from distmom.report.times import shown
+
+        return shown(numbers.numbers, scale)
 
     def _repr_html_(self) -> str:
         return self._alone()._repr_html_()

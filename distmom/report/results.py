@@ -166,12 +166,8 @@ class Results(Sequence[R]):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: ``schema_version``, ``results``, ``data``, ``run``."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "results": [r.to_dict() for r in self],
-            "data": plain(self.data),
-            "run": plain(self.run),
-        }
+        told = {"schema_version": SCHEMA_VERSION, "results": [r.to_dict() for r in self]}
+        return told | {"data": plain(self.data), "run": plain(self.run)}
 
     def to_arrow(self) -> pa.Table:
         """One row per result: group columns first; intervals and sizes take two columns each.

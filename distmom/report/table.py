@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
-    from distmom.lake.columns.times import TimeScale, Unit
-    from distmom.report.results import Results
+from distmom.lake.columns.times import NANOSECONDS, TimeScale, Unit, duration_text
+from distmom.report.results import Results
+from distmom.report.times import arrow_type, stored
 
 _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minimum", "maximum")
 _COMPARED = ("difference", "lift")
@@ -30,8 +30,6 @@ _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": 
 
 def as_arrow(results: Results) -> pa.Table:
     """See `Results.to_arrow`; a group column keeps its type where its values share one, else it is text."""
-    import pyarrow as pa
-
     rows = [record for r in results for record in r.records()]
     scales = [getattr(r, "scale", None) for r in results for _ in r.records()]
     names = list(results[0].group) if len(results) and results[0].group else []
@@ -49,8 +47,6 @@ def as_arrow(results: Results) -> pa.Table:
 
 
 def _kind(name: str) -> pa.DataType:
-    import pyarrow as pa
-
     if name in ("n_units_exact", "leaves_interval", "drifted"):
         return pa.bool_()
     if name in _FLOATS:
@@ -61,8 +57,6 @@ def _kind(name: str) -> pa.DataType:
 
 def _values(name: str, scales: list[TimeScale | None], numbers: list[float | None]) -> dict[str, pa.Array]:
     """The columns of one kind of value: one for each kind of result."""
-    import pyarrow as pa
-
     kinds = ["number" if scale is None else scale.kind for scale in scales]
     present = [kind for kind in _SUFFIXES if kind in kinds]
     out: dict[str, pa.Array] = {}
@@ -79,10 +73,6 @@ def _values(name: str, scales: list[TimeScale | None], numbers: list[float | Non
 
 def _times(scales: list[TimeScale | None], numbers: list[float | None]) -> pa.Array:
     """Times of one kind in the finest unit that all have, and in UTC if their zones differ."""
-    import pyarrow as pa
-
-    from distmom.report.times import arrow_type, stored
-
     given = [scale for scale in scales if scale is not None]
     unit: Unit = "ns" if all(scale.unit == "ns" for scale in given) else "us"
     zones = {scale.zone for scale in given}
@@ -95,10 +85,6 @@ def _times(scales: list[TimeScale | None], numbers: list[float | None]) -> pa.Ar
 
 def durations_as_text(table: pa.Table) -> pa.Table:
     """The table with ISO 8601 texts for durations, which CSV would hold as numbers without a unit."""
-    import pyarrow as pa
-
-    from distmom.lake.columns.times import NANOSECONDS, duration_text
-
     for place, field in enumerate(table.schema):
         if pa.types.is_duration(field.type):
             per_second = 10**9 // NANOSECONDS[field.type.unit]
@@ -110,8 +96,6 @@ def durations_as_text(table: pa.Table) -> pa.Table:
 
 def _keys(values: list[Any]) -> pa.Array:
     """A group column: Arrow's own type for the values, unsigned where they need it, else text."""
-    import pyarrow as pa
-
     for kind in (None, pa.uint64()):
         try:
             return pa.array(values, kind)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
 
 from distmom.report.align import aligned
+from distmom.report.result import Result
+from distmom.report.results import Results
 from distmom.report.words import cell, listed, printable
-
-if TYPE_CHECKING:
-    from rich.measure import Measurement
-    from rich.table import Table
-
-    from distmom.report.result import Result
-    from distmom.report.results import Results
-
 
 UNLIMITED = 100_000
 """Columns of a table that is not for a terminal: no line is wrapped."""
@@ -46,9 +45,6 @@ def as_table(results: Results) -> Table:
 
 def empty_table() -> Table:
     """A table for a terminal."""
-    from rich import box
-    from rich.table import Table
-
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
 
 
@@ -67,7 +63,9 @@ def remarks(results: Results) -> list[str]:
     skipped = [
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())
     ]
-    return lines + _state(results) + _shortened(skipped, "files skipped")
+    if len(skipped) > LINES:
+        skipped[LINES - 1 :] = [f"… and {len(skipped) - LINES + 1:,} more files skipped"]
+    return lines + _state(results) + skipped
 
 
 def each_once(results: Results, texts: Sequence[Sequence[str]]) -> list[str]:
@@ -109,18 +107,8 @@ def _left_out(results: Results) -> list[str]:
     return lines
 
 
-def _shortened(lines: list[str], what: str) -> list[str]:
-    """At most `LINES` lines of a kind."""
-    if len(lines) <= LINES:
-        return lines
-    return [*lines[: LINES - 1], f"… and {len(lines) - LINES + 1:,} more {what}"]
-
-
 def widths(table: Table) -> Measurement:
     """How wide a table is without line breaks, and at least if no number is cut."""
-    from rich.console import Console
-    from rich.measure import Measurement
-
     console = Console(width=UNLIMITED)
     return Measurement.get(console, console.options, table)
 
@@ -139,10 +127,6 @@ def table_text(results: Results, width: int) -> str:
 
 def rendered(table: Table, width: int) -> str:
     """A table as plain text, as wide as it wants to be where `width` would cut a number."""
-    import io
-
-    from rich.console import Console
-
     out = io.StringIO()
     needed = widths(table)
     width = width if needed.minimum <= width else needed.maximum

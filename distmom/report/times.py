@@ -9,19 +9,16 @@ import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.lake.columns.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
 from distmom.numerics.arrays import Floats
 from distmom.report.kinds.mean import MeanResult
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from distmom.report.kinds.profile import ColumnProfile
+from distmom.report.kinds.profile import ColumnProfile
 
 T = TypeVar("T", "MeanResult", "ColumnProfile")
 
@@ -77,8 +74,6 @@ def stored(scale: TimeScale, offset: float | None) -> int | None:
 
 def arrow_type(scale: TimeScale) -> pa.DataType:
     """Type of a column of results."""
-    import pyarrow as pa
-
     return pa.duration(scale.unit) if scale.kind == "duration" else pa.timestamp(scale.unit, scale.zone)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from distmom.lake.columns.times import duration_text
+
 
 def same(a: Any, b: Any) -> bool:
     """Whether two values agree in every bit: NaN equals NaN, and 0.0 is not -0.0."""
@@ -49,8 +51,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, timedelta):
-        from distmom.lake.columns.times import duration_text
-
         return duration_text(value // timedelta(microseconds=1), 10**6)
     if isinstance(value, str):
         return str(value)  # without what a `Status` has beside its text

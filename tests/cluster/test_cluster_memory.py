@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from distmom.cluster import check_memory, parse_bytes
-from distmom.cluster.memory import in_words, memory_bytes, usable_cpus
+from distmom.cluster import check_memory
+from distmom.cluster.memory import in_words, memory_bytes, parse_bytes, usable_cpus
 from distmom.errors import ConfigError, ResourceError
 
 

@@ -7,7 +7,8 @@ from fake_work import LEAF_ROWS, listing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.cluster import Done, Unit, plan_units
+from distmom.cluster import Unit, plan_units
+from distmom.cluster.plan import Done
 from distmom.lake.source import FileRef
 
 SIZES = st.lists(st.integers(0, 1000), max_size=60)

@@ -12,7 +12,8 @@ from fake_work import LEAF_ROWS, Spell, expected, listing, record
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distmom.cluster import Finished, Unit, UnitOutcome, Work, plan_units, run_units
+from distmom.cluster import Unit, UnitOutcome, Work, plan_units, run_units
+from distmom.cluster.outcome import Finished
 from distmom.errors import DataError, DistmomError, ResourceError
 
 ROWS = [250, 90, 1000, 10, 10, 730, 400, 100, 100, 1, 60]

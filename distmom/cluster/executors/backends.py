@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -59,11 +59,9 @@ class Backend:
                 ending.enter_context(connect.thread_left_to_units())
             yield executor
 
-    @contextmanager
-    def imagined(self) -> Iterator[Executor]:
+    def imagined(self) -> AbstractContextManager[Executor]:
         """An executor as a run would have it, for who only wants to know the plan: no process is started."""
-        with self.open() as executor:
-            yield executor
+        return self.open()
 
     def here(self) -> Backend:
         """The same for data in memory, which is not sent to a cluster: threads of this process."""
@@ -143,16 +141,12 @@ class Processes(Backend):
 
         return local_executor(self.n, limit)
 
-    @contextmanager
-    def imagined(self) -> Iterator[Executor]:
+    def imagined(self) -> AbstractContextManager[Executor]:
         """Worker processes are imagined, not started."""
         executor = ThreadExecutor(self.n, parse_bytes(self.memory_limit) or memory_bytes() // usable_cpus())
         executor.threads_per_process = 1
         executor.scratch = Scratch(self.scratch)
-        try:
-            yield executor
-        finally:
-            executor.close()
+        return closing(executor)
 
 
 @dataclass(frozen=True)

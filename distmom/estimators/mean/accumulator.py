@@ -19,8 +19,8 @@ from distmom.estimators.mean.row_stream import (
     RowStream,
     check_rows,
     reader_of_batch,
+    with_batch,
     with_lists_of,
-    with_times_of_batch,
 )
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
 from distmom.estimators.mean.without_data import NoData, answer, plan_without_data
@@ -156,12 +156,6 @@ class MeanAccumulator:
         self._sums = plan.sums
         self._stream = RowStream(made, name, plan.reduction, plan.leaf_rows, saved)
 
-    @property
-    def _read(self) -> ReadOptions:
-        """What is read of a batch, the filter included."""
-        where = None if self._made.where is None else parse_filter(self._made.where)
-        return replace(self._made.read, where=where)
-
     def _files(self) -> list[FileRef]:
         """Streams as files, for what is said of the data."""
         return [FileRef(self.name, self.n_rows, 0), *(file for _, file in self._others.base_files)]
@@ -199,12 +193,12 @@ class MeanAccumulator:
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
         if isinstance(batch, Scan):
             raise ConfigError("batch: give rows, not a scan; dm.mean reads files")
-        data, known, options = open_memory(batch), self._read, self._made.options
+        data, options, where = open_memory(batch), self._made.options, self._made.where
+        known = replace(self._made.read, where=None if where is None else parse_filter(where))
         reader = reader_of_batch(data, known, begun=self._has_rows)
-        read = with_times_of_batch(known, data, reader)
+        read = with_batch(known, data, reader)
         if not data.n_rows:
             return
-        read = replace(read, vectors=reader.options.vectors)
         check_weights(options, read)
         file = data.files[0]
         if options.nan == "raise" or read.where is not None or options.weights is not None or read.vectors:

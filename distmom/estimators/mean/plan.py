@@ -107,10 +107,8 @@ class MeanPlan:
     @property
     def sums(self) -> dict[str, Any]:
         """Description of the sums: states with equal ones can be merged."""
-        sums: dict[str, Any] = plainly(
-            {"reduction": self.reduction, "read": self.reader.options, "leaf_rows": self.leaf_rows}
-        )
-        return sums
+        declared = {"reduction": self.reduction, "read": self.reader.options, "leaf_rows": self.leaf_rows}
+        return dict(plainly(declared))
 
     def joined(self, left: Any, right: Any) -> Any:
         """The state of both, each of which may be None."""

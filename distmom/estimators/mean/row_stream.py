@@ -98,8 +98,8 @@ def with_lists_of(made: Made, other: Made) -> Made:
     return replace(made, read=replace(made.read, vectors=other.read.vectors))
 
 
-def with_times_of_batch(read: ReadOptions, data: MemoryLake, reader: BatchReader) -> ReadOptions:
-    """What is read, with the scales of columns of times that have their first values in this batch.
+def with_batch(read: ReadOptions, data: MemoryLake, reader: BatchReader) -> ReadOptions:
+    """What is read, with the list columns of this batch, and scales of times that it is the first to have.
 
     Raises
     ------
@@ -117,7 +117,8 @@ def with_times_of_batch(read: ReadOptions, data: MemoryLake, reader: BatchReader
         values = data.columns[name].slice(0, data.n_rows)
         if name not in known and values.null_count < len(values):
             known[name] = scale
-    return replace(read, times=tuple((name, known[name]) for name in read.columns if name in known))
+    times = tuple((name, known[name]) for name in read.columns if name in known)
+    return replace(read, times=times, vectors=reader.options.vectors)
 
 
 def check_rows(batch: Batch, read: ReadOptions, reduction: BlockMeans) -> None:

@@ -46,10 +46,6 @@ class MeanResult(EstimateResult):
     )
 
     @property
-    def numbers(self) -> Self:  # noqa: D102
-        return self.offsets or self
-
-    @property
     def type(self) -> str:
         """Arrow's name of the values' type: ``double``, ``timestamp[us, tz=UTC]``, ``duration[ns]``."""
         if self.scale is None:
@@ -83,10 +79,3 @@ class MeanResult(EstimateResult):
         ends = (self if self.interval is None else numbers).flat("interval")
         own = {"column": self.column, "estimate": numbers.estimate, **ends, **self.flat(*INTERVAL, *COUNTS)}
         return [own | {"plain_estimate": numbers.plain_estimate, "scheme": self.scheme}]
-
-    def shown_values(self) -> tuple[str, str, str]:  # noqa: D102
-        if self.scale is None:
-            return super().shown_values()
-        from distmom.report.times import shown
-
-        return shown(self.numbers, self.scale)

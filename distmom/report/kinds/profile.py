@@ -126,11 +126,6 @@ class ColumnProfile(Result):
     )
 
     @property
-    def numbers(self) -> ColumnProfile:
-        """The profile in numbers: itself, or in nanoseconds for times."""
-        return self.offsets or self
-
-    @property
     def name(self) -> str:  # noqa: D102
         return self.column
 

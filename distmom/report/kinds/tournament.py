@@ -192,16 +192,12 @@ class TournamentResult(Results[CandidateResult]):
         """The JSON document: as every command's, with ``champions``, ``finalists``, ``table``, ``duels``."""
         told = super().to_dict()
         order = {name: i for i, name in enumerate(self.duels.names)}
-        table = [
-            {
-                "candidate": r.name,
-                "champion": r.name in self.champions,
-                "finalist": r.name in self.finalists,
-                **{k: getattr(r, f"n_{k}") for k in ("allowed", "won", "lost", "not_evaluated")},
-                "block_losses": [plain(losses[order[r.name]]) for losses in self.duels.block_losses],
-            }
-            for r in self
-        ]
+        table: list[dict[str, Any]] = []
+        for r in self:
+            ends = {"champion": r.name in self.champions, "finalist": r.name in self.finalists}
+            matches = {k: getattr(r, f"n_{k}") for k in ("allowed", "won", "lost", "not_evaluated")}
+            losses = [plain(part[order[r.name]]) for part in self.duels.block_losses]
+            table.append({"candidate": r.name, **ends, **matches, "block_losses": losses})
         more = {name: plain(getattr(self, name)) for name in ("champions", "finalists", "beta_r", "settings")}
         more |= {"table": table, "duels": self.duels.to_dict()}
         return {"schema_version": told["schema_version"], "results": told["results"]} | more | told

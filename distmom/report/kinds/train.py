@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.report.result import Result
 from distmom.report.words import number
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -98,8 +96,6 @@ class TrainResult(Result):
 
     def curve(self) -> pa.Table:
         """The learning curve as a table: one row a step; the held-out loss is null between looks."""
-        import pyarrow as pa
-
         steps = np.arange(1, self.n_steps + 1)
         looks: list[float | None] = [None] * self.n_steps
         for step, loss in zip(self.history["held_out_step"], self.history["held_out"], strict=True):

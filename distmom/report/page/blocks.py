@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from distmom.report.estimate import EstimateResult
+from distmom.report.estimate import EstimateResult
 
 UNSEEN = (
     "Many bad values that are each only a little off do not stand out: they move this average as any other."

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from distmom.report.kinds.compare import CompareResult
 from distmom.report.page.numbers import tell_ustat
 from distmom.report.page.telling import Telling
 from distmom.report.words import cell
-
-if TYPE_CHECKING:
-    from distmom.report.kinds.compare import CompareResult
 
 WORDS = {
     "mean": "the mean of {column} in {second} less that in {first}",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from distmom.report.describe_text import advice as closing
 from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
+from distmom.report.kinds.describe import DescribeResult
+from distmom.report.kinds.profile import ColumnProfile, GapSource
 from distmom.report.page.blocks import LAWS, UNSEEN
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Ends, Picture, Span, Spans
@@ -25,12 +26,13 @@ from distmom.report.page.telling import (
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed
 
-if TYPE_CHECKING:
-    from distmom.report.kinds.describe import DescribeResult
-    from distmom.report.kinds.profile import ColumnProfile, GapSource
-
 MOST_SOURCES, MOST_NAMED = 10, 30
 
+COLUMNS = (
+    "mean and std (standard deviation) are robust: medians over blocks. Look at the coloured columns: a "
+    "plain mean outside of the interval is carried by few rows or files. counted only: no numbers or times, "
+    "so rows and missing values were counted."
+)
 USUALLY = "'usually' is the figure of the typical file: the median over files."
 FACTORS = (
     " Good files differ in it, too, so a factor tells the order of magnitude: one change of unit for all, "
@@ -47,7 +49,7 @@ def tell_profile(r: ColumnProfile) -> Telling:
     else:
         reach = f" ({interval})" if interval != "-" else ""
         answer = f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; plain mean {plain}."
-    return Telling(name, (answer,), shown_facts(r), tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r, ()))
+    return Telling(name, (answer,), shown_facts(r), tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r))
 
 
 def story(found: DescribeResult) -> Story:
@@ -78,24 +80,12 @@ def story(found: DescribeResult) -> Story:
         answer.append(
             f"{100 * (top.share or 0.0):.0f} % of the gap between the two comes from {cell(top.name)} alone."
         )
-    columns = Grid.of(
-        "The columns",
-        as_table(found),
-        [not r.ok or r.leaves_interval for r in profiles],
-        "mean and std (standard deviation) are robust: medians over blocks. Look at the coloured "
-        "columns: a plain mean outside of the interval is carried by few rows or files. counted only: no "
-        "numbers or times, so rows and missing values were counted.",
-    )
-    blocks: list[Block] = [
-        _advice(found, word),
-        *_named(found),
-        *leave_out(found.named_files, found.run),
-        *pictures(found),
-        columns,
-        *notes_block(found),
-    ]
+    marked = [not r.ok or r.leaves_interval for r in profiles]
+    columns = Grid.of("The columns", as_table(found), marked, COLUMNS)
+    files = [*_named(found), *leave_out(found.named_files, found.run)]
+    blocks = (_advice(found, word), *files, *pictures(found), columns, *notes_block(found))
     after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
-    return Story("Robust profile of a lake", tuple(answer), word, words, tuple(blocks), (), after)
+    return Story("Robust profile of a lake", tuple(answer), word, words, blocks, (), after)
 
 
 _ASSUMED = (

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from distmom.report.digits import three
+from distmom.report.estimate import EstimateResult
+from distmom.report.kinds.difference import DifferenceResult
+from distmom.report.kinds.mean import MeanResult
+from distmom.report.kinds.ustatistic import UStatisticResult
 from distmom.report.page.blocks import assumptions, block_facts, how_made, meaning
 from distmom.report.page.pictures import AxisScale, Curve, Ends, Line, Picture, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
 from distmom.report.words import cell
 from distmom.status import Status
-
-if TYPE_CHECKING:
-    from distmom.report.estimate import EstimateResult
-    from distmom.report.kinds.difference import DifferenceResult
-    from distmom.report.kinds.mean import MeanResult
-    from distmom.report.kinds.ustatistic import UStatisticResult
 
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",
@@ -79,7 +77,7 @@ def _tell(r: EstimateResult, subject: str, more: list[tuple[str, str]]) -> Telli
     name = heading(r)
     of_group = f" ({name.split(' | ', 1)[1]})" if r.group else ""
     answer, facts = _answer(r, f"{subject}{of_group}"), (*_facts(r), *more)
-    return Telling(name, answer, facts, _pictures(r), assumptions(r), mood(r), advice(r, ()))
+    return Telling(name, answer, facts, _pictures(r), assumptions(r), mood(r), advice(r))
 
 
 def _answer(r: EstimateResult, subject: str) -> tuple[str, ...]:

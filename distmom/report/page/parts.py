@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from rich.table import Table
 
 from distmom.report.page.pictures import Picture
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 Mood = Literal["good", "look", "bad"]
 """Nothing to do; something to look into; not to be relied upon."""

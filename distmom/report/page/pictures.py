@@ -74,10 +74,6 @@ class Strip:
             return self.scale.text(value)
         return fixed(value, in_digits(*self.interval))
 
-    def level_words(self) -> str:
-        """What the band is."""
-        return f"{100 * self.level:.6g} % interval"
-
 
 @dataclass(frozen=True)
 class Span:
@@ -217,6 +213,11 @@ class Matrix:
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
     kinds: dict[str, str] = field(default_factory=dict)
+
+
+def square(names: tuple[str, ...], cell: Callable[[int, int], Cell]) -> tuple[tuple[Cell, ...], ...]:
+    """The cells of a matrix of pairs of names, from their numbers."""
+    return tuple(tuple(cell(i, j) for j in range(len(names))) for i in range(len(names)))
 
 
 Picture = Strip | Spans | Curve | Matrix

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from distmom.report.page import svg
-from distmom.report.page.parts import Code
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from jinja2 import Environment
-
-    from distmom.report.page.parts import Story
-    from distmom.report.page.svg import Mark
+from distmom.report.page.parts import Code, Story
+from distmom.report.page.svg import Mark
 
 MOST_BLOCKS = 4
 """Of a fragment."""
@@ -30,8 +26,6 @@ NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     loader = PackageLoader("distmom.report.page", "")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     environment.trim_blocks = environment.lstrip_blocks = True

@@ -10,14 +10,13 @@ import numpy as np
 
 from distmom.lake.columns.times import DAY, TimeScale
 from distmom.report.digits import SCIENTIFIC, quantity
+from distmom.report.times import readable
 
 SECOND = 10**9
+SECONDS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 TIME_STEPS = (
     *(SECOND // 10**k * n for k in range(9, 0, -1) for n in (1, 2, 5)),
-    *(
-        SECOND * n
-        for n in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
-    ),
+    *(SECOND * n for n in SECONDS),
     *(DAY * n for n in (1, 2, 5, 10, 20, 50, 100, 200, 365, 730, 1826, 3652)),
 )
 
@@ -89,8 +88,6 @@ class Times:
 
     def ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
         """Multiples of a round step of time."""
-        from distmom.report.times import readable
-
         step = next((s for s in TIME_STEPS if (high - low) / s <= most), None)
         if step is None:
             step = int(DAY * 3652 * 10 ** math.ceil(math.log10((high - low) / (DAY * 3652 * most))))
@@ -107,8 +104,6 @@ class Times:
 
     def text(self, value: float) -> str:
         """To the second."""
-        from distmom.report.times import readable
-
         return readable(self.scale, value, 0)
 
 

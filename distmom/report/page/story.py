@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,10 @@ from distmom.report.page.telling import (
     notes_block,
     verdict,
 )
+from distmom.report.result import Result
+from distmom.report.results import Results
 from distmom.report.text import as_table
 from distmom.report.words import cell
-
-if TYPE_CHECKING:
-    from distmom.report.result import Result
-    from distmom.report.results import Results
 
 MOST_SECTIONS, MOST_GROUPS = 12, 60
 """Results with pictures of their own, those to look at first; groups in a picture."""
@@ -98,7 +96,7 @@ def _spans(name: str, mine: list[Result]) -> Spans:
     scale = getattr(mine[0], "scale", None)
     lines = []
     for r in mine[:MOST_GROUPS]:
-        numbers: Any = getattr(r, "numbers", r)
+        numbers: Any = r.numbers
         estimate, interval, _ = r.shown_values()
         label = heading(r).split(" | ", 1)[-1]
         text = f"{estimate.strip()} ({interval.strip()})"

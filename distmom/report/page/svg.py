@@ -56,10 +56,11 @@ def draw_strip(strip: Strip) -> Drawing:
     legend = [("dot block", _block_words(strip))]
     if strip.interval is not None:
         marks.append(_band(at, strip.interval, 18, STRIP_HEIGHT - 18))
-        legend.append(("band", strip.level_words()))
+        legend.append(("band", f"{100 * strip.level:.6g} % interval"))
     values = strip.values[np.isfinite(strip.values)]
     inside = values[(values >= view[0]) & (values <= view[1])]
-    shown = _thinned(inside)
+    quantiles = np.linspace(0.0, 1.0, MOST_POINTS)
+    shown = inside if inside.size <= MOST_POINTS else np.quantile(inside, quantiles)
     spread = (np.arange(shown.size) * GOLDEN) % 1.0
     marks += [
         _dot(at(value), 26 + (STRIP_HEIGHT - 34) * height, 4)
@@ -185,12 +186,6 @@ def _joined(line: Line, left: float, share_x: Any, down: Any) -> Mark:
     frame = {"x": f"{left}%", "width": f"{98.0 - left}%", "height": CURVE_HEIGHT}
     view = {"viewBox": f"0 0 {INNER} {CURVE_HEIGHT}", "preserveAspectRatio": "none"}
     return Mark("svg", frame | view, inner=(inner,))
-
-
-def _thinned(values: Any) -> Any:
-    if values.size <= MOST_POINTS:
-        return values
-    return np.quantile(values, np.linspace(0.0, 1.0, MOST_POINTS))
 
 
 def _plain_marks(strip: Strip, view: tuple[float, float]) -> list[Mark]:

@@ -7,17 +7,15 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
+from distmom.report.result import Result
+from distmom.report.results import Results
 from distmom.report.text import each_once, left_out
 from distmom.report.words import cell, listed, printable
 from distmom.status import Status
-
-if TYPE_CHECKING:
-    from distmom.report.result import Result
-    from distmom.report.results import Results
 
 MOST_FILES = 30
 """Names of files in a page."""
@@ -95,7 +93,7 @@ def told(result: Result) -> Telling:
     name, facts = heading(result), shown_facts(result)
     shown = [f"{what} {value}" for what, value in facts if value not in ("", "-")]
     answer = f"{name}: {', '.join(shown)}."
-    return Telling(name, (answer,), facts, (), (), mood(result), advice(result, ()))
+    return Telling(name, (answer,), facts, (), (), mood(result), advice(result))
 
 
 def shown_facts(result: Result) -> tuple[tuple[str, str], ...]:
@@ -123,11 +121,11 @@ def gravest(moods: Iterable[Mood]) -> Mood:
     return "bad" if "bad" in found else "look" if "look" in found else "good"
 
 
-def advice(result: Result, more: Sequence[str]) -> tuple[str, ...]:
+def advice(result: Result) -> tuple[str, ...]:
     """What to do about each status of a result."""
     found = [DO[word] for word in (result.flags or (result.status,)) if word in DO]
     wild = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY}.intersection(result.flags)
-    return (*found, *more, *([DESCRIBE] if wild else ()))
+    return (*found, *([DESCRIBE] if wild else ()))
 
 
 def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
@@ -253,7 +251,8 @@ def _seeded(run: dict[str, Any]) -> str:
 
 def closing_blocks(results: Results, assumptions: Sequence[str]) -> tuple[Block, ...]:
     """What stands last in a report: data, assumptions, how to run it again."""
-    return (*data_block(results), *words_block(assumptions), again_block(results.run))
+    rests = [Listing("What this rests on", tuple(dict.fromkeys(assumptions)))] if assumptions else []
+    return (*data_block(results), *rests, again_block(results.run))
 
 
 def interval_words(level: str, interval: str, reason: str | None = None) -> str:
@@ -261,11 +260,6 @@ def interval_words(level: str, interval: str, reason: str | None = None) -> str:
     if interval == "-":
         return "there is no interval" + (f": {reason}" if reason else "")
     return f"its {level} interval reaches from {interval.replace(' … ', ' to ')}"
-
-
-def words_block(assumptions: Sequence[str]) -> list[Block]:
-    """What is assumed."""
-    return [Listing("What this rests on", tuple(dict.fromkeys(assumptions)))] if assumptions else []
 
 
 def _short(value: Any) -> str:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.report.kinds.tournament import TournamentResult
 from distmom.report.page.numbers import span
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
-from distmom.report.page.pictures import Cell, Matrix, Picture, Spans
+from distmom.report.page.pictures import Cell, Matrix, Picture, Spans, square
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import closing_blocks, interval_words, notes_block
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed, number, printable
 from distmom.status import Status
-
-if TYPE_CHECKING:
-    from distmom.report.kinds.tournament import TournamentResult
 
 KINDS = {"won": "won", "lost": "lost", "close": "no match: too close", "open": "distance not evaluated"}
 MOST = 40
@@ -144,29 +142,26 @@ def duel_matrix(found: TournamentResult) -> Matrix:
     kinds = duel_kinds(found)[:MOST, :MOST]
     loses = _in_order(found, found.duels.loses)
     names = tuple(printable(r.name) for r in found)[:MOST]
-    cells = tuple(
-        tuple(
-            Cell(_sign(str(kind), bool(loses[i, j])), str(kind), f"{names[i]} against {names[j]}")
-            for j, kind in enumerate(row)
-        )
-        for i, row in enumerate(kinds)
-    )
+
+    def duel(i: int, j: int) -> Cell:
+        kind = str(kinds[i, j])
+        return Cell(_sign(kind, bool(loses[i, j])), kind, f"{names[i]} against {names[j]}")
+
     caption = (
         "Read along a row: W, the candidate has the smaller loss on most blocks than that of the column; L, "
         "the larger; =, the two are too close for a match. Small letters say the same of pairs whose "
         "distance cannot change the outcome and was not evaluated."
     )
-    return Matrix("Who beat whom", caption, names, names, cells, KINDS)
+    return Matrix("Who beat whom", caption, names, names, square(names, duel), KINDS)
 
 
 def _assumptions(found: TournamentResult) -> tuple[str, ...]:
     of_pairs = len(found.settings["blocks"]) == 2
-    return (
-        "The rows are independent (whole units, where they were kept together), and fewer than half of the "
-        "blocks of each part hold wild values.",
-        "Candidates were not trained on the rows of this tournament.",
-        "The guarantee (Laforgue, Clemencon and Bertail) is stated for losses of pairs of finite variance."
-        if of_pairs
-        else "The guarantee (Lugosi and Mendelson) is stated for squared loss; for other losses the same "
-        "procedure is used without it.",
-    )
+    rows = "The rows are independent (whole units, where they were kept together), and fewer than half of "
+    rows += "the blocks of each part hold wild values."
+    stated = "(Lugosi and Mendelson) is stated for squared loss; for other losses the same procedure is used "
+    stated += "without it."
+    if of_pairs:
+        stated = "(Laforgue, Clemencon and Bertail) is stated for losses of pairs of finite variance."
+    apart = "Candidates were not trained on the rows of this tournament."
+    return (rows, apart, f"The guarantee {stated}")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from distmom.report.digits import quantity
+from distmom.report.kinds.train import TrainResult
 from distmom.report.page.pictures import Curve, Line
 from distmom.report.page.scales import Numbers, Powers
 from distmom.report.page.telling import Telling, heading, mood
 from distmom.report.words import cell, listed
-
-if TYPE_CHECKING:
-    from distmom.report.kinds.train import TrainResult
 
 FAR = 100.0
 """Losses whose largest and smallest are so many times apart have a logarithmic axis."""

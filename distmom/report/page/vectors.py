@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from distmom.report.digits import quantity, three
+from distmom.report.estimate import JointResult
+from distmom.report.kinds.ustatistic import UStatisticResult
+from distmom.report.kinds.vector import VectorResult
 from distmom.report.page.blocks import assumptions, block_facts
 from distmom.report.page.numbers import span, tell_ustat
-from distmom.report.page.pictures import Cell, Ends, Matrix, Spans, Strip
+from distmom.report.page.pictures import Cell, Ends, Matrix, Spans, Strip, square
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import Telling, advice, heading, mood
 from distmom.report.words import cell
-
-if TYPE_CHECKING:
-    from distmom.report.estimate import JointResult
-    from distmom.report.kinds.ustatistic import UStatisticResult
-    from distmom.report.kinds.vector import VectorResult
 
 MOST_STRIPS, MOST_LINES, MOST_ROWS = 12, 60, 30
 """Coordinates with a picture of their own; lines of intervals; rows of a matrix."""
@@ -44,10 +40,8 @@ def tell_vector(r: VectorResult) -> Telling:
     facts = [("method", method), ("coordinates", f"{len(names):,}")]
     if r.radius is not None:
         facts.append((f"{r.level} radius", quantity(r.radius)))
-    facts += [
-        ("spread of a row", f"{quantity(float(np.sqrt(r.trace)))} (root of the sum of all variances)"),
-        *block_facts(r),
-    ]
+    spread = f"{quantity(float(np.sqrt(r.trace)))} (root of the sum of all variances)"
+    facts += [("spread of a row", spread), *block_facts(r)]
     band = "interval" if r.intervals is not None else "shadow of the ball" if r.radius is not None else ""
     caption = (
         "Robust estimate, its interval or the shadow of the ball, and the plain mean (an arrow where it "
@@ -56,7 +50,7 @@ def tell_vector(r: VectorResult) -> Telling:
     spans = _spans(r, "All coordinates", caption, ("estimate", band, "plain mean"))
     strips = [_strip(r, i, reach[i], band) for i in range(min(len(names), MOST_STRIPS))]
     pictures: tuple[Spans | Strip, ...] = (spans, *strips) if r.n_blocks > 1 else (spans,)
-    return Telling(heading(r), answer, tuple(facts), pictures, assumptions(r), mood(r), advice(r, ()))
+    return Telling(heading(r), answer, tuple(facts), pictures, assumptions(r), mood(r), advice(r))
 
 
 def _spans(r: JointResult, head: str, caption: str, words: tuple[str, str, str]) -> Spans:
@@ -93,7 +87,7 @@ def tell_statistic(r: UStatisticResult) -> Telling:
     if len(r.entries()) <= MOST_LINES:
         caption = "Robust entries with their intervals; a dashed line or an arrow is the plain entry."
         pictures.append(_spans(r, "Its entries", caption, ("estimate", "interval", "plain")))
-    return Telling(heading(r), answer, facts, tuple(pictures), assumptions(r), mood(r), advice(r, ()))
+    return Telling(heading(r), answer, facts, tuple(pictures), assumptions(r), mood(r), advice(r))
 
 
 def number_matrix(head: str, names: tuple[str, ...], values: np.ndarray) -> Matrix:
@@ -103,17 +97,14 @@ def number_matrix(head: str, names: tuple[str, ...], values: np.ndarray) -> Matr
     diagonal = np.sqrt(np.abs(np.diag(values)))
     with np.errstate(invalid="ignore", divide="ignore"):
         relative = values / np.outer(diagonal, diagonal)
-    cells = tuple(
-        tuple(
-            Cell(quantity(float(values[i, j])), _tint(float(relative[i, j])), f"{few[i]}, {few[j]}")
-            for j in range(len(few))
-        )
-        for i in range(len(few))
-    )
+
+    def cell(i: int, j: int) -> Cell:
+        return Cell(quantity(float(values[i, j])), _tint(float(relative[i, j])), f"{few[i]}, {few[j]}")
+
     caption = "Colours tell the sign, and the size relative to the two entries of the diagonal."
     if len(names) > len(few):
         caption += f" {len(names) - len(few)} more columns are in the JSON document."
-    return Matrix(head, caption, few, few, cells, MATRIX_KINDS)
+    return Matrix(head, caption, few, few, square(few, cell), MATRIX_KINDS)
 
 
 def _tint(relative: float) -> str:

@@ -15,9 +15,9 @@ from flat import flat
 from mean_lakes import FatalFile, KillWorkers, SomeWorkers, cut_work, dirty_lake, same, write
 
 import distmom as dm
-from distmom.cluster import Finished
 from distmom.cluster.executors.client import ClientExecutor, ClientTasks
 from distmom.cluster.merge import Merged
+from distmom.cluster.outcome import Finished
 from distmom.estimators.mean import plan as mean_plan
 from distmom.estimators.mean import question
 from distmom.reductions.block_means import load_kernels

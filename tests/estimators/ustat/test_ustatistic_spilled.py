@@ -16,7 +16,7 @@ from mean_lakes import Interrupts, SomeWorkers, cut_work, dirty_lake, same, writ
 from small_leaves import patch_leaves
 
 import distmom as dm
-from distmom.cluster import Scratch
+from distmom.cluster.scratch import Scratch
 from distmom.errors import DataError, ResourceError
 from distmom.estimators.mean import plan as mean_plan
 from distmom.lake.saved.spill import SpillWriter
