@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +13,9 @@ import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError
 from distmom.lake.assemble import Assembler, FileColumn, constant_column
-from distmom.lake.columns.convert import one_value
-from distmom.lake.columns.schema import Reference, check_type, partition_arrow_type, roles_of
+from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.files import footers
-from distmom.lake.files.partitions import typed_value
+from distmom.lake.files.partitions import folder_value
 from distmom.lake.files.store_errors import from_store
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions
 from distmom.lake.tables.logged import TableColumns
@@ -78,16 +76,8 @@ class Reader(BatchReader):
         where = self.options.where
         if where is None or not self.partitions:
             return False
-        values: dict[str, Any] = self.partition_values(file)
-        for name, kind in self.partitions:
-            if kind not in ("int", "text") and values[name] is not None:  # NaN and dates compare as rows do
-                values[name] = one_value(values[name], partition_arrow_type(kind))
-        return where.excludes(values)
-
-    def partition_values(self, file: FileRef) -> dict[str, int | float | str | bool | None]:
-        """Values of the partition columns of a file."""
-        pairs = zip(self.partitions, file.partition, strict=True)
-        return {name: typed_value(text, kind) for (name, kind), text in pairs}
+        kinds = zip(self.partitions, file.partition, strict=True)
+        return where.excludes({name: folder_value(text, kind) for (name, kind), text in kinds})
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """Batches of the rows ``[start, stop)`` of a file, in order.
@@ -213,7 +203,8 @@ def _read(
     rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
-    total = _check_codecs(parquet, rows.groups, assembler.positions, file.path)
+    chosen = [parquet.metadata.row_group(group) for group in rows.groups]
+    total = sum(group.column(i).total_compressed_size for group in chosen for i in assembler.positions)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
     position = rows.first
     for size, arrays in _arrays(parquet, rows, assembler.positions, batch_rows, file):
@@ -227,41 +218,6 @@ def _read(
             yield assembler.batch(arrays, low, high - low, n_bytes)
         if position >= end:
             return
-
-
-def _check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:
-    """Check that the compression of every column chunk to be read is available.
-
-    DataError otherwise; it names codec, file and PyArrow's version.
-
-    Returns
-    -------
-    int
-        Compressed bytes of these chunks.
-    """
-    n_bytes = 0
-    for group in groups:
-        metadata = parquet.metadata.row_group(group)
-        for position in positions:
-            chunk = metadata.column(position)
-            n_bytes += chunk.total_compressed_size
-            codec = chunk.compression
-            if not _codec_available(codec):
-                raise BadFileError(
-                    f"file {file}: its codec {codec} is not available in pyarrow {pa.__version__}; "
-                    "rewrite the file (zstd, snappy) or install a build of pyarrow that has it"
-                )
-    return n_bytes
-
-
-@lru_cache(maxsize=32)
-def _codec_available(codec: str) -> bool:
-    if codec == "UNCOMPRESSED":
-        return True
-    try:
-        return bool(pa.Codec.is_available({"LZ4_RAW": "lz4_raw"}.get(codec, codec.lower())))
-    except (ValueError, pa.ArrowException):
-        return False
 
 
 def _arrays(
