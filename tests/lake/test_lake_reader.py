@@ -257,7 +257,7 @@ def test_codec_that_is_not_available(write, tmp_path, read):
     before, after = b"\x18\x01x\x15\x02", b"\x18\x01x\x15\x06"  # path and codec: SNAPPY, LZO
     assert path.read_bytes().count(before) == 1
     path.write_bytes(path.read_bytes().replace(before, after))
-    with pytest.raises(DataError, match=r"file 0\.parquet .*column 'x'.*(?i:lzo)"):
+    with pytest.raises(DataError, match=rf"0\.parquet cannot be read by pyarrow {pa.__version__}: .*LZO"):
         read(tmp_path / "t", ("x",))
 
 

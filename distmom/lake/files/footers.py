@@ -301,7 +301,7 @@ def _outgrown(parquet: pq.ParquetFile, position: int) -> bool:
 
 def problem(error: Exception, damage: str) -> str:
     """What is wrong with a file: ``damage``, or a feature of the format that PyArrow does not read."""
-    if isinstance(error, pa.ArrowNotImplementedError):
+    if isinstance(error, pa.ArrowNotImplementedError) or "not supported" in str(error):
         return f"cannot be read by pyarrow {pa.__version__}: {first_line(error)}"
     return f"is {damage}: {first_line(error)}"
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs import wait_until
 
 from distmom.cluster.executors import crew as crews
 from distmom.cluster.executors.client import ClientExecutor
@@ -20,10 +21,6 @@ def fails(part: Any) -> Any:
     raise ZeroDivisionError("division by zero")
 
 
-def clear() -> None:
-    crews._held.clear()
-
-
 def test_answers_come_in_the_order_of_the_questions(executor: Executor) -> None:
     crew = crew_of(executor)
     for number in range(5):
@@ -37,14 +34,19 @@ def test_answers_come_in_the_order_of_the_questions(executor: Executor) -> None:
 
 def test_what_a_worker_lost_is_sent_again_and_old_parts_are_forgotten(inproc_client: Any) -> None:
     crew = ClientCrew(ClientExecutor(inproc_client))
+
+    def n_held() -> int:
+        return sum(map(len, inproc_client.has_what().values()))
+
     for number in range(4):
         crew.hold([number, 10 + number])
         assert crew.ask([(0, partial(plus, 1)), (1, partial(plus, 1))]) == [number + 1, number + 11]
-        assert sum(name == crew._name for name, *_ in crews._held) <= 2 * crews.HELD
-        inproc_client.run(clear) if number % 2 else None
+        wait_until(lambda: n_held() <= 2, "old parts are forgotten")
+        if number % 2:
+            inproc_client.cancel(crew._held)  # as where their worker is gone
         assert crew.ask([(1, partial(plus, 2))]) == [number + 12]
     crew.close()
-    inproc_client.run(clear)  # also waits until they forgot
+    wait_until(lambda: not n_held(), "all parts are forgotten")
 
 
 def test_who_does_not_answer_is_lost(inproc_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
