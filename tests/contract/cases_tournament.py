@@ -112,7 +112,8 @@ def twice(**options: Any) -> Case:
 
 def covered(way: Way) -> Any:
     """Slopes on a grid."""
-    cover = {f"slope={a:g}, shift={b:g}": _Line(a, b) for a, b in product([1.9, 2.1], [0.0, -1.0])}
+    slopes = [1.8 + (2.2 - 1.8) * part for part in (0.25, 0.75)]
+    cover = {f"slope={a:g}, shift={b:g}": _Line(a, b) for a, b in product(slopes, [0.0, -1.0])}
     return {"names": list(cover), "played": way.run(
         dm.tournament, way.lakes["clean"], cover, "target", features=["y", "z"], rng=SEED
     )}  # fmt: skip
