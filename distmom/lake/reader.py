@@ -17,32 +17,11 @@ from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.files import footers
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.files.store_errors import from_store
-from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions
+from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
 from distmom.numerics.arrays import Ints
 
 Stretches = Sequence[tuple[int, int | None]]
-
-
-class Recent:
-    """The columns of the file read last, and how its batches are put together; not sent along to workers."""
-
-    def __init__(self) -> None:
-        self._last: tuple[pq.ParquetSchema, pa.Schema, Assembler] | None = None
-
-    def __reduce__(self) -> tuple[type[Recent], tuple[()]]:
-        return Recent, ()
-
-    def find(self, schema: pq.ParquetSchema, types: pa.Schema) -> Assembler | None:
-        """The last file's assembler, if it had the same physical columns and the same types."""
-        last = self._last  # another thread may put in another one at any time
-        if last is None or not (last[0].equals(schema) and last[1].equals(types)):
-            return None
-        return last[2]
-
-    def keep(self, schema: pq.ParquetSchema, types: pa.Schema, assembler: Assembler) -> None:
-        """Remember these."""
-        self._last = schema, types, assembler
 
 
 @dataclass(frozen=True)
@@ -59,7 +38,7 @@ class Reader(BatchReader):
         Types that the asked columns have elsewhere in the lake.
     columns : TableColumns, optional
         Which columns of the files are which of the table's.
-    recent : Recent
+    recent : Unsent
         What was settled for the file read last.
     """
 
@@ -69,7 +48,7 @@ class Reader(BatchReader):
     partitions: tuple[tuple[str, PartitionType], ...]
     references: tuple[Reference, ...]
     columns: TableColumns | None = None
-    recent: Recent = field(default_factory=Recent, compare=False, repr=False)
+    recent: Unsent = field(default_factory=Unsent, compare=False, repr=False)
 
     def excludes(self, file: FileRef) -> bool:
         """Whether the filter drops every row of the file, as its partition values tell."""
@@ -114,13 +93,14 @@ class Reader(BatchReader):
     def _assembler_of(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
         """`_assembler`, or that of the last file if this one has the same columns, as most files have."""
         schema, types = parquet.schema, parquet.schema_arrow
-        assembler = self.recent.find(schema, types)
-        if assembler is None:
-            assembler = self._assembler(parquet, file)
-            asked = {name for name, _ in roles_of(self.options)}
-            # values of folders differ between files, and a list of the wrong length is told with its file
-            if not self.options.vectors and asked.isdisjoint(name for name, _ in self.partitions):
-                self.recent.keep(schema, types, assembler)
+        last = self.recent.get("last")  # another thread may put in another one at any time
+        if last is not None and last[0].equals(schema) and last[1].equals(types):
+            return last[2]  # type: ignore[no-any-return]
+        assembler = self._assembler(parquet, file)
+        asked = {name for name, _ in roles_of(self.options)}
+        # values of folders differ between files, and a list of the wrong length is told with its file
+        if not self.options.vectors and asked.isdisjoint(name for name, _ in self.partitions):
+            self.recent["last"] = schema, types, assembler
         return assembler
 
     def _assembler(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:

@@ -346,17 +346,6 @@ def test_any_range_of_rows_in_any_batches(ragged, batch_rows, start, length):
     assert all(not batch.valid[0].all() for batch in found if batch.valid[0] is not None)
 
 
-def test_the_users_memory_pool_counts(monkeypatch, ragged):
-    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "system")
-    footers._pool.cache_clear()
-    assert footers._pool().backend_name == pa.default_memory_pool().backend_name
-    assert batches(ragged)
-    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL")
-    footers._pool.cache_clear()
-    if "jemalloc" in pa.supported_memory_backends():
-        assert footers._pool().backend_name == "jemalloc"
-
-
 def test_bytes_of_batches_add_up_to_the_columns_size(ragged):
     metadata = pq.read_metadata(ragged)
     groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]

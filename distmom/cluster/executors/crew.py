@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from distmom.cluster.executors.client import ClientExecutor
 from distmom.cluster.executors.versions import decisive_here, refuse_others
@@ -31,8 +31,8 @@ class CrewLostError(Exception):
     """Nobody answers, or what was asked failed."""
 
 
-class Crew(Protocol):
-    """Holders of parts.
+class ThreadCrew:
+    """Threads of this process.
 
     Attributes
     ----------
@@ -40,39 +40,23 @@ class Crew(Protocol):
         Parts that are worked on at the same time.
     """
 
-    @property
-    def size(self) -> int: ...  # noqa: D102
-
-    def hold(self, parts: Sequence[Any]) -> None:
-        """Hold these parts, and forget those before."""
-
-    def ask(self, questions: Sequence[tuple[int, Question]]) -> list[Any]:
-        """Answers to questions, each about the part of that number.
-
-        CrewLostError if they do not come within seconds.
-        """
-
-    def close(self) -> None:
-        """Forget all parts."""
-
-
-class ThreadCrew:
-    """Threads of this process."""
-
     def __init__(self, size: int) -> None:
         self.size = size
         self._parts: Sequence[Any] = ()
         self._pool = ThreadPoolExecutor(size, thread_name_prefix="distmom-crew")
 
-    def hold(self, parts: Sequence[Any]) -> None:  # noqa: D102
+    def hold(self, parts: Sequence[Any]) -> None:
+        """Hold these parts, and forget those before."""
         self._parts = parts
 
-    def ask(self, questions: Sequence[tuple[int, Question]]) -> list[Any]:  # noqa: D102
+    def ask(self, questions: Sequence[tuple[int, Question]]) -> list[Any]:
+        """Answers to questions, each about the part of that number."""
         others = [self._pool.submit(question, self._parts[part]) for part, question in questions[1:]]
         first = [question(self._parts[part]) for part, question in questions[:1]]
         return first + [other.result() for other in others]
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
+        """Forget all parts."""
         self._pool.shutdown()
         self._parts = ()
 
@@ -91,7 +75,8 @@ class ClientCrew:
         """Remember the parts, which travel with the first question about one of them."""
         self._parts, self._held = parts, []
 
-    def ask(self, questions: Sequence[tuple[int, Question]]) -> list[Any]:  # noqa: D102
+    def ask(self, questions: Sequence[tuple[int, Question]]) -> list[Any]:
+        """Answers of the workers. CrewLostError if they do not come within seconds."""
         futures: list[Any] = []
         try:
             if any(part.status != "finished" for part in self._held):  # gone with their worker
@@ -129,6 +114,9 @@ def _answer(versions: tuple[str, ...], question: Question, part: Any) -> Any:
     """Run on a worker."""
     refuse_others(versions)
     return question(part)
+
+
+Crew = ThreadCrew | ClientCrew
 
 
 def crew_of(executor: Executor) -> Crew:
