@@ -269,14 +269,8 @@ def _of_folders(
     labels: list[str], paths: list[str]
 ) -> tuple[tuple[str, ...], list[tuple[str | None, ...]], tuple[PartitionType, ...]]:
     """Names, values and types of the partition columns that the folders' names give."""
-    folders: dict[str, partitions.Pairs] = {}
-    pairs: list[tuple[str, partitions.Pairs]] = []
-    for label, path in zip(labels, paths, strict=True):
-        folder = path.rpartition("/")[0]
-        if folder not in folders:
-            folders[folder] = partitions.parse_folders(folder.split("/"), label)
-        pairs.append((label, folders[folder]))
-    names, rows = partitions.align(pairs)
+    pairs = zip(labels, paths, strict=True)
+    names, rows = partitions.align((name, partitions.parse_folders(path, name)) for name, path in pairs)
     return names, rows, partitions.infer_types(rows)
 
 

@@ -22,20 +22,20 @@ _EPOCH = date(1970, 1, 1).toordinal()
 Pairs = tuple[tuple[str, str | None], ...]
 
 
-def parse_folders(folders: Sequence[str], name: str) -> Pairs:
+def parse_folders(path: str, name: str) -> Pairs:
     """Keys and values of the folders above a file, outermost first; other folders are passed over.
 
     DataError if a key occurs twice.
 
     Parameters
     ----------
-    folders : sequence of str
-        Raw names of the folders below the listing's root, still percent-encoded.
+    path : str
+        Of the file below the listing's root, still percent-encoded.
     name : str
-        The file, for messages.
+        How messages call it.
     """
     pairs: dict[str, str | None] = {}
-    for folder in folders:
+    for folder in path.split("/")[:-1]:
         key, equals, value = folder.partition("=")
         if not equals or not key:
             continue
