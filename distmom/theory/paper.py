@@ -165,8 +165,8 @@ def paper_halfwidth_mou(variance: float) -> float:
     Parameters
     ----------
     variance : float
-        Variance V_B of the statistic of one block of the integer size used (`ustatistic_variance`,
-        `two_sample_variance`).
+        Variance V_B of the statistic of one block of the integer size used: of pairs of one sample
+        4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)); of two samples `two_sample_variance`.
     """
     check_variance("variance", variance)
     return math.sqrt(6.0 * variance)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from distmom.cluster import Executor
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
 from distmom.estimators.mean.plan import SMALL_DRAWS
@@ -18,9 +19,6 @@ from distmom.numerics.kernels.sums import count_tuples
 from distmom.passes.draws import DrawPlan, draw_rows
 from distmom.theory.paper import morgu_blocks, morm_blocks
 from distmom.theory.tuples import TUPLE_BUDGET, default_tuples
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor
 
 
 class Draws(NamedTuple):

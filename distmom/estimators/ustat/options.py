@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distmom.checks import check_choice
 from distmom.designs.design import BlockDesign
@@ -12,12 +12,10 @@ from distmom.designs.pairs import CompletePairs, PairDesign
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.options import JOINT, MeanOptions, refuse_pairs
+from distmom.lake import ReadOptions
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.scan import Scan
 from distmom.theory.paper import mou_blocks
-
-if TYPE_CHECKING:
-    from distmom.lake import ReadOptions
 
 STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
