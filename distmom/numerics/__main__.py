@@ -28,7 +28,7 @@ from distmom.numerics.losses.cell_sums import add_distances, add_losses, add_mea
 from distmom.numerics.losses.table import LOSSES
 from distmom.numerics.pairs.regroup import CellRows
 from distmom.numerics.pairs.tiles import tiled_sums
-from distmom.numerics.random.keyed_hash import hash_messages, join_hashes, look_up_hashes, unit_cells
+from distmom.numerics.random.keyed_hash import hash_messages, join_hashes, unit_cells
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.ranks.order import order_counts
@@ -113,9 +113,6 @@ def compile_units() -> None:
     hashes = hash_messages(data, edges, b"key", compiled=True)
     join_hashes(hashes, hashes, compiled=True)
     unit_cells(codes, hashes, 945, compiled=True)
-    for values in (codes.astype(np.int32), codes):
-        values.flags.writeable = False
-        look_up_hashes(values, 0, None, hashes[0], hashes)
     units = DistinctUnits(64, compiled=True)
     units.offer(hashes, codes, gone)
     units.result()
