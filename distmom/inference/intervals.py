@@ -224,12 +224,7 @@ def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, d
 
 
 def fill_exact(
-    out: Intervals,
-    chosen: Ints,
-    why: Ints,
-    centre: Floats,
-    halfwidth: Floats,
-    n_blocks: Ints,
+    out: Intervals, chosen: Ints, why: Ints, centre: Floats, halfwidth: Floats, n_blocks: Ints
 ) -> None:
     """Write the interval centre +- halfwidth of the chosen groups where nothing speaks against it."""
     with np.errstate(invalid="ignore", over="ignore"):
