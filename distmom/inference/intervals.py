@@ -21,7 +21,6 @@ from distmom.theory.vectors import repeated_vector_factor, vector_factor
 MILDLY_UNEQUAL = 2.0
 """Up to this ratio of the largest to the smallest block, a bound in closed form is nearly the exact one."""
 
-
 MOST_SOLVED = 2_000
 """Up to so many blocks of unequal sizes their tail is solved."""
 
