@@ -9,13 +9,11 @@ import sys
 
 import numpy as np
 
-from distmom.numerics.arrays import NOTHING
 from distmom.numerics.blocks.block_state import MANY_CELLS
 from distmom.numerics.blocks.cells import Cells, block_cells
 from distmom.numerics.blocks.chunks import chunk_moments
 from distmom.numerics.blocks.labels import file_key, label_table, stored_edges
 from distmom.numerics.blocks.leaf import Weights, all_finite, leaf_moments, with_total
-from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
 from distmom.numerics.blocks.weighted_moments import plain_rows
@@ -54,8 +52,6 @@ def compile_rows() -> None:
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
             sample = LeafSampler(64, compiled=True)
             sample.offer(key, 0, x, mask)
-            LeafStack(946, sample).push_random(x, NOTHING, mask, 0, key, table, 0, False)
-            LeafStack(6, sample).push_stored(x, NOTHING, mask, 0, stored_edges(n, 5), key, 0, False)
             cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
             cells.grow(3 * 105)
             cells.add(x, mask, codes)

@@ -23,7 +23,6 @@ from distmom.numerics.blocks.labels import (
     table_bytes,
 )
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Draws, leaf_moments, together
-from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.random.keyed_hash import unit_cells
 from distmom.numerics.random.philox import stream_key
@@ -54,10 +53,6 @@ class RandomLayout(Layout):
     def n_blocks(self) -> int:  # noqa: D102
         return self.n_fine // self.width
 
-    @property
-    def has_stack(self) -> bool:  # noqa: D102
-        return self.chunk_rows == 1
-
     def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:  # noqa: D102
         return table_bytes(self.n_fine)
 
@@ -73,10 +68,6 @@ class RandomLayout(Layout):
             return leaf_moments(rows.x, *place, **parts, compiled=compiled).at(None)  # type: ignore[arg-type]
         x = together(rows.x, rows.rest)
         return chunk_moments(x, *place, self.chunk_rows, w=rows.w, compiled=compiled).at(None)
-
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
-        number = rows.place.first_row // LEAF_ROWS
-        return stack.push_random(rows.x, rows.rest, rows.gone, *self._draws(rows.place), number, anything)
 
     def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
         return block_cells(codes, *self._draws(place), self.width, self.chunk_rows, compiled=compiled)
@@ -140,7 +131,6 @@ class StoredLayout(Layout):
 
     total_rows: int
     n_blocks: int
-    has_stack = True
     window = "rows"
 
     def _edges(self, place: Place, window: Any) -> tuple[int, Ints]:
@@ -149,11 +139,6 @@ class StoredLayout(Layout):
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return contiguous(rows, *self._edges(rows.place, window), compiled).at(None)
-
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
-        place, (first, edges) = rows.place, self._edges(rows.place, window)
-        leaf = place.key, place.first_row // LEAF_ROWS
-        return stack.push_stored(rows.x, rows.rest, rows.gone, first, edges, *leaf, anything)
 
     def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
         first, _ = self._edges(place, window)
