@@ -100,18 +100,18 @@ class Layout:
         x = together(rows.x, rows.rest)
         mine = Cells(weighted=rows.weights is not None, compiled=compiled)
         mine.grow(self.n_blocks)
-        labels = self.cells(np.zeros(x.size, np.int64), rows.place, window, compiled=compiled)
+        labels = self.cells(np.zeros(x.size, np.int64), rows.place, window)
         mine.add(x, rows.gone, labels, rows.w)
         return mine.moments(self.n_blocks).at(None).joined(whole_moments(rows, compiled=compiled))
 
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:
         """The cell of each row: its group's code times the number of blocks, plus its block."""
         raise NotImplementedError(f"rows of {type(self).__name__} may have several blocks")
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:
         """Add rows to their cells; with several partitions a row is added once for each of them."""
         assert rows.codes is not None
-        mine = self.cells(rows.codes, rows.place, window, compiled=compiled)
+        mine = self.cells(rows.codes, rows.place, window)
         cells.add(rows.x, rows.gone, mine, rows.w)
 
 

@@ -69,12 +69,12 @@ class RandomLayout(Layout):
         x = together(rows.x, rows.rest)
         return chunk_moments(x, *place, self.chunk_rows, w=rows.w, compiled=compiled).at(None)
 
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
-        return block_cells(codes, *self._draws(place), self.width, self.chunk_rows, compiled=compiled)
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
+        return block_cells(codes, *self._draws(place), self.width, self.chunk_rows)
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
         if self.chunk_rows > 1:
-            return super().add_rows(cells, rows, window, compiled=compiled)
+            return super().add_rows(cells, rows, window)
         assert rows.codes is not None
         return cells.add_blocks(rows.x, rows.gone, rows.codes, *self._draws(rows.place), self.width, rows.w)
 
@@ -116,7 +116,7 @@ class RepeatedLayout(Layout):
         together = [*(part.at(slice(self.n_fine)) for part in parts), parts[0].at(slice(self.n_fine, None))]
         return parts[0].of(np.concatenate(arrays) for arrays in zip(*together, strict=True)).at(None)
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
         assert rows.codes is not None
         for number, draws in enumerate(self._draws(rows.place)):
             cells.add_blocks(rows.x, rows.gone, rows.codes * self.repeats + number, *draws, self.width)
@@ -140,7 +140,7 @@ class StoredLayout(Layout):
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return contiguous(rows, *self._edges(rows.place, window), compiled).at(None)
 
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
         first, _ = self._edges(place, window)
         return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
 
@@ -152,9 +152,9 @@ class UnitLayout(Layout):
     n_blocks: int
     by_row = True
 
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
         assert place.units is not None
-        return unit_cells(codes, place.units, self.n_blocks, compiled=compiled)
+        return unit_cells(codes, place.units, self.n_blocks)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class FileLayout(Layout):
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return whole_moments(rows, compiled=compiled)
 
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
         return codes
 
 
@@ -213,13 +213,11 @@ def _window_counts(
     return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
-def row_labels(
-    layout: Layout, n_cells: int, place: Place, n_rows: int, window: Any, *, compiled: bool
-) -> Ints:
+def row_labels(layout: Layout, n_cells: int, place: Place, n_rows: int, window: Any) -> Ints:
     """Fine blocks of consecutive rows of a file: those that `BlockMeans` puts them into.
 
     Without row blocks that is the file's cell, of `n_cells`; stored blocks need the `window` of the unit.
     """
     if isinstance(layout, FileLayout):
         return np.full(n_rows, file_cell(place.key, n_cells))
-    return layout.cells(np.zeros(n_rows, np.int64), place, window, compiled=compiled)
+    return layout.cells(np.zeros(n_rows, np.int64), place, window)

@@ -18,7 +18,7 @@ from distmom.lake.keys.codes import SpanTable
 from distmom.lake.keys.keybytes import Messages, component_bytes, key_bytes
 from distmom.lake.keys.keyvalues import NULL
 from distmom.numerics.arrays import Ints, Words
-from distmom.numerics.random.keyed_hash import hash_messages, join_hashes, look_up_hashes
+from distmom.numerics.random.keyed_hash import hash_messages, join_hashes
 
 WIDEST_SPAN = 1 << 20
 """Integers within a range of so many are hashed once each and looked up (8 MB); others once a batch."""
@@ -52,13 +52,12 @@ class UnitHashes:
 
     def __init__(self, n_columns: int, seed: int, *, compiled: bool = False) -> None:
         self._columns = [_ColumnHashes(seed, compiled) for _ in range(n_columns)]
-        self._compiled = compiled
 
     def of(self, keys: Sequence[pa.Array]) -> Words:
         """Hash of the unit of each row; null is a unit of its own."""
         found = self._columns[0].of(keys[0])
         for column, array in zip(self._columns[1:], keys[1:], strict=True):
-            found = join_hashes(found, column.of(array), compiled=self._compiled)
+            found = join_hashes(found, column.of(array))
         return found
 
 
@@ -118,10 +117,6 @@ class _ColumnHashes:
         """Hashes of integers by a table over their range; None where the range is too wide."""
         values, span = native_values(array), self._span
         valid = valid_rows(array)
-        if self._compiled and values.dtype in (np.int32, np.int64) and span.size:
-            known = look_up_hashes(values, span.base, valid, self._null, span.entries)
-            if known is not None:
-                return known
         some = values if valid is None else values[valid]
         if not some.size:
             return np.full(len(array), self._null)
