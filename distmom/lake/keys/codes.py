@@ -16,9 +16,12 @@ from pyarrow import types as patypes
 from distmom.lake.columns.convert import native_values, valid_rows
 from distmom.lake.keys.keyvalues import NULL, Component, components
 from distmom.numerics.arrays import Bools, Ints
+from distmom.numerics.twins import compiled_twin
 
 MOST_TABLE_ENTRIES = 2**21  # 16 MB: integer keys of a smaller range are looked up, not hashed
 SMALL_DICTIONARY = 4_096
+
+_kernels = compiled_twin("distmom.numerics.lookup")
 
 Mask = Bools | None
 Value = TypeVar("Value", bound=Hashable)
@@ -28,8 +31,9 @@ ValuesOf = Callable[[Ints], list[Value]]
 class FirstSeen(Generic[Value]):
     """Values in the order of their first appearance."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, compiled: bool = False) -> None:
         self.values: list[Value] = []
+        self._compiled = compiled
         self._codes: dict[Value, int] = {}
         self._scratch = np.empty(0, np.int64)
 
@@ -46,6 +50,21 @@ class FirstSeen(Generic[Value]):
     def get(self, value: Value) -> int:
         """Code of a value, -1 where it has none."""
         return self._codes.get(value, -1)
+
+    def known(self, values: NDArray[np.generic], base: int, n: int, table: Ints, keep: Mask) -> Ints | None:
+        """Codes of ``values - base`` by the first n entries of a table of codes, where all values have one.
+
+        None if one has none, or without compiled kernels: then `look_up` has to see to it. The result lies in
+        the same memory as that of `look_up`.
+        """
+        if not self._compiled or values.dtype not in (np.int32, np.int64) or not values.size:
+            return None
+        self._scratch, codes = sized(self._scratch, values.size)
+        if not _kernels.look_up_all(values, base, n, table, codes):
+            return None
+        if keep is not None:
+            codes[~keep] = -1
+        return codes
 
     def look_up(self, ids: Ints, table: Ints, keep: Mask, values_of: ValuesOf[Value]) -> Ints:
         """Codes of local ids by a table of the ids' codes, filled where an id appears first.
@@ -179,6 +198,10 @@ class DictionaryCodes:
             self._start(dictionary)
         n = len(dictionary)
         indices = native_values(array.indices)
+        if valid_rows(array) is None:
+            codes = self._seen.known(indices, 0, n, self._codes, keep)
+            if codes is not None:
+                return codes
         self._scratch, ids = local_ids(self._scratch, indices, 0, array, n)
         return self._seen.look_up(ids, self._codes, keep, self._components)
 
@@ -232,8 +255,8 @@ class DictionaryCodes:
 class ColumnCodes:
     """Codes of one column."""
 
-    def __init__(self) -> None:
-        self.seen: FirstSeen[Component] = FirstSeen()
+    def __init__(self, *, compiled: bool = False) -> None:
+        self.seen: FirstSeen[Component] = FirstSeen(compiled=compiled)
         self._span = SpanTable(np.int64(-1), 1)  # codes; behind them that of null
         self._dictionaries = DictionaryCodes(self.seen)
         self._scratch = np.empty(0, np.int64)
@@ -256,6 +279,10 @@ class ColumnCodes:
         """Codes of integers by a table over their range; None where the range is too wide."""
         values, span = native_values(array), self._span
         valid = valid_rows(array)
+        if valid is None:
+            codes = self.seen.known(values, span.base, span.size, span.entries, keep)
+            if codes is not None:
+                return codes
         if not span.cover(values if valid is None else values[valid], MOST_TABLE_ENTRIES):
             return None
         n, base = span.size, span.base

@@ -24,6 +24,8 @@ class KeyEncoder:
         Number of ``by`` columns; with none, all rows are in one group, whose key is ``()``.
     known : sequence of key, optional
         Keys that have the first codes already.
+    compiled : bool
+        Use compiled kernels (same codes).
 
     Notes
     -----
@@ -40,8 +42,8 @@ class KeyEncoder:
     [('b',), (None,), ('a',)]
     """
 
-    def __init__(self, n_columns: int, known: Sequence[Key] = ()) -> None:
-        self._columns = [ColumnCodes() for _ in range(n_columns)]
+    def __init__(self, n_columns: int, known: Sequence[Key] = (), *, compiled: bool = False) -> None:
+        self._columns = [ColumnCodes(compiled=compiled) for _ in range(n_columns)]
         self._pairs = [_PairCodes() for _ in range(n_columns - 1)]
         for key in known:
             codes = [column.seen.code(value) for column, value in zip(self._columns, key, strict=True)]

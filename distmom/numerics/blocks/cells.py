@@ -118,8 +118,9 @@ def block_cells(
 
     `width` neighbouring labels of the table make one block; `chunk_rows` consecutive rows have one label.
     """
-    n_blocks = table.n_blocks // width
-    return codes * n_blocks + chunk_labels(first_row, codes.size, chunk_rows, key, table) // width
+    cells = codes * (table.n_blocks // width)
+    cells += chunk_labels(first_row, codes.size, chunk_rows, key, table, width)
+    return cells
 
 
 def _add_moments(x: Floats, w: Floats | None, cells: Ints, table: Floats) -> None:
