@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.cluster import Progress
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.numerics.arrays import Ints
+from distmom.numerics.random.philox import Key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.numerics.samples.wanted_rows import distinct
 from distmom.passes.gather import COPIES, ROW_BYTES, RowSource, gather_rows
 from distmom.reductions.rows.gather import GatheredRows
-
-if TYPE_CHECKING:
-    from distmom.cluster import Progress
-    from distmom.numerics.random.philox import Key
 
 Numbers: TypeAlias = "Sequence[Ints] | Ints"
 """Numbers of the rows of some blocks, block after block."""

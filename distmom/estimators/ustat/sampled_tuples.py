@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.checks import check_count
+from distmom.cluster import Progress
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.arrays import Bools, Floats
@@ -19,10 +20,7 @@ from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.random.philox import permutation, stream_key
 from distmom.numerics.samples.sampled_leaf import leaf_sample
 from distmom.passes.draws import DrawPlan, draw_tuples
-
-if TYPE_CHECKING:
-    from distmom.cluster import Progress
-    from distmom.passes.gather import RowSource
+from distmom.passes.gather import RowSource
 
 Places: TypeAlias = tuple[NDArray[np.intp], ...]
 """Of the first rows of the tuples of a sample, of the second ones, and so on."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints, read_only
+from distmom.numerics.arrays import Bools, Floats, read_only
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.numerics.blocks.labels import LabelTable, chunk_labels
+from distmom.numerics.blocks.labels import Labels, LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import (
     NONE_GONE,
     Weights,
@@ -56,7 +56,7 @@ def chunk_moments(
 
 
 def labelled_moments(
-    x: Floats, w: Floats | None, gone: Bools | None, labels: Ints, n_blocks: int, *, compiled: bool = False
+    x: Floats, w: Floats | None, gone: Bools | None, labels: Labels, n_blocks: int, *, compiled: bool = False
 ) -> BlockState:
     """Moments of given blocks; the compiled twin (same bits) is for rows with weights.
 

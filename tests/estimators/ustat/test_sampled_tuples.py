@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gather_lakes import all_rows, row_source, sampled_tuples
+from kernel_twins import statistic
 from mean_lakes import dirty_lake, write
 from scipy import stats
 
@@ -19,7 +20,7 @@ from distmom import kernels
 from distmom.cluster import ThreadExecutor
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.ustat.tuple_samples import SampledTuples
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.tuples import TupleMoments, part_weights
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples

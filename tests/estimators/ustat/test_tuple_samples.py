@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from gather_lakes import all_rows, row_source, sampled_tuples
+from kernel_twins import statistic
 from mean_lakes import dirty_lake, same
 
 import distmom as dm
 from distmom import kernels
 from distmom.cluster import ThreadExecutor
 from distmom.estimators.ustat.tuple_samples import SampledTuples
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
