@@ -135,7 +135,7 @@ class PairOracle:
         again, whole = self._plan.options.design.replace, self.n_parts * self._n_blocks
         if self._plan.options.by_pairs:
             key = stream_key(seed, "pairs")
-            drawn = draw_tuples(key, (n_part,), (2,), whole, self._drawn, replace=again, compiled=False)
+            drawn = draw_tuples(key, (n_part,), (2,), whole, self._drawn, replace=again)
         else:
             n = np.array([n_part])
             drawn = draw_rows([n], [seed], whole, [self._drawn], replace=again, compiled=False)
