@@ -104,8 +104,7 @@ def planned_draws(
     again = options.rows.design.replace
     if options.pairs.name == "incomplete":
         k, m, drawn = pair_numbers(options, n_rows, n_passing)
-        compiled = compiled or k * drawn > SMALL_DRAWS
-        plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
+        plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again)
         return Draws(plan, k * drawn, m)
     k, sizes = row_numbers(options, seed, n_rows, n_passing)
     compiled = compiled or k * sum(sizes) > SMALL_DRAWS
