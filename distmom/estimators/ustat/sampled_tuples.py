@@ -117,7 +117,6 @@ def tuple_plan(
     n_tuples: int,
     *,
     replace: bool,
-    compiled: bool = True,
 ) -> DrawPlan:
     """The draws of samples of tuples.
 
@@ -136,7 +135,7 @@ def tuple_plan(
             raise NoAnswerError(f"the data has {n} rows, and the kernel takes {degree}; give more rows")
     refuse_repeats(kernel, n_rows, n_tuples, replace)
     key = stream_key(seed, PURPOSES.get(degrees, f"tuples of {', '.join(map(str, degrees))}"))
-    return draw_tuples(key, n_rows, degrees, n_blocks, n_tuples, replace=replace, compiled=compiled)
+    return draw_tuples(key, n_rows, degrees, n_blocks, n_tuples, replace=replace)
 
 
 def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace: bool) -> None:
