@@ -16,10 +16,10 @@ from distmom.passes.tile_runs import cuts_blocks
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.losses.pair_losses import PairLosses
 from distmom.reductions.rows.block_kernel import BlockKernel
-from distmom.reductions.rows.disjoint_kernel import DisjointKernel
+from distmom.reductions.rows.tuple_kernel import TupleKernel
 from distmom.reductions.state import MeanState
 
-BlockWork = BlockKernel | DisjointKernel | PairLosses
+BlockWork = BlockKernel | TupleKernel | PairLosses
 
 
 class FirstPass(Protocol):

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distmom.cluster import Executor, Progress, Unit, UnitMerger, UnitOutcome, run_units
 from distmom.numerics.arrays import Floats, Ints
-from distmom.passes.draws import Drawn, DrawPlan
+from distmom.passes.draws import DrawPlan
 from distmom.passes.gather import RowSource
 from distmom.passes.tile_runs import by_tiles, cuts_blocks
 from distmom.reductions.rows.block_kernel import BlockKernel
+from distmom.reductions.rows.gather import GatheredRows
 
 CHUNKS_PER_THREAD = 4
 CHUNK_BYTES = 4_000_000
 """Rows that go to a worker together, unless a single block has more."""
-
-Finish = Callable[..., Any]
-Merge = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,16 +29,6 @@ class BlockRows:
     values: Floats  # (rows, columns): block after block, each in the order of row numbers
     edges: Ints  # (n_cells + 1,): where each block begins and ends
     first_cell: int = 0  # number of the first block among all
-
-    @classmethod
-    def of(cls, drawn: Drawn, degree: int = 1) -> BlockRows:
-        """The rows that count of blocks of equal size; of drawn tuples with all rows of these, or none."""
-        places, used = np.stack(drawn.places()), drawn.rows.used
-        keep = used[places]
-        if degree > 1:
-            whole = keep.reshape(len(keep), degree, -1).all(axis=1)
-            keep = np.tile(whole, degree)
-        return cls(drawn.rows.values[places[keep]], np.concatenate([[0], np.cumsum(keep.sum(axis=1))]))
 
     @property
     def n_cells(self) -> int:
@@ -60,7 +49,7 @@ class BlockRows:
 class FinishBlocks:
     """Work of one unit whose window holds the rows of blocks, of each lake: what is made of them."""
 
-    finish: Finish
+    finish: Callable[..., Any]
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """The state of the unit's blocks."""
@@ -68,45 +57,66 @@ class FinishBlocks:
 
 
 def evaluate_draws(
-    finish: Finish,
-    merge: Merge,
+    work: Any,
     plan: DrawPlan,
     sources: Sequence[RowSource],
     progress: Progress | None = None,
     *,
-    degree: int = 1,
-) -> Any:
-    """What is made of all blocks of a plan, in their order.
+    degrees: Sequence[int] = (),
+    look: Callable[[int, list[GatheredRows]], None] | None = None,
+) -> list[Any]:
+    """What is made of all blocks of a plan, in their order: one state, or one of each separate column.
 
-    ``finish(*block_rows) -> state`` gets consecutive blocks, of any number, of each lake; ``merge(left,
-    right)`` joins states of consecutive blocks, and is associative up to the last bit; both are picklable.
-    Drawn tuples of a `degree` count with all their rows or not at all.
+    ``work(*block_rows) -> state`` gets consecutive blocks, of any number, of each lake; ``work.merge(left,
+    right)`` joins states of consecutive blocks, and is associative up to the last bit; it is picklable.
+    Drawn tuples of so many rows of each lake as `degrees` say count with all their rows or not at all. The
+    number of a column and the rows that were gathered of it are shown to `look`.
     """
-    state: Any = None
+    separate = sources[0].separate
+    states: list[Any] = [None] * (sources[0].n_columns if separate else 1)
     for drawn in plan.gathered(sources, progress):
-        blocks = [BlockRows.of(one, degree) for one in drawn]
-        found = _evaluated(finish, merge, blocks, sources[0].executor)
-        state = found if state is None else merge(state, found)
-    return state
+        places = [np.stack(one.places()) for one in drawn]
+        for c, state in enumerate(states):
+            rows = [one.rows.column(c) if separate else one.rows for one in drawn]
+            if look is not None:
+                look(c, rows)
+            found = _evaluated(work, _rows_of_blocks(places, rows, degrees), sources[0].executor)
+            states[c] = found if state is None else work.merge(state, found)
+    return states
 
 
-def _evaluated(finish: Finish, merge: Merge, samples: Sequence[BlockRows], executor: Executor) -> Any:
+def _rows_of_blocks(
+    places: Sequence[NDArray[np.intp]], rows: Sequence[GatheredRows], degrees: Sequence[int]
+) -> list[BlockRows]:
+    """The rows that count of blocks of equal size; of drawn tuples with all rows of these, or none."""
+    keep = [one.used[mine] for mine, one in zip(places, rows, strict=True)]
+    if degrees:
+        sides = [k.reshape(len(k), degree, -1).all(axis=1) for k, degree in zip(keep, degrees, strict=True)]
+        whole = np.logical_and.reduce(sides)
+        keep = [np.tile(whole, degree) for degree in degrees]
+    return [
+        BlockRows(one.values[mine[k]], np.concatenate([[0], np.cumsum(k.sum(axis=1))]))
+        for one, mine, k in zip(rows, places, keep, strict=True)
+    ]
+
+
+def _evaluated(work: Any, samples: Sequence[BlockRows], executor: Executor) -> Any:
     """What is made of blocks, a few at a time on the executor, or tile by tile where they are large.
 
     `samples` are the rows that a block has of each lake.
     """
     first = samples[0]
     largest = max(int(np.diff(one.edges).max(initial=0)) for one in samples)
-    if cuts_blocks(finish, first.values.shape[1], largest, first.n_cells, executor):
-        assert isinstance(finish, BlockKernel)
-        return by_tiles(finish, executor)(*samples)
+    if cuts_blocks(work, first.values.shape[1], largest, first.n_cells, executor):
+        assert isinstance(work, BlockKernel)
+        return by_tiles(work, executor)(*samples)
     units = []
     for number, cut in enumerate(_chunks(samples, executor.threads)):
         parts = tuple(one.part(*cut) for one in samples)
         n_bytes = sum(part.values.nbytes for part in parts)
         units.append(Unit(number, 0, number, (), n_bytes=n_bytes, window=parts))
-    merger: UnitMerger[Any] = UnitMerger(len(units), merge)
-    return run_units(FinishBlocks(finish), units, merge, executor, merger=merger).state
+    merger: UnitMerger[Any] = UnitMerger(len(units), work.merge)
+    return run_units(FinishBlocks(work), units, work.merge, executor, merger=merger).state
 
 
 def _chunks(samples: Sequence[BlockRows], threads: int) -> Iterator[tuple[int, int]]:

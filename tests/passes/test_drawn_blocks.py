@@ -38,9 +38,8 @@ class Evaluate:
             found.append([len(rows), rows[:, 0].mean() if len(rows) else np.nan, value])
         return np.array(found)
 
-
-def joined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return np.concatenate([left, right])
+    def merge(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return np.concatenate([left, right])
 
 
 def evaluated(
@@ -48,7 +47,8 @@ def evaluated(
 ) -> np.ndarray:
     """What is made of the blocks that are drawn from one lake."""
     plan = draw_rows([source.rows], [seed], n_blocks, [size], **how)
-    found: np.ndarray = evaluate_draws(finish, joined, plan, [source])
+    found: np.ndarray
+    (found,) = evaluate_draws(finish, plan, [source])
     return found
 
 

@@ -122,10 +122,8 @@ class PairOracle:
             found: BlockLossTable
             (found,) = run_blocks([BlockQuestion((mine,), work)], self._executor, self._progress)
             return found
-        degree = 2 if self._plan.options.by_pairs else 1
-        found = evaluate_draws(
-            work, work.merge, self._draws(part), [self._rows], self._progress, degree=degree
-        )
+        degrees = (2,) if self._plan.options.by_pairs else ()
+        (found,) = evaluate_draws(work, self._draws(part), [self._rows], self._progress, degrees=degrees)
         return found
 
     def _draws(self, part: int) -> DrawPlan:

@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from distmom.cluster import Executor
-from distmom.errors import ConfigError
+from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
 from distmom.estimators.mean.plan import SMALL_DRAWS
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.sampled_tuples import refuse_repeats, tuple_plan
 from distmom.inference.samples import TAU
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.labels import repeat_seed
+from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
-from distmom.passes.draws import DrawPlan, draw_rows
+from distmom.numerics.random.philox import stream_key
+from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
 from distmom.theory.paper import morgu_blocks, morm_blocks
 from distmom.theory.tuples import TUPLE_BUDGET, default_tuples
+
+PURPOSES: dict[tuple[int, ...], str] = {(2,): "pairs", (3,): "triples"}
+"""What keys the draws; for other degrees that has their numbers."""
 
 
 class Draws(NamedTuple):
@@ -112,6 +116,37 @@ def planned_draws(
     seeds = [repeat_seed(seed, t) for t in range(len(n_rows))]
     plan = draw_rows(file_rows, seeds, k, sizes, replace=again, compiled=compiled)
     return Draws(plan, k * tuples_to_take(options.kernel, n_columns, [sizes]), None)
+
+
+def tuple_plan(
+    kernel: Kernel,
+    n_rows: tuple[int, ...],
+    seed: int,
+    n_blocks: int,
+    n_tuples: int,
+    *,
+    replace: bool,
+    compiled: bool = True,
+) -> DrawPlan:
+    """The draws of samples of tuples; `NoAnswerError` if a lake has too few rows."""
+    degrees = kernel.degrees
+    for n, degree in zip(n_rows, degrees, strict=True):
+        if n < degree:
+            raise NoAnswerError(f"the data has {n} rows, and the kernel takes {degree}; give more rows")
+    refuse_repeats(kernel, n_rows, n_tuples, replace)
+    key = stream_key(seed, PURPOSES.get(degrees, f"tuples of {', '.join(map(str, degrees))}"))
+    return draw_tuples(key, n_rows, degrees, n_blocks, n_tuples, replace=replace, compiled=compiled)
+
+
+def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace: bool) -> None:
+    """ConfigError if more tuples are to be drawn without repeats than the rows have."""
+    there_are = count_tuples(kernel.degrees, tuple(n_rows))
+    if not replace and n_tuples > there_are > 0:
+        of = " and ".join(f"{n:,}" for n in n_rows)
+        raise ConfigError(
+            f"pairs: n: {n_tuples:,} without repeats are more than the {there_are:,} that {of} rows "
+            "have; lower it, or use SampledPairs(replace=True)"
+        )
 
 
 def row_numbers(

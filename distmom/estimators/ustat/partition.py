@@ -24,7 +24,7 @@ from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.block_pass import run_blocks
 from distmom.passes.counted import BlockQuestion, Counted, kept_names
 from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
-from distmom.reductions.rows.disjoint_kernel import DisjointKernel
+from distmom.reductions.rows.tuple_kernel import TupleKernel
 from distmom.report import UStatisticResult
 from distmom.theory.paper import mogu_blocks
 
@@ -89,7 +89,7 @@ def sample_question(
     questions = []
     for r, both in enumerate(zip(*cells, strict=True)):
         seed = repeat_seed(plans[0].reduction.seed, r)
-        kernel = complete if options.complete else DisjointKernel(options.kernel, seed)
+        kernel = complete if options.complete else TupleKernel(options.kernel, seed)
         found = zip(sources, plans, passes, both, strict=True)
         counted = [
             Counted(source, plan_of_partition(plan, r), one.state, one.skipped, blocks, kept_names(plan))

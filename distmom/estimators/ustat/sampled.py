@@ -9,8 +9,8 @@ from distmom.cluster import Executor, Progress
 from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.sampled_answer import Drawn, drawn_pairs, drawn_rows, sample_result
-from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.samples import Pass, Samples, passes_of
+from distmom.estimators.ustat.tuple_samples import sampled_tuples
 from distmom.lake import ReadOptions, Source
 from distmom.passes.census import Census, column_share
 from distmom.passes.drawn_blocks import evaluate_draws
@@ -75,7 +75,7 @@ def _statistics(
     plan, spread = draws.plan, options.rows.interval != "none"
     if draws.n_pairs is None:
         kernel = BlockKernel(options.kernel, options.statistic, spread)  # type: ignore[arg-type]
-        blocks = evaluate_draws(kernel, kernel.merge, plan, sources, progress)
+        (blocks,) = evaluate_draws(kernel, plan, sources, progress)
         return [drawn_rows(options, blocks, plan)]
     sources = [replace(source, separate=not options.joint_rows) for source in sources]
     again = options.rows.design.replace

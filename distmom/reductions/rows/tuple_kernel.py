@@ -1,9 +1,11 @@
-"""Disjoint tuples: every row of a block is in one of them at most, so the kernel's values are independent."""
+"""Tuples of the rows of a block: disjoint ones, whose values are independent, or those that were drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from distmom.numerics.arrays import Floats
 from distmom.numerics.blocks.labels import COMPILE
@@ -14,15 +16,15 @@ from distmom.reductions.rows.block_kernel import KeptRows
 
 
 @dataclass(frozen=True)
-class DisjointKernel:
-    """Moments of a kernel over disjoint pairs of the rows of each block, formed at random.
+class TupleKernel:
+    """Moments of a kernel over pairs of the rows of each block: disjoint ones formed at random, or drawn.
 
     Attributes
     ----------
     kernel : Kernel
         With degree 3 the tuples are triples; of several samples they hold rows of each.
-    seed : int
-        128 bits.
+    seed : int, optional
+        128 bits. Without it the rows of a block are drawn tuples: the first rows of all, the second ones, …
     compiled : bool
         Use compiled kernels also for small blocks (same pairs).
 
@@ -39,7 +41,7 @@ class DisjointKernel:
     """
 
     kernel: Kernel
-    seed: int
+    seed: int | None = None
     compiled: bool = False
 
     def __call__(self, *kept: KeptRows, between: Callable[[], None] = lambda: None) -> TupleMoments:
@@ -57,6 +59,9 @@ class DisjointKernel:
 
     def _block(self, number: int, samples: list[Floats]) -> TupleMoments:
         degrees = self.kernel.degrees
+        if self.seed is None:
+            drawn = zip(map(self.kernel.as_sample, samples), degrees, strict=True)
+            return TupleMoments.of(self.kernel, *(side for both in drawn for side in np.split(*both)))
         n_tuples = min(rows.shape[0] // d for rows, d in zip(samples, degrees, strict=True))
         sides: list[Floats] = []
         for s, (rows, degree) in enumerate(zip(samples, degrees, strict=True)):
