@@ -13,10 +13,16 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
 from distmom.estimators.mean.notes import block_notes
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.ustat.files import disagreement_note, files_disagree
+from distmom.estimators.ustat.doubts import (
+    bias_of_order,
+    disagreement_note,
+    files_disagree,
+    order_note,
+    variance_ratios,
+    worth_telling,
+)
 from distmom.estimators.ustat.lines import BlockLines
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.ordered import bias_of_order, order_note, variance_ratios, worth_telling
 from distmom.inference.estimate import Estimate, Shown
 from distmom.inference.fieller import uneven
 from distmom.inference.status import Finding, NoInterval
@@ -54,10 +60,7 @@ class Answerer(BlockLines):
     def results(self, column: str) -> list[UStatisticResult]:
         """One result for each group.
 
-        Raises
-        ------
-        NoAnswerError
-            If there are no rows, or not one of the results has a finite answer.
+        NoAnswerError if there are no rows, or not one of the results has a finite answer.
         """
         shared = fields_of_samples(self.plan, self.states, column)
         found = [self._result(g, fields) for g, fields in enumerate(shared)]

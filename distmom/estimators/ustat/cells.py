@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -134,13 +135,6 @@ def joined(partitions: Sequence[BlockStatistics], cells: Cells) -> BlockStatisti
     """The blocks of all partitions: of one group after the other, and there one partition after the other."""
     if len(partitions) == 1:
         return partitions[0]
-    whole = partitions[0]
-    for other in partitions[1:]:
-        whole = whole.followed_by(other)
-    n_blocks, starts = cells[0].n_blocks, cells[0].starts
-    before = np.arange(len(partitions)) * int(starts[-1])
-    order = [
-        np.concatenate([before + block for before in before]).astype(np.int64)
-        for block in (np.arange(first, first + n) for first, n in zip(starts, n_blocks, strict=False))
-    ]
-    return whole.take(np.concatenate(order))
+    group = np.repeat(np.arange(cells[0].n_blocks.size), cells[0].n_blocks)
+    order = np.argsort(np.tile(group, len(partitions)), kind="stable")
+    return reduce(BlockStatistics.followed_by, partitions).take(order)

@@ -97,12 +97,8 @@ def planned_draws(
     compiled : bool
         Whether compiled kernels are at hand.
 
-    Raises
-    ------
-    ConfigError
-        If there are no such numbers, or the pairs of samples of pairs are more than the budget.
-    NoAnswerError
-        If there are too few rows.
+    ConfigError if there are no such numbers, or the pairs of samples of pairs are more than the budget;
+    NoAnswerError if there are too few rows.
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
     again = options.rows.design.replace
@@ -158,10 +154,8 @@ def row_numbers(
     number of rows of all together, in proportion to those that pass the filter; what is not given is that of
     the proposition.
 
-    Raises
-    ------
-    ConfigError
-        If a sample has fewer rows of a lake than a tuple, or the proposition does not reach the level.
+    ConfigError if a sample has fewer rows of a lake than a tuple, or the proposition does not reach the
+    level.
     """
     rows, degrees = options.rows, options.kernel.degrees
     tau = TAU if rows.design.tau is None else rows.design.tau
@@ -212,10 +206,7 @@ def pair_numbers(
 
     K is given, or that of randomized means; M is given, or what `theory.default_tuples` says.
 
-    Raises
-    ------
-    ConfigError
-        If there are no such numbers, or the pairs are more than the budget.
+    ConfigError if there are no such numbers, or the pairs are more than the budget.
     """
     degrees, rows = options.kernel.degrees, options.rows
     repeats = rows.design.replace

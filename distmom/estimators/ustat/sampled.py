@@ -9,9 +9,8 @@ from distmom.cluster import Executor, Progress
 from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.sampled_answer import Drawn, drawn_pairs, drawn_rows, sample_result
-from distmom.estimators.ustat.samples import Pass, Samples, passes_of
+from distmom.estimators.ustat.samples import Pass, passes_of
 from distmom.estimators.ustat.tuple_samples import sampled_tuples
-from distmom.lake import ReadOptions, Source
 from distmom.passes.census import Census, column_share
 from distmom.passes.drawn_blocks import evaluate_draws
 from distmom.passes.gather import RowSource, row_source
@@ -20,7 +19,6 @@ from distmom.report import UStatisticResult
 
 
 def run_sampled(
-    samples: Samples,
     passes: Sequence[Pass],
     census: Sequence[Census] | None,
     options: UStatOptions,
@@ -30,19 +28,14 @@ def run_sampled(
 ) -> list[UStatisticResult]:
     """The median of the statistics of samples of rows or of pairs, for each column (or set of them).
 
-    Pairs are gathered of as many columns at once as may be.
-
-    Parameters
-    ----------
-    samples, passes, options, seed, executor, progress
-    census : sequence of Census, optional
-        Of the files of each sample, if these have been counted already.
+    Pairs are gathered of as many columns at once as may be. `census` are the rows of the files of each
+    sample, if these have been counted already.
     """
-    columns = options.column_sets(samples[0][1])
+    columns = options.column_sets(passes[0].read)
     known: Sequence[Census | None] = census or [None] * len(passes)
     counted = [
-        row_source(source, read, one.plan, one.skipped, executor, rows)
-        for (source, read), one, rows in zip(samples, passes, known, strict=True)
+        row_source(one.source, one.read, one.plan, one.skipped, executor, rows)
+        for one, rows in zip(passes, known, strict=True)
     ]
     n_passing = [int(one.state.n_rows.sum()) for one in passes]
     compiled, n_columns = passes[0].plan.reduction.compiled, counted[0].n_columns if options.joint_rows else 1
@@ -53,7 +46,7 @@ def run_sampled(
     for start in range(0, len(columns), draws.at_once):
         together = range(start, min(start + draws.at_once, len(columns)))
         names = tuple(name for c in together for name in columns[c])
-        sources = [_with(*sample, one, names) for sample, one in zip(samples, counted, strict=True)]
+        sources = [_with(rows, one, names) for rows, one in zip(counted, passes, strict=True)]
         drawn = _statistics(options, draws, sources, seed, progress)
         for c, one in zip(together, drawn, strict=True):
             mine = passes_of(passes, options, c)
@@ -62,10 +55,10 @@ def run_sampled(
     return results
 
 
-def _with(source: Source, read: ReadOptions, rows: RowSource, names: tuple[str, ...]) -> RowSource:
+def _with(rows: RowSource, one: Pass, names: tuple[str, ...]) -> RowSource:
     """The same rows of one lake with some of the columns."""
-    mine = replace(read, columns=names)
-    return replace(rows, reader=source.reader(mine), column_share=column_share(source, mine))
+    mine = replace(one.read, columns=names)
+    return replace(rows, reader=one.source.reader(mine), column_share=column_share(one.source, mine))
 
 
 def _statistics(

@@ -17,7 +17,7 @@ from distmom.estimators.ustat.answer import (
     ustat_result,
     why_none,
 )
-from distmom.estimators.ustat.files import disagreement_note, files_disagree
+from distmom.estimators.ustat.doubts import disagreement_note, files_disagree
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
