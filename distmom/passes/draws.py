@@ -41,18 +41,12 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class DrawPlan:
-    """Blocks whose rows are drawn from one or several lakes; known before a row is read.
-
-    Attributes
-    ----------
-    draw : callable
-        ``draw(first, n_blocks)``: numbers of the rows of consecutive blocks, for each lake.
-    """
+    """Blocks whose rows are drawn from one or several lakes; known before a row is read."""
 
     n_rows: tuple[int, ...]  # of each lake
     n_blocks: int
     sizes: tuple[int, ...]  # rows of each lake that a block takes
-    draw: Callable[[int, int], Sequence[Numbers]]
+    draw: Callable[[int, int], Sequence[Numbers]]  # of consecutive blocks: the first one, how many; each lake
 
     @property
     def rows_drawn(self) -> int:

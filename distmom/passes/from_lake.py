@@ -13,7 +13,7 @@ from distmom.cluster.work import ReadAndReduce
 from distmom.lake import FileRef
 from distmom.numerics.arrays import Ints
 from distmom.passes.census import count_rows
-from distmom.passes.counted import BlockQuestion, Counted
+from distmom.passes.counted import BlockQuestion, Counted, good_files
 from distmom.passes.regrouping import Cut
 from distmom.reductions.rows.keep_rows import KeepEach, KeepRows
 
@@ -74,12 +74,10 @@ def keep_rows(sample: Counted) -> KeepRows:
 
 def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], Ints | None]:
     """The files whose rows were counted, and for stored blocks the number of the first row of each."""
-    plan = sample.plan
-    bad = {record.file for record in sample.skipped}
-    good = np.array([file.path not in bad for file in plan.files], np.bool_)
-    files = tuple(file for file in plan.files if file.path not in bad)
+    plan, files = sample.plan, good_files(sample.plan, sample.skipped)
     if plan.reduction.layout.window != "rows":
         return files, None
     source: Any = replace(sample.source, files=plan.files)  # type: ignore[type-var]
     rows = count_rows(source, executor, "error").rows
-    return files, (np.cumsum(rows) - rows)[good]
+    good = {file.path for file in files}
+    return files, (np.cumsum(rows) - rows)[[file.path in good for file in plan.files]]

@@ -24,9 +24,8 @@ from distmom.numerics.median import lower_median
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
 from distmom.passes.block_pass import run_blocks
-from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.passes.census import column_share
-from distmom.passes.counted import BlockQuestion, Counted
+from distmom.passes.counted import BlockQuestion, CellMap, Counted, given_numbers, map_blocks
 from distmom.passes.drawn_blocks import evaluate_draws
 from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
 from distmom.passes.gather import RowSource, row_source

@@ -58,10 +58,7 @@ class Answerer(BlockLines):
     states: tuple[MeanState, ...]
 
     def results(self, column: str) -> list[UStatisticResult]:
-        """One result for each group.
-
-        NoAnswerError if there are no rows, or not one of the results has a finite answer.
-        """
+        """One result for each group; NoAnswerError without rows, or where none has a finite answer."""
         shared = fields_of_samples(self.plan, self.states, column)
         found = [self._result(g, fields) for g, fields in enumerate(shared)]
         if not any(np.isfinite(r.estimate).all() for r in found):

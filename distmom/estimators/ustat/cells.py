@@ -14,7 +14,7 @@ from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.ladder import most_frequent
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
+from distmom.passes.counted import CellMap, given_numbers, map_blocks
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.theory.ladder import ladder_levels

@@ -17,7 +17,7 @@ from distmom.estimators.ustat.options import UStatOptions
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.kernel import Kernel, Ratio
 from distmom.numerics.linalg.comoments import Comoments
-from distmom.passes.cell_map import CellMap
+from distmom.passes.counted import CellMap
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState

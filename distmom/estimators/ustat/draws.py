@@ -26,20 +26,11 @@ PURPOSES: dict[tuple[int, ...], str] = {(2,): "pairs", (3,): "triples"}
 
 
 class Draws(NamedTuple):
-    """The samples that a U-statistic draws.
-
-    Attributes
-    ----------
-    plan : DrawPlan
-    n_tuples : int
-        Tuples that are evaluated one by one, of all samples of one column (or set of columns).
-    n_pairs : int or None
-        Of each sample of pairs, as wanted.
-    """
+    """The samples that a U-statistic draws."""
 
     plan: DrawPlan
-    n_tuples: int
-    n_pairs: int | None
+    n_tuples: int  # that are evaluated one by one, of all samples of one column (or set of columns)
+    n_pairs: int | None  # of each sample of pairs, as wanted
 
     @property
     def at_once(self) -> int:
@@ -81,22 +72,9 @@ def planned_draws(
     *,
     compiled: bool,
 ) -> Draws:
-    """The samples, for `n_passing` of the rows of each lake passing the filter.
+    """The samples, of lakes whose files have `file_rows`, of which `n_passing` pass the filter.
 
     Rows (or pairs of rows) that the filter drops are drawn and left out, so in proportion more are drawn.
-
-    Parameters
-    ----------
-    options : UStatOptions
-    file_rows : sequence of ndarray of int64
-        Rows of the files of each lake.
-    n_passing : sequence of int
-    n_columns : int
-        Of a row.
-    seed : int
-    compiled : bool
-        Whether compiled kernels are at hand.
-
     ConfigError if there are no such numbers, or the pairs of samples of pairs are more than the budget;
     NoAnswerError if there are too few rows.
     """
@@ -152,10 +130,8 @@ def row_numbers(
 
     Of one lake they are those of sampled means, with a tuple in every sample. Of several `block_size` is the
     number of rows of all together, in proportion to those that pass the filter; what is not given is that of
-    the proposition.
-
-    ConfigError if a sample has fewer rows of a lake than a tuple, or the proposition does not reach the
-    level.
+    the proposition. ConfigError if a sample has fewer rows of a lake than a tuple, or the proposition does
+    not reach the level.
     """
     rows, degrees = options.rows, options.kernel.degrees
     tau = TAU if rows.design.tau is None else rows.design.tau
@@ -185,7 +161,7 @@ def _several_numbers(
     given = rows.design.number
     if rows.design.size is None:
         k, sizes = morgu_blocks(rows.confidence_level, tau, n_passing, degrees)
-        return k if given is None else given, sizes
+        return given or k, sizes
     sizes = tuple(max(rows.design.size * n // max(sum(n_passing), 1), 0) for n in n_passing)
     if any(size < degree for size, degree in zip(sizes, degrees, strict=True)):
         raise ConfigError(
@@ -194,9 +170,7 @@ def _several_numbers(
             f"are {', '.join(map(str, sizes))}, and kernel {options.kernel.name!r} takes "
             f"{', '.join(map(str, degrees))}; use a larger one"
         )
-    if given is None:
-        return morm_blocks(rows.confidence_level, tau, PLENTY)[0], sizes
-    return given, sizes
+    return given or morm_blocks(rows.confidence_level, tau, PLENTY)[0], sizes
 
 
 def pair_numbers(
@@ -205,17 +179,15 @@ def pair_numbers(
     """Samples K, pairs M of each as wanted, and as drawn from all rows, before the filter.
 
     K is given, or that of randomized means; M is given, or what `theory.default_tuples` says.
-
     ConfigError if there are no such numbers, or the pairs are more than the budget.
     """
     degrees, rows = options.kernel.degrees, options.rows
     repeats = rows.design.replace
-    if rows.design.number is not None:
-        if rows.design.tau is not None:
-            raise ConfigError("SampledBlocks: tau: it sets the number of samples, and n gives it; drop one")
-        k = rows.design.number
-    else:
-        k = morm_blocks(rows.confidence_level, TAU if rows.design.tau is None else rows.design.tau, PLENTY)[0]
+    k, tau = rows.design.number, rows.design.tau
+    if k is not None and tau is not None:
+        raise ConfigError("SampledBlocks: tau: it sets the number of samples, and n gives it; drop one")
+    if k is None:
+        k = morm_blocks(rows.confidence_level, TAU if tau is None else tau, PLENTY)[0]
     everything, passing = count_tuples(degrees, n_rows), count_tuples(degrees, tuple(n_passing))
     m = options.pairs.n
     if m is None:

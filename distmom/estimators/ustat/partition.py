@@ -19,8 +19,7 @@ from distmom.inference.answers import BlockSource
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.block_pass import run_blocks
-from distmom.passes.cell_map import CellMap
-from distmom.passes.counted import BlockQuestion, Counted, kept_names
+from distmom.passes.counted import BlockQuestion, CellMap, Counted, kept_names
 from distmom.passes.regrouping import Piece, planned_regrouping
 from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
 from distmom.reductions.rows.tuple_kernel import TupleKernel
