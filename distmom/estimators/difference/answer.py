@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean.answer import plain_means
 from distmom.estimators.mean.counts import UnitCount, groups_of, shared_fields, unit_counts
@@ -76,8 +76,7 @@ def _place_of(values: list[Any], control: Any, by: str) -> int:
         if wanted in same:
             return same.index(wanted)
         wanted = wanted.casefold()
-    near = difflib.get_close_matches(cell(control), texts, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(cell(control), texts)
     raise ConfigError(f"control: no {cell(control)!r} in column {by!r}, which has {listed(texts)}{hint}")
 
 

@@ -26,8 +26,7 @@ from distmom.numerics.random.philox import stream_key
 from distmom.passes.block_pass import run_blocks
 from distmom.passes.census import column_share
 from distmom.passes.counted import BlockQuestion, CellMap, Counted, given_numbers, map_blocks
-from distmom.passes.drawn_blocks import evaluate_draws
-from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
+from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples, evaluate_draws
 from distmom.passes.gather import RowSource, row_source
 from distmom.reductions.losses.pair_losses import BlockLossTable, PairLosses
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair

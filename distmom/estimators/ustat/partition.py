@@ -140,9 +140,9 @@ class PartitionPlan(NamedTuple):
         check_sizes(1, [(one,) for one in self.cells], n_columns, options, threads)
 
     def describe(
-        self, options: UStatOptions, n_columns: int, lines: int, executor: Executor
+        self, options: UStatOptions, n_columns: int, lines: int, least: int, executor: Executor
     ) -> dict[str, Any]:
-        """Tuples, further passes and memory."""
+        """Tuples, further passes and memory; `least` are bytes that the first pass needs on a thread."""
         kernel, plan = options.kernel, self.plan
         blocks = list(zip(*(one.sizes.tolist() for one in self.cells), strict=True))
         lines *= options.rows.design.repeats
@@ -151,7 +151,7 @@ class PartitionPlan(NamedTuple):
             if options.complete
             else sum(min(n // d for n, d in zip(sizes, kernel.degrees, strict=True)) for sizes in blocks)
         )
-        n_passes, needed, spilled = 1, plan.unit_memory, None
+        n_passes, needed, spilled = 1, least, None
         if not from_comoments(options, n_columns):
             sizes = np.sum([one.sizes for one in self.cells], axis=0)
             names, width = plan.reader.options.value_names, len(plan.reduction.columns)

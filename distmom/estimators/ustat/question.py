@@ -83,10 +83,7 @@ class UStatPlan:
         width = len(plans[0].reduction.columns)
         n_columns, lines = (width, 1) if options.joint_rows else (1, width)
         ahead = self._ahead(plans, self._census(executor), options)
-        if isinstance(ahead, Draws):
-            later = ahead.describe(options, n_columns, lines, plans[0].unit_memory, executor)
-        else:
-            later = ahead.describe(options, n_columns, lines, executor)
+        later = ahead.describe(options, n_columns, lines, plans[0].unit_memory, executor)
         needed, n_tuples = later.pop("memory"), later["tuples_one_by_one"]
         seconds = in_words(seconds_for(options.kernel, n_tuples, executor.threads)) if n_tuples else None
         return {

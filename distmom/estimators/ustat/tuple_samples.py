@@ -24,8 +24,7 @@ from distmom.numerics.kernels.tuples import (
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.philox import permutation, stream_key
 from distmom.numerics.samples.sampled_leaf import leaf_sample
-from distmom.passes.drawn_blocks import evaluate_draws
-from distmom.passes.draws import DrawPlan
+from distmom.passes.draws import DrawPlan, evaluate_draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
 from distmom.reductions.rows.tuple_kernel import TupleKernel

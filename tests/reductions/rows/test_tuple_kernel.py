@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from distmom import kernels
 from distmom.numerics.blocks.labels import file_key, label_table, labels
 from distmom.numerics.kernels.tuples import TupleMoments
-from distmom.passes.drawn_blocks import BlockRows
+from distmom.passes.draws import BlockRows
 from distmom.reductions.rows.tuple_kernel import TupleKernel
 
 FIVE_SIGMA = 5.0  # of a normal law: 6e-7

@@ -17,9 +17,8 @@ from distmom.errors import ConfigError, NoAnswerError
 from distmom.numerics.kernels.evaluate import block_sums, statistic
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.samples.row_samples import RowSamples
-from distmom.passes import drawn_blocks, draws
-from distmom.passes.drawn_blocks import BlockRows, evaluate_draws
-from distmom.passes.draws import draw_rows
+from distmom.passes import draws
+from distmom.passes.draws import BlockRows, draw_rows, evaluate_draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import ABSENT
 
@@ -95,7 +94,7 @@ def test_passes_and_chunks_change_nothing(lake: Path, monkeypatch: pytest.Monkey
     with row_source(lake, "y") as source:
         right = evaluated(GINI, source, 5, 11, 90)
         monkeypatch.setattr(draws, "MOST_ROWS", 400)
-        monkeypatch.setattr(drawn_blocks, "CHUNK_BYTES", 10)
+        monkeypatch.setattr(draws, "CHUNK_BYTES", 10)
         assert draw_rows([source.rows], [5], 11, [90]).passes == 3
         found = evaluated(GINI, source, 5, 11, 90, compiled=False)
     assert np.array_equal(found, right)
