@@ -91,12 +91,7 @@ def _means(kernel: Kernel, blocks: Comoments, v_form: bool) -> Floats:
 
 
 def _spread(
-    kernel: Kernel,
-    fine: Comoments,
-    of_fine: Ints,
-    rows: Ints,
-    means: Floats,
-    v_form: bool,
+    kernel: Kernel, fine: Comoments, of_fine: Ints, rows: Ints, means: Floats, v_form: bool
 ) -> Floats:
     """Sum of w^2 (e - mean e)^2 f/(f - 1) over the f fine blocks of a block, w their shares of its rows."""
     parts = np.moveaxis(_means(kernel, fine, v_form), 1, 0)
