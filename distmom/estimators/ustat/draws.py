@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from distmom.cluster import Executor
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
-from distmom.estimators.mean.plan import SMALL_DRAWS
+from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.samples import TAU
@@ -64,32 +64,27 @@ class Draws(NamedTuple):
 
 
 def planned_draws(
-    options: UStatOptions,
-    file_rows: Sequence[Ints],
-    n_passing: Sequence[int],
-    n_columns: int,
-    seed: int,
-    *,
-    compiled: bool,
+    options: UStatOptions, plan: MeanPlan, file_rows: Sequence[Ints], n_passing: Sequence[int], seed: int
 ) -> Draws:
     """The samples, of lakes whose files have `file_rows`, of which `n_passing` pass the filter.
 
-    Rows (or pairs of rows) that the filter drops are drawn and left out, so in proportion more are drawn.
-    ConfigError if there are no such numbers, or the pairs of samples of pairs are more than the budget;
-    NoAnswerError if there are too few rows.
+    `plan` is that of a first pass. Rows (or pairs of rows) that the filter drops are drawn and left out, so
+    in proportion more are drawn. ConfigError if there are no such numbers, or the pairs of samples of pairs
+    are more than the budget; NoAnswerError if there are too few rows.
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
-    again = options.rows.design.replace
+    again, compiled = options.rows.design.replace, plan.reduction.compiled
     if options.pairs.name == "incomplete":
         k, m, drawn = pair_numbers(options, n_rows, n_passing)
         compiled = compiled or k * drawn > SMALL_DRAWS
-        plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
-        return Draws(plan, k * drawn, m)
+        tuples = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
+        return Draws(tuples, k * drawn, m)
     k, sizes = row_numbers(options, seed, n_rows, n_passing)
     compiled = compiled or k * sum(sizes) > SMALL_DRAWS
     seeds = [repeat_seed(seed, t) for t in range(len(n_rows))]
-    plan = draw_rows(file_rows, seeds, k, sizes, replace=again, compiled=compiled)
-    return Draws(plan, k * tuples_to_take(options.kernel, n_columns, [sizes]), None)
+    n_columns = len(plan.reduction.columns) if options.joint_rows else 1
+    drawn_rows = draw_rows(file_rows, seeds, k, sizes, replace=again, compiled=compiled)
+    return Draws(drawn_rows, k * tuples_to_take(options.kernel, n_columns, [sizes]), None)
 
 
 def tuple_plan(

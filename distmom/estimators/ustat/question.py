@@ -143,8 +143,6 @@ class UStatPlan:
         plan, file_rows = plans[0], [np.maximum(one.rows, 0) for one in census]
         n_rows = [int(rows.sum()) for rows in file_rows]
         if options.sampled:
-            n_columns = len(plan.reduction.columns) if options.joint_rows else 1
-            compiled = plan.reduction.compiled
-            return planned_draws(options, file_rows, n_rows, n_columns, self.seed, compiled=compiled)
+            return planned_draws(options, plan, file_rows, n_rows, self.seed)
         cells = expected_cells(plans, n_rows, options.kernel.degrees)
         return PartitionPlan(plan, cells, any(source.in_memory for source, _ in self.samples))

@@ -63,9 +63,7 @@ def run_sampled(
         for one, rows in zip(passes, known, strict=True)
     ]
     n_passing = [int(one.state.n_rows.sum()) for one in passes]
-    compiled, n_columns = passes[0].plan.reduction.compiled, counted[0].n_columns if options.joint_rows else 1
-    file_rows = [one.rows for one in counted]
-    draws = planned_draws(options, file_rows, n_passing, n_columns, seed, compiled=compiled)
+    draws = planned_draws(options, passes[0].plan, [one.rows for one in counted], n_passing, seed)
     draws.check(options, executor.threads)
     results = []
     for start in range(0, len(columns), draws.at_once):
