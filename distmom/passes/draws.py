@@ -138,7 +138,6 @@ def draw_tuples(
     n_tuples: int,
     *,
     replace: bool = False,
-    compiled: bool = True,
 ) -> DrawPlan:
     """Samples of tuples of rows of all lakes: of each the first rows of all tuples, then the second ones.
 
@@ -150,7 +149,7 @@ def draw_tuples(
     def draw(first: int, n: int) -> list[list[Ints]]:
         found: list[list[Ints]] = [[] for _ in degrees]
         for block in range(first, first + n):
-            sides = sample_tuples(key, block, n_rows, degrees, n_tuples, replace=replace, compiled=compiled)
+            sides = sample_tuples(key, block, n_rows, degrees, n_tuples, replace=replace)
             for of_lake, (low, high) in zip(found, pairwise(starts), strict=True):
                 of_lake.append(np.concatenate(sides[low:high]))
         return found

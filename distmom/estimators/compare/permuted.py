@@ -44,7 +44,7 @@ def draw_rows(
     found = []
     for number, plan in enumerate(plans):
         reduction = plan.reduction
-        sampling = SampleRows(size, repeat_seed(seed, number), reduction.compiled)
+        sampling = SampleRows(size, repeat_seed(seed, number))
         work = ReadAndReduce(
             plan.reader,
             sampling,

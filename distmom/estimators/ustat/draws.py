@@ -18,7 +18,7 @@ from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.numerics.random.philox import stream_key
 from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
-from distmom.theory.paper import morgu_blocks, morm_blocks
+from distmom.theory.paper import morgu_blocks
 from distmom.theory.tuples import TUPLE_BUDGET, default_tuples
 
 PURPOSES: dict[tuple[int, ...], str] = {(2,): "pairs", (3,): "triples"}
@@ -76,8 +76,7 @@ def planned_draws(
     again, compiled = options.rows.design.replace, plan.reduction.compiled
     if options.pairs.name == "incomplete":
         k, m, drawn = pair_numbers(options, n_rows, n_passing)
-        compiled = compiled or k * drawn > SMALL_DRAWS
-        tuples = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
+        tuples = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again)
         return Draws(tuples, k * drawn, m)
     k, sizes = row_numbers(options, seed, n_rows, n_passing)
     compiled = compiled or k * sum(sizes) > SMALL_DRAWS
@@ -95,7 +94,6 @@ def tuple_plan(
     n_tuples: int,
     *,
     replace: bool,
-    compiled: bool = True,
 ) -> DrawPlan:
     """The draws of samples of tuples; `NoAnswerError` if a lake has too few rows."""
     degrees = kernel.degrees
@@ -104,7 +102,7 @@ def tuple_plan(
             raise NoAnswerError(f"the data has {n} rows, and the kernel takes {degree}; give more rows")
     refuse_repeats(kernel, n_rows, n_tuples, replace)
     key = stream_key(seed, PURPOSES.get(degrees, f"tuples of {', '.join(map(str, degrees))}"))
-    return draw_tuples(key, n_rows, degrees, n_blocks, n_tuples, replace=replace, compiled=compiled)
+    return draw_tuples(key, n_rows, degrees, n_blocks, n_tuples, replace=replace)
 
 
 def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace: bool) -> None:
@@ -137,7 +135,7 @@ def row_numbers(
             drawn = [min(size, n) for size, n in zip(drawn, n_rows, strict=True)]
         return k, tuple(drawn)
     if rows.design.size is None:
-        morm_blocks(rows.confidence_level, tau, n_passing[0], degrees[0])
+        morgu_blocks(rows.confidence_level, tau, n_passing, degrees[:1])
     elif rows.design.size < degrees[0]:
         raise ConfigError(
             f"blocks: size: a tuple of kernel {options.kernel.name!r} has {degrees[0]} rows, and a sample "
@@ -165,7 +163,7 @@ def _several_numbers(
             f"are {', '.join(map(str, sizes))}, and kernel {options.kernel.name!r} takes "
             f"{', '.join(map(str, degrees))}; use a larger one"
         )
-    return given or morm_blocks(rows.confidence_level, tau, PLENTY)[0], sizes
+    return given or morgu_blocks(rows.confidence_level, tau, (PLENTY,))[0], sizes
 
 
 def pair_numbers(
@@ -182,7 +180,7 @@ def pair_numbers(
     if k is not None and tau is not None:
         raise ConfigError("SampledBlocks: tau: it sets the number of samples, and n gives it; drop one")
     if k is None:
-        k = morm_blocks(rows.confidence_level, TAU if tau is None else tau, PLENTY)[0]
+        k = morgu_blocks(rows.confidence_level, TAU if tau is None else tau, (PLENTY,))[0]
     everything, passing = count_tuples(degrees, n_rows), count_tuples(degrees, tuple(n_passing))
     m = options.pairs.n
     if m is None:
