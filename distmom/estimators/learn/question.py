@@ -18,7 +18,7 @@ from distmom.estimators.learn.data import (
     with_labels,
 )
 from distmom.estimators.learn.rows import LakeRows
-from distmom.estimators.learn.run import ALL_ROWS, KIND, DescentKeeper
+from distmom.estimators.learn.run import ALL_ROWS, KIND, SAMPLE, DescentKeeper
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan
 from distmom.report.values import plain
@@ -83,6 +83,7 @@ class LearnQuestion:
             facts = LakeFacts(names, target, "resident", "a stream is read once", None, data)
             return PlannedLearning(self, facts)
         rows, facts = rows_of_lake(self.opened, names, self.scan, self.options.mode, executor, progress)
+        rows.source.check_memory(rows.n_rows if facts.mode == "resident" else min(rows.n_rows, SAMPLE))
         if self.checkpoint is not None:
             self.checkpoint.check_source(self.scan.data, source)
             self.checkpoint.begin(self._fingerprint(names), source.files, ALL_ROWS)
