@@ -39,10 +39,8 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.accumulator import MeanAccumulator
     from distmom.estimators.mean.mean import mean
     from distmom.estimators.mean.merge_states import merge_states
-    from distmom.estimators.planning.plan import plan
     from distmom.estimators.scorer import robust_scorer
     from distmom.estimators.session import options
-    from distmom.estimators.tournament.cover import epsilon_cover
     from distmom.estimators.tournament.tournament import tournament
     from distmom.estimators.ustat.ustatistic import ustatistic
     from distmom.passes.scan import Scan, scan
@@ -53,7 +51,6 @@ if TYPE_CHECKING:
         DescribeResult,
         DifferenceResult,
         MeanResult,
-        PlanResult,
         Results,
         TournamentResult,
         TrainResult,
@@ -88,7 +85,6 @@ __all__ = [
     "NoAnswerError",
     "PairwiseRanker",
     "Permutations",
-    "PlanResult",
     "Processes",
     "RandomBlocks",
     "ResourceError",
@@ -115,14 +111,12 @@ __all__ = [
     "compare",
     "describe",
     "difference",
-    "epsilon_cover",
     "explain",
     "kernels",
     "load_model",
     "mean",
     "merge_states",
     "options",
-    "plan",
     "robust_scorer",
     "save_model",
     "scan",
@@ -149,7 +143,6 @@ _HOMES = {
     "MeanResult": "distmom.report",
     "PairwiseRanker": "distmom.estimators.learn.ranker",
     "Permutations": "distmom.designs.permutations",
-    "PlanResult": "distmom.report",
     "Processes": "distmom.cluster.executors.backends",
     "RandomBlocks": "distmom.designs.blocks",
     "Results": "distmom.report",
@@ -173,14 +166,12 @@ _HOMES = {
     "compare": "distmom.estimators.compare.compare",
     "describe": "distmom.estimators.describe.describe",
     "difference": "distmom.estimators.difference.difference",
-    "epsilon_cover": "distmom.estimators.tournament.cover",
     "explain": "distmom.estimators.command",
     "kernels": "distmom.kernels",
     "load_model": "distmom.estimators.learn.model_files",
     "mean": "distmom.estimators.mean.mean",
     "merge_states": "distmom.estimators.mean.merge_states",
     "options": "distmom.estimators.session",
-    "plan": "distmom.estimators.planning.plan",
     "robust_scorer": "distmom.estimators.scorer",
     "save_model": "distmom.estimators.learn.model_files",
     "scan": "distmom.passes.scan",

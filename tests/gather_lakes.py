@@ -60,9 +60,8 @@ def sampled_tuples(
     n_tuples: int,
     *,
     replace: bool = False,
-    compiled: bool = True,
 ) -> list[SampledTuples]:
     """K samples of M tuples of the rows of some lakes."""
     n_rows = tuple(source.n_rows for source in sources)
-    plan = room.tuple_plan(kernel, n_rows, seed, n_blocks, n_tuples, replace=replace, compiled=compiled)
+    plan = room.tuple_plan(kernel, n_rows, seed, n_blocks, n_tuples, replace=replace)
     return room.sampled_tuples(kernel, plan, sources, seed, replace=replace)

@@ -10,6 +10,11 @@ from distmom.numerics.kernels import catalogue
 MATRIX = ((2.0, 0.3), (0.3, 1.0))
 
 
+def statistic(kernel, sums):
+    """What the kernel makes of the means of its parts."""
+    return kernel.combine(*(part.mean for part in sums))
+
+
 def sign(a):
     return (a > 0) - (a < 0)
 

@@ -18,7 +18,6 @@ from distmom.cli.difference import difference_command
 from distmom.cli.failures import run_guarded
 from distmom.cli.mean import mean_command
 from distmom.cli.merge import merge_command
-from distmom.cli.plan import plan_command
 from distmom.cli.tournament import tournament_command
 from distmom.cli.ustat import ustat_command
 from distmom.cli.words import telling_flags
@@ -118,6 +117,6 @@ def program(ctx: click.Context) -> int:
 
 for command in (
     *(compare_command, difference_command, mean_command, describe_command, init_command, tournament_command),
-    *(train_command, merge_command, plan_command, run_command, ustat_command),
+    *(train_command, merge_command, run_command, ustat_command),
 ):
     program.add_command(command)

@@ -32,18 +32,6 @@ R = TypeVar("R")
 _EXPLAINING: ContextVar[bool] = ContextVar("distmom_explaining", default=False)
 
 
-class Plan(Protocol):
-    """What answering a question takes."""
-
-    def describe(self, executor: Executor) -> dict[str, Any]:
-        """Numbers and words for people who look before they run; no row is read."""
-        ...
-
-    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
-        """The result or results; `run` is what they say of the run."""
-        ...
-
-
 class Question(Protocol):
     """What is asked, checked as far as that is possible without opening the data."""
 
@@ -59,7 +47,11 @@ class Question(Protocol):
         ...
 
     def plan(self, executor: Executor, progress: Progress | None) -> Any:
-        """The passes, over which columns, in what memory; refuses what cannot be done, reads no row."""
+        """The passes, over which columns, in what memory; refuses what cannot be done, reads no row.
+
+        It has ``describe(executor)``, numbers and words for people who look before they run, and
+        ``run(executor, progress, run)``, the result or results, of which `run` is what they say of the run.
+        """
         ...
 
 

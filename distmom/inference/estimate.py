@@ -16,7 +16,7 @@ import numpy as np
 from distmom.inference.answers import Intervals, RuleAnswer
 from distmom.inference.radius import Ball, ball_of, vector_median
 from distmom.inference.status import Finding, NoInterval, flags_of
-from distmom.numerics.arrays import Floats
+from distmom.numerics.arrays import Floats, Ints
 from distmom.status import Status
 from distmom.theory.intervals import least_order_blocks
 
@@ -128,7 +128,7 @@ class Estimate:
             "achieved_level": level,
             **self.blocks,
         }
-        if np.ndim(self.value) == 0:
+        if isinstance(self.value, float):
             return fields | {"interval": interval}
         fields |= {"gap": self.gap, "radius": radius, "intervals": interval}
         if shaped is None:
@@ -172,23 +172,28 @@ class Estimates:
             return "none" if self.promise.interval == "none" else "exact"
         return self.promise.kind(int(self.answer.n_blocks[self.lines(g).start]), self.delta)
 
-    def status(self, g: int) -> int:
-        """`Finding` flags of a group: those of all its lines."""
-        return int(np.bitwise_or.reduce(self.answer.status[self.lines(g)]))
+    @cached_property
+    def status(self) -> Ints:
+        """`Finding` flags of each group: those of all its lines."""
+        return np.asarray(np.bitwise_or.reduce(self.answer.status.reshape(-1, self.n_lines), axis=1))
+
+    @cached_property
+    def disagree(self) -> list[bool]:
+        """Whether blocks of rows and of files disagree in a group."""
+        return [bool(flags & Finding.FILES_DISAGREE) for flags in self.status.tolist()]
 
     def other(self, g: int) -> Any:
         """The answer that is not shown first, where blocks of rows and of files disagree."""
-        mine = self.lines(g)
-        if not self.status(g) & Finding.FILES_DISAGREE:
+        if not self.disagree[g]:
             return None
-        answer = self.answer
+        answer, mine = self.answer, self.lines(g)
         found = (answer.row_estimate if answer.files_first[mine.start] else answer.file_estimate)[mine]
         return float(found[0]) if self.method is None else found.copy()
 
     def estimate(self, g: int) -> Estimate:
         """The estimate of a group."""
         answer, mine = self.answer, self.lines(g)
-        status, first = self.status(g), mine.start
+        status, first = int(self.status[g]), mine.start
         points = answer.block_estimates[mine, : np.count_nonzero(answer.block_rows[first])].T.copy()
         blocks: dict[str, Any] = {
             "n_blocks": int(answer.n_blocks[first]),
@@ -196,7 +201,7 @@ class Estimates:
             "n_ruined_blocks": int(answer.n_ruined[first]),
             "n_set_aside": int(answer.n_set_aside[first]),
             "repeats": self.promise.repeats,
-            "by_files": bool(status & Finding.FILES_DISAGREE and answer.files_first[first]),
+            "by_files": self.disagree[g] and bool(answer.files_first[first]),
         }
         if self.method is None:
             value, points = float(answer.estimate[g]), points[:, 0]

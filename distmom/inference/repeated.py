@@ -72,9 +72,8 @@ def pooled(ask: Request, first: RuleAnswer, rows: BlockState, sample: Floats, n_
         "n_blocks": filled.min(axis=1),
         "n_ruined": own.n_ruined.reshape(shape).max(axis=1),
         "block_size": block_sizes(count),
+        **ball_fields(own, why, ask, between=False, repeats=repeats),
     }
-    if "ball" in ask.wanted:
-        new |= ball_fields(own, why, ask, between=False, repeats=repeats)
     mine = np.flatnonzero(~one_block & ~first.files_first)
     if "exact" in ask.wanted:
         _exact_intervals(first, mine, own, why, ask, repeats)

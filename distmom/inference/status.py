@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
+from functools import cache
 
 from distmom.status import Status
 
@@ -57,6 +58,7 @@ ALL_EQUAL = "all values are equal; whether others exist beyond these rows they c
 """The notice beside an answer without any spread, whose interval is the one value."""
 
 
+@cache
 def flags_of(findings: int) -> tuple[Status, ...]:
     """The words of findings, the deciding one first.
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.columns.convert import bit_values, valid_rows
+from distmom.lake.columns.convert import bit_values, int64_array, valid_rows
 from distmom.lake.messages import first_line
 from distmom.lake.where.check import check
 from distmom.lake.where.nodes import Node, columns_of
@@ -143,8 +143,7 @@ class ExpressionFilter(Filter):
     def mask(self, operands: Mapping[str, pa.Array], n_rows: int) -> Bools:
         """Rows that the expression keeps: the batch is filtered with its row numbers beside it."""
         arrays = [self._operand(field_, operands[field_.name], n_rows) for field_ in self.schema]
-        numbers = np.arange(n_rows, dtype=np.int64)
-        arrays.append(pa.Array.from_buffers(pa.int64(), n_rows, [None, pa.py_buffer(numbers)]))
+        arrays.append(int64_array(np.arange(n_rows)))
         names = [*self.schema.names, max(self.schema.names, default="") + "_"]  # no column has the last name
         try:
             kept = pa.Table.from_arrays(arrays, names=names).filter(self.expression).column(names[-1])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from distmom.cluster import Unit, UnitMerger, check_memory, run_units
+from distmom.cluster import Executor, Progress, Unit, UnitMerger, check_memory, run_units
 from distmom.cluster.scratch import remove_folder
 from distmom.cluster.work import ReadSamples, Way, sample_unit
 from distmom.errors import ConfigError
@@ -18,9 +18,6 @@ from distmom.passes.regrouping import Cut, planned_ranges, planned_regrouping
 from distmom.passes.tile_runs import by_tiles
 from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.reductions.rows.questions import AnswerEach, Answers, HandedOver, JoinAnswers, hand_over
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
 
 logger = logging.getLogger("distmom")
 

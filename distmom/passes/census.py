@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
+from distmom.cluster import Executor, Unit, UnitOutcome, plan_units, run_units
+from distmom.cluster.runner import Progress
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import BadFileError
+from distmom.lake import FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
 from distmom.reductions.counting import RowCount
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor
-    from distmom.cluster.runner import Progress
-    from distmom.lake import FileRef, ReadOptions, Source
 
 ON_CLIENT = 64
 """Up to this many footers are read here: sending them to workers would take longer."""

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from distmom.cluster import Executor, Unit
 from distmom.cluster.work import SkippedFile
+from distmom.lake import BatchReader, FileRef, Source
 from distmom.passes.cell_map import CellMap
 from distmom.passes.regrouping import Piece
 from distmom.passes.tile_runs import cuts_blocks
+from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.losses.pair_losses import PairLosses
 from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.reductions.state import MeanState
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Unit
-    from distmom.lake import BatchReader, FileRef, Source
-    from distmom.reductions.block_means import BlockMeans
 
 BlockWork = BlockKernel | DisjointKernel | PairLosses
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
+from distmom.cluster import Executor, Progress, Unit, UnitMerger, UnitOutcome, run_units
 from distmom.numerics.arrays import Floats, Ints
 from distmom.passes.draws import Drawn, DrawPlan
+from distmom.passes.gather import RowSource
 from distmom.passes.tile_runs import by_tiles, cuts_blocks
 from distmom.reductions.rows.block_kernel import BlockKernel
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.passes.gather import RowSource
 
 CHUNKS_PER_THREAD = 4
 CHUNK_BYTES = 4_000_000

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.cluster import Progress
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.numerics.arrays import Ints
+from distmom.numerics.random.philox import Key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.numerics.samples.wanted_rows import distinct
 from distmom.passes.gather import COPIES, ROW_BYTES, RowSource, gather_rows
 from distmom.reductions.rows.gather import GatheredRows
-
-if TYPE_CHECKING:
-    from distmom.cluster import Progress
-    from distmom.numerics.random.philox import Key
 
 Numbers: TypeAlias = "Sequence[Ints] | Ints"
 """Numbers of the rows of some blocks, block after block."""
@@ -139,7 +137,6 @@ def draw_tuples(
     n_tuples: int,
     *,
     replace: bool = False,
-    compiled: bool = True,
 ) -> DrawPlan:
     """Samples of tuples of rows of all lakes: of each the first rows of all tuples, then the second ones.
 
@@ -151,7 +148,7 @@ def draw_tuples(
     def draw(first: int, n: int) -> list[list[Ints]]:
         found: list[list[Ints]] = [[] for _ in degrees]
         for block in range(first, first + n):
-            sides = sample_tuples(key, block, n_rows, degrees, n_tuples, replace=replace, compiled=compiled)
+            sides = sample_tuples(key, block, n_rows, degrees, n_tuples, replace=replace)
             for of_lake, (low, high) in zip(found, pairwise(starts), strict=True):
                 of_lake.append(np.concatenate(sides[low:high]))
         return found

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from distmom.cluster import Unit, UnitMerger, UnitOutcome, check_stopped, run_units
+from distmom.cluster import Executor, Progress, Unit, UnitMerger, UnitOutcome, check_stopped, run_units
 from distmom.cluster.scratch import make_folder
 from distmom.cluster.work import ReadAndReduce
 from distmom.lake.files.footers import release_memory
@@ -21,9 +21,6 @@ from distmom.passes.from_lake import keep_rows, read_rows
 from distmom.passes.regrouping import Cut, Regrouping, block_buckets
 from distmom.reductions.rows.keep_rows import KeepEach, KeepRows, rows_changed
 from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
 
 
 class DiskBlockRows:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from distmom.cluster import Unit
+from distmom.cluster import Executor, Unit
 from distmom.cluster.work import ReadAndReduce
+from distmom.lake import FileRef
 from distmom.numerics.arrays import Ints
 from distmom.passes.census import count_rows
 from distmom.passes.counted import BlockQuestion, Counted
 from distmom.passes.regrouping import Cut
 from distmom.reductions.rows.keep_rows import KeepEach, KeepRows
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor
-    from distmom.lake import FileRef
 
 
 class LakeBlockRows:
@@ -70,7 +67,6 @@ def keep_rows(sample: Counted) -> KeepRows:
         reduction.n_cells,
         reduction.seed,
         reduction.nan,
-        reduction.compiled,
         reduction.weights is not None,
     )
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.cluster import UnitMerger, plan_units, run_units
+from distmom.cluster import Executor, Progress, Unit, UnitMerger, plan_units, run_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ResourceError
+from distmom.lake import BatchReader, FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
 from distmom.numerics.samples.wanted_rows import wanted_in
 from distmom.passes.census import Census, column_share, count_rows
 from distmom.reductions.rows.gather import GatheredRows, GatherRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from distmom.cluster import Executor, Progress, Unit
-    from distmom.lake import BatchReader, FileRef, ReadOptions, Source
     from distmom.passes.counted import FirstPass
 
 

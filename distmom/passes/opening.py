@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
-from distmom.lake import ReadOptions
+from distmom.lake import ReadOptions, Source
 from distmom.lake.filters import as_filter
 from distmom.passes.scan import Scan
-
-if TYPE_CHECKING:
-    from distmom.lake import Source
 
 Names = str | Sequence[str] | None
 

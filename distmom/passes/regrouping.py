@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from distmom.cluster import Executor
 from distmom.cluster.memory import PROCESS_BYTES, in_words
 from distmom.lake.saved.spill import PIECE_BYTES
 from distmom.numerics.arrays import Ints
 from distmom.reductions.rows.keep_rows import BlockRange
 from distmom.reductions.rows.sort_rows import BlockBuckets
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor
 
 RANGE_BYTES = 512_000_000
 """Rows that a unit of work keeps, unless one block alone has more: keeping more spares passes."""

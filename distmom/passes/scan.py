@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import pyarrow as pa
 
 from distmom.checks import check_choice, check_count, names_of
 from distmom.cluster.dask_frame import open_frame
 from distmom.errors import ConfigError
-from distmom.lake import BATCH_ROWS, open_lake
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from distmom.lake import FileRef, Source
+from distmom.lake import BATCH_ROWS, FileRef, Source, open_lake
 
 NAN = ("omit", "raise", "keep")
 MISSING = ("error", "null")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from operator import add
-from typing import TYPE_CHECKING
 
-from distmom.cluster import Unit, UnitMerger, UnitOutcome, run_units
+from distmom.cluster import Executor, Progress, Unit, UnitMerger, UnitOutcome, run_units
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.numerics.kernels.kernel import Kernel, Weights
@@ -22,9 +21,6 @@ from distmom.numerics.pairs.tiles import (
     tile_sides,
 )
 from distmom.reductions.rows.block_kernel import BlockKernel
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
 
 WAVE, TILES_PER_THREAD = 64, 8
 """Tiles that are under way together: so many, or so many a thread. Their sums, half a megabyte each at most,

@@ -4,7 +4,6 @@ from distmom.report.kinds.compare import CompareResult
 from distmom.report.kinds.describe import DescribeResult, NamedUnit, Reason
 from distmom.report.kinds.difference import DifferenceResult
 from distmom.report.kinds.mean import MeanResult
-from distmom.report.kinds.plan import PlanResult
 from distmom.report.kinds.profile import ColumnProfile, GapSource
 from distmom.report.kinds.tournament import CandidateResult, Duels, TournamentResult
 from distmom.report.kinds.train import TrainResult
@@ -23,7 +22,6 @@ __all__ = [
     "GapSource",
     "MeanResult",
     "NamedUnit",
-    "PlanResult",
     "Reason",
     "Results",
     "TournamentResult",

@@ -101,20 +101,3 @@ def width_factors(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying
     bounded = p > 1e-300  # below, 1/p may overflow; NaN is not: both bound nothing
     factors[bounded] = np.sqrt(1.0 / p[bounded] - sharp[bounded])
     return factors
-
-
-@lru_cache(maxsize=1024)
-def exact_level(levels: tuple[int, ...], delta: float) -> int:
-    """Number of blocks, among ``levels``, whose exact interval is shortest for large blocks.
-
-    With n rows the squared half-width is (sigma^2/n) * K * width_factor(K)^2, so the K that minimises
-    K (1/p* - 1) is taken (the smallest of equals): 7 at 99 %, 15 at 99.9 % in the ladder of 945.
-
-    Examples
-    --------
-    >>> exact_level((5, 7, 9, 15, 21), 0.01), exact_level((5, 7, 9, 15, 21), 0.001)
-    (7, 15)
-    """
-    if not levels:
-        raise ValueError("exact_level needs at least one level")
-    return min(levels, key=lambda level: (level * width_factor(int(level), delta) ** 2, level))

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 from distmom.theory._checks import check_count, check_delta, check_variance
 from distmom.theory._roots import last_nonpositive
 from distmom.theory.bounds import median_rank
-from distmom.theory.variances import mean_variance, row_inverse_inclusion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,29 +31,13 @@ NODES = 64
 DROP = 36.0
 
 
-def sampled_halfwidth(
-    sigma2: float,
-    n_rows: int,
-    n_blocks: int,
-    block_size: int,
-    delta: float,
-    *,
-    replacement: bool = False,
-) -> float:
-    """Half-width for the median of means of blocks drawn without, or with, replacement.
-
-    It is the eps with P(|median - mean| > eps) <= delta, in units of the data; inf for infinite ``sigma2``.
-
-    `resampled_halfwidth` with V = sigma^2/B and a = n/B; with replacement
-    V = sigma^2 (1/n + (1 - 1/n)/B) and a = 1/(1 - (1 - 1/n)^B). For pairs take the variance from
-    `incomplete_variance` and a from `pair_inverse_inclusion`, and call `resampled_halfwidth`.
+def resampled_halfwidth(variance: float, n_blocks: int, inverse_inclusion: float, delta: float) -> float:
+    """Half-width for the median of K blocks that share rows: sqrt(variance / p).
 
     Parameters
     ----------
-    n_rows, n_blocks, block_size : int
-        Numbers n of rows, K of blocks, B of rows (draws) in each block.
-    replacement : bool
-        Whether rows are drawn with replacement.
+    inverse_inclusion : float
+        a = 1/pi >= 1, from `row_inverse_inclusion` or `pair_inverse_inclusion`.
 
     References
     ----------
@@ -64,23 +47,8 @@ def sampled_halfwidth(
 
     Examples
     --------
-    >>> round(sampled_halfwidth(1.0, 10_000, 1521, 236, 0.001) * 100, 1)
+    >>> round(resampled_halfwidth(1 / 236, 1521, 10_000 / 236, 0.001) * 100, 1)
     13.5
-    >>> round(sampled_halfwidth(1.0, 10_000, 1521, 236, 0.001, replacement=True) * 100, 1)
-    13.6
-    """
-    variance = mean_variance(sigma2, block_size, n_rows if replacement else None)
-    a = row_inverse_inclusion(n_rows, block_size, replacement=replacement)
-    return resampled_halfwidth(variance, n_blocks, a, delta)
-
-
-def resampled_halfwidth(variance: float, n_blocks: int, inverse_inclusion: float, delta: float) -> float:
-    """Half-width for the median of K blocks that share rows: sqrt(variance / p).
-
-    Parameters
-    ----------
-    inverse_inclusion : float
-        a = 1/pi >= 1, from `row_inverse_inclusion` or `pair_inverse_inclusion`.
     """
     check_variance("variance", variance)
     return math.sqrt(variance / resampled_p(n_blocks, inverse_inclusion, delta))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 from distmom.theory._checks import check_count, check_variance
 from distmom.theory.tuples import inverse_of_ever
 
@@ -52,32 +49,6 @@ def row_inverse_inclusion(n_rows: int, block_size: int, *, replacement: bool) ->
     if block_size > n_rows:
         raise ValueError(f"block_size={block_size} exceeds n_rows={n_rows}")
     return n_rows / block_size
-
-
-def ustatistic_variance(block_size: int, components: Sequence[float]) -> float:
-    """Variance of the complete U-statistic of one block.
-
-    Hoeffding's sum over c of C(d, c) C(B - d, d - c) zeta_c / C(B, d). For d = 2, with sigma_1^2 = zeta_1 and
-    sigma_2^2 = zeta_2 - 2 zeta_1, that is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)).
-
-    Parameters
-    ----------
-    components : sequence of float
-        zeta_1, ..., zeta_d with zeta_c = Var E[h | X_1, ..., X_c]; d is the degree of the kernel.
-
-    Examples
-    --------
-    >>> round(ustatistic_variance(8, (0.5, 2.0)), 6)       # sample variance of 8 normal values
-    0.285714
-    """
-    degree = len(components)
-    check_count("block_size", block_size, least=max(1, degree))
-    total = 0.0
-    for c, component in enumerate(components, start=1):
-        check_variance("a component", component)
-        ways = math.comb(degree, c) * math.comb(block_size - degree, degree - c)
-        total += ways / math.comb(block_size, degree) * component
-    return total
 
 
 def two_sample_variance(block_sizes: tuple[int, int], zeta10: float, zeta01: float, zeta11: float) -> float:

@@ -62,6 +62,4 @@ CASES: dict[str, Case] = {
     "refused/a level that leaves nobody": refused(dm.tournament, ["p0", "p1"], "target", beta_r=-1.0),
     "refused/no columns to describe": refused(dm.describe, ["nowhere"]),
     "refused/no such learner": refused(dm.train, "forest", target="target"),
-    "refused/a plan of no rows": lambda way: dm.plan(0),
-    "refused/a cover without a distance": lambda way: dm.epsilon_cover(dict, {"a": (0.0, 1.0)}),
 }

@@ -1,7 +1,8 @@
-"""Tournaments: losses of rows and of pairs, parts, rules, states, covers; and the scorer."""
+"""Tournaments: losses of rows and of pairs, parts, rules, states, grids; and the scorer."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -111,25 +112,21 @@ def twice(**options: Any) -> Case:
 
 def covered(way: Way) -> Any:
     """Slopes on a grid."""
-    axes = {"slope": (1.8, 2.2), "shift": [0.0, -1.0]}
-    cover = dm.epsilon_cover(_line_of, axes, 0.1)
+    slopes = [1.8 + (2.2 - 1.8) * part for part in (0.25, 0.75)]
+    cover = {f"slope={a:g}, shift={b:g}": _Line(a, b) for a, b in product(slopes, [0.0, -1.0])}
     return {"names": list(cover), "played": way.run(
         dm.tournament, way.lakes["clean"], cover, "target", features=["y", "z"], rng=SEED
     )}  # fmt: skip
 
 
 class _Line:
-    """A line that a cover makes."""
+    """A line of the grid."""
 
     def __init__(self, slope: float, shift: float) -> None:
         self.slope, self.shift = slope, shift
 
     def __call__(self, row: dict[str, Any]) -> Any:
         return self.slope * row["y"] + self.shift * row["z"]
-
-
-def _line_of(slope: float, shift: float) -> _Line:
-    return _Line(slope, shift)
 
 
 class _Model:
@@ -163,10 +160,6 @@ CASES |= {
     "tournament/state/rows": twice(),
     "tournament/state/pairs": twice(loss="ranking", n_blocks=5),
     "tournament/cover": covered,
-    "epsilon_cover/grid": lambda way: list(dm.epsilon_cover(_line_of, {"slope": [1, 2], "shift": [3.5]})),
-    "epsilon_cover/box": lambda way: list(
-        dm.epsilon_cover(_line_of, {"slope": (0.0, 1.0), "shift": (-1.0, 1.0)}, 0.25)
-    ),
     "robust_scorer/squared": scored("squared"),
     "robust_scorer/absolute": scored("absolute", n_blocks=9, rng=3),
     "robust_scorer/contaminated": scored("squared", contamination=8),

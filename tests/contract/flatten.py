@@ -80,12 +80,6 @@ LEARNT = (
 )
 """Attributes of a learner that has learnt."""
 
-PLANNED = (
-    *("name", "n_blocks", "block_size", "exact", "paper", "order", "survives", "rows_drawn"),
-    *("rows_for_width", "n_pairs"),
-)
-"""Attributes of one planned way."""
-
 EXPLAINED = (
     *("n_files", "n_rows", "scheme", "n_blocks", "block_size", "fine_blocks", "repeats", "contamination"),
     *(
@@ -112,15 +106,10 @@ def flat(found: Any) -> dict[str, str]:
 
 
 def _add(out: dict[str, str], at: str, found: Any) -> None:
-    kind = type(found).__name__
     if isinstance(found, Mapping):
         told = {k: v for k, v in found.items() if k in EXPLAINED} if "n_files" in found else found
         for key, value in told.items():
             _add(out, f"{at}{key}/", value)
-    elif kind == "PlanResult":
-        out[f"{at}recommended"] = text(found.recommended.name)
-        for i, way in enumerate(found.ways):
-            _fields(out, f"{at}{i}/", way, PLANNED)
     elif hasattr(found, "get_params"):
         _fields(out, at, found, LEARNT)
         for name, values in sorted(found.history_.items()):

@@ -13,7 +13,7 @@ from rule_groups import LAWS, WILD, moments_of
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import Finding, NoInterval, flags_of
 from distmom.numerics.blocks.moments import Moments
-from distmom.theory.bounds import exact_level, width_factor
+from distmom.theory.bounds import width_factor
 from distmom.theory.ladder import ladder_levels
 from distmom.theory.repeated import repeated_halfwidth
 
@@ -111,9 +111,10 @@ def test_the_exact_interval_of_the_automatic_rule(level: float) -> None:
     assert found.exact_blocks[0] == k
     assert found.exact_centre[0] == pytest.approx(pooled_median(means.ravel().tolist()), rel=1e-12)
     scales = []
+    at = min(levels, key=lambda k: k * width_factor(k, delta) ** 2)
     for r in range(repeats):
         one = answer_rule(rows.at((slice(None), r)), sample, n_sample, level).intervals
-        at = exact_level(levels, delta)
+        assert one.exact_blocks[0] == at
         scales.append((one.exact_high[0] - one.exact_low[0]) / 2 / width_factor(at, delta) / math.sqrt(at))
     half = pooled_median(scales) * math.sqrt(k) * repeated_halfwidth(1.0, k, delta)
     assert (found.exact_high[0] - found.exact_low[0]) / 2 == pytest.approx(half, rel=1e-9)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from gather_lakes import all_rows, row_source
+from kernel_twins import statistic
 from mean_lakes import dirty_lake
 
 import distmom as dm
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.passes import drawn_blocks, draws

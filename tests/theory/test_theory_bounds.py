@@ -13,12 +13,10 @@ from scipy import stats
 from distmom.theory.bounds import (
     binomial_p,
     cantelli_allowed,
-    exact_level,
     median_rank,
     width_factor,
     width_factors,
 )
-from distmom.theory.ladder import ladder_levels
 
 FAST = settings(derandomize=True, deadline=None)
 DELTAS = st.floats(1e-9, 0.5)
@@ -63,16 +61,6 @@ def test_table_of_halfwidths(delta: float) -> None:
     for n_blocks, plain, sharp in zip(TABLE_BLOCKS, PLAIN[delta], SHARP[delta], strict=True):
         assert as_printed(math.sqrt(n_blocks / binomial_p(n_blocks, delta)), plain) == plain
         assert as_printed(math.sqrt(n_blocks) * width_factor(n_blocks, delta), sharp) == sharp
-
-
-def test_levels_of_the_exact_interval() -> None:
-    levels = ladder_levels(945)
-    assert exact_level(levels, 0.01) == 7
-    # K = 9 gives 8.876 sigma/sqrt(n), K = 15 gives 8.836: the curve is flat here
-    assert exact_level(levels, 0.001) == 15
-    assert exact_level((5, 7, 9), 0.001) == 9
-    with pytest.raises(ValueError, match="at least one level"):
-        exact_level((), 0.01)
 
 
 @FAST

@@ -15,7 +15,7 @@ from scipy import integrate, stats
 from shared_rows import resampled_failure
 
 from distmom.theory.bounds import binomial_p, median_rank, width_factor
-from distmom.theory.resampled import resampled_halfwidth, resampled_p, sampled_halfwidth
+from distmom.theory.resampled import resampled_halfwidth, resampled_p
 from distmom.theory.tuples import pair_inverse_inclusion
 from distmom.theory.variances import mean_variance, row_inverse_inclusion
 
@@ -181,7 +181,7 @@ def test_simulated_misses_stay_within_delta() -> None:
         values = (rows.sum() - rows[left_out].sum(axis=1)) / block
         medians[i] = np.sort(values)[median_rank(n_blocks) - 1]
     limit = stats.binom.isf(1e-9, replications, delta)
-    assert (np.abs(medians) > sampled_halfwidth(1.0, n, n_blocks, block, delta)).sum() <= limit
+    assert (np.abs(medians) > resampled_halfwidth(1.0 / block, n_blocks, n / block, delta)).sum() <= limit
     independent = width_factor(n_blocks, delta) * math.sqrt(1.0 / block)
     assert (np.abs(medians) > independent).sum() > limit
 
@@ -190,12 +190,12 @@ def test_limits() -> None:
     assert resampled_p(1, 1.0, 0.01) == pytest.approx(0.01)  # one block of everything: Chebyshev
     assert resampled_p(1001, 1.0, 0.01) == pytest.approx(0.01 * 501 / 1001)  # Markov
     assert resampled_p(7, 1e12, 0.01) == pytest.approx(binomial_p(7, 0.01), rel=1e-4)
-    assert sampled_halfwidth(math.inf, 100, 7, 10, 0.01) == math.inf
-    assert sampled_halfwidth(0.0, 100, 7, 10, 0.01) == 0.0
+    assert resampled_halfwidth(math.inf, 7, 10.0, 0.01) == math.inf
+    assert resampled_halfwidth(0.0, 7, 10.0, 0.01) == 0.0
     with_replacement = resampled_halfwidth(
         mean_variance(1.0, 10, n_rows=100), 7, row_inverse_inclusion(100, 10, replacement=True), 0.01
     )
-    assert with_replacement == pytest.approx(sampled_halfwidth(1.0, 100, 7, 10, 0.01), rel=0.05)
+    assert with_replacement == pytest.approx(resampled_halfwidth(0.1, 7, 10.0, 0.01), rel=0.05)
 
 
 def test_wrong_arguments() -> None:
@@ -205,7 +205,5 @@ def test_wrong_arguments() -> None:
         resampled_p(7, math.nan, 0.01)
     with pytest.raises(ValueError, match="delta"):
         resampled_p(7, 3.0, 0.0)
-    with pytest.raises(ValueError, match="block_size=11 exceeds n_rows=10"):
-        sampled_halfwidth(1.0, 10, 7, 11, 0.01)
     with pytest.raises(ValueError, match="variance"):
         resampled_halfwidth(-1.0, 7, 3.0, 0.01)

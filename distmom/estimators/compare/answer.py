@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from distmom.estimators.compare.options import Compared
 from distmom.estimators.compare.permuted import Tested
 from distmom.estimators.compare.samples import Sample
-from distmom.estimators.compare.statistics import Compared
 from distmom.report import CompareResult, UStatisticResult
 
 MAY_BE_EQUAL = (

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from distmom.cluster import run_units
+from distmom.cluster import Executor, Progress, run_units
 from distmom.cluster.work import ReadAndReduce
-from distmom.estimators.compare.statistics import Compared
+from distmom.estimators.compare.options import Compared
+from distmom.estimators.mean.plan import MeanPlan
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.permutation_test import Units, p_values
 from distmom.numerics.random.philox import stream_key
 from distmom.reductions.row_sample import SampleRows, ShuffledSample
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.estimators.mean.plan import MeanPlan
 
 MOST_UNITS = 400
 """Units of the test, of both samples together: rows or units are put together to have no more."""
@@ -53,7 +50,7 @@ def draw_rows(
     found = []
     for number, plan in enumerate(plans):
         reduction = plan.reduction
-        sampling = SampleRows(size, repeat_seed(seed, number), reduction.compiled)
+        sampling = SampleRows(size, repeat_seed(seed, number))
         work = ReadAndReduce(
             plan.reader,
             sampling,

@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distmom.checks import names_of
+from distmom.cluster import Executor, Progress
 from distmom.errors import ConfigError
 from distmom.estimators.compare.answer import adjusted, compared
-from distmom.estimators.compare.options import CompareOptions
-from distmom.estimators.compare.permuted import bandwidth_of, draw_rows, permuted_test
+from distmom.estimators.compare.options import Compared, CompareOptions
+from distmom.estimators.compare.permuted import Tested, bandwidth_of, draw_rows, permuted_test
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.ustat.partition import sample_question, sample_results
+from distmom.estimators.ustat.partition import PartitionQuestions, sample_question, sample_results
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
-from distmom.numerics.kernels.catalogue import mean_difference
+from distmom.lake import ReadOptions, Source
 from distmom.passes.block_pass import run_blocks
 from distmom.passes.opening import Names, open_data
 from distmom.report import CompareResult, Results
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.lake import ReadOptions, Source
 
 Opened = Sequence[tuple["Source", "ReadOptions"]]
 
@@ -47,7 +44,7 @@ class CompareQuestion(RowsQuestion):
 
     def open(self, samples: Sequence[Sample]) -> Opened:
         """The rows of each of these samples."""
-        units = self.options.rows.design.columns
+        units = self.options.means.rows.design.columns
         opened = [open_data(one.scan, self.column, None, units) for one in samples]
         if any(source.one_pass for source, _ in opened):
             raise ConfigError(
@@ -66,7 +63,7 @@ class CompareQuestion(RowsQuestion):
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedComparison:
         """Names, types and combinations are checked; no row is read."""
-        check_samples(self.opened, self.options.of(mean_difference()))
+        check_samples(self.opened, self.options.means)
         if self.by is not None:  # its name and type too
             source, read = open_data(self.samples[0].scan, self.columns[0], self.by)
             source.reader(read)
@@ -85,9 +82,7 @@ class PlannedComparison:
         scans = tuple(one.scan for one in question.samples) * (1 if question.by is None else 2)
         if question.by is not None:  # what its pass needs is refused here too
             plan_values(scans[0], question.columns[0], question.by, executor, None)
-        first = UStatQuestion(
-            scans, question.columns[0], None, options.of(mean_difference()), rng=question.seed
-        )
+        first = UStatQuestion(scans, question.columns[0], None, options.means, rng=question.seed)
         plan = first.plan(executor, None).describe(executor)
         plan.pop("kernel")
         return {
@@ -111,51 +106,43 @@ class PlannedComparison:
             )
             opened = question.open(samples)
             more = (f"{left_out:,} rows of neither sample are left out",) if left_out else ()
-        found, data = _compared(
-            opened, samples, question.columns, question.options, question.seed, executor, progress
-        )
-        results = [replace(r, notes=(*r.notes, *more)) for r in found]
-        return told(results, data, run)  # type: ignore[no-any-return]
+        means, sources = question.options.means, [source for source, _ in opened]
+        plans = plan_passes(opened, means, question.seed, executor, progress)
+        passes = run_passes(plans, (), means, executor, progress)
+        asked, tests = self._asked(opened, passes, executor, progress)
+        states = run_blocks([question for one in asked for question in one.questions], executor, progress)
+        results = []
+        for (name, statistic, tested, place), one, state in zip(tests, asked, states, strict=True):
+            (found,) = sample_results(one, question.options.of(statistic), [state], name)
+            results.append(compared(found, statistic, samples, tested, place, question.options.test.n))
+        results = [replace(r, notes=(*r.notes, *more)) for r in adjusted(results)]
+        return told(results, _facts(sources, samples, passes), run)  # type: ignore[no-any-return]
 
-
-def _compared(
-    opened: Opened,
-    samples: Sequence[Sample],
-    columns: Sequence[str],
-    options: CompareOptions,
-    seed: int,
-    executor: Executor,
-    progress: Progress | None,
-) -> tuple[list[CompareResult], dict[str, Any]]:
-    """Results of all columns and statistics, and what was read."""
-    plain, sources = options.of(mean_difference()), [source for source, _ in opened]
-    plans = plan_passes(opened, plain, seed, executor, progress)
-    passes = run_passes(plans, (), plain, executor, progress)
-    asked, tests = [], []
-    by_units = options.rows.design.of_units
-    for c, name in enumerate(columns):
-        mine = [one.column(c) for one in passes]
-        plans = [
-            replace(
-                one.plan,
-                reader=source.reader(replace(read, columns=(name,))),
-                reduction=replace(one.plan.reduction, seed=seed),  # units have one hash in both samples
-            )
-            for one, (source, read) in zip(mine, opened, strict=True)
-        ]
-        rows = draw_rows(plans, options.test.rows, seed, executor, progress)
-        width = bandwidth_of(rows)
-        statistics = [one.at(width) for one in options.statistics]
-        tested = permuted_test(rows, statistics, options.test.n, seed, by_units=by_units)
-        for place, one in enumerate(statistics):
-            asked.append(sample_question(sources, mine, options.of(one.kernel), executor))
-            tests.append((name, one, tested, place))
-    blocks = run_blocks([question for one in asked for question in one.questions], executor, progress)
-    results = []
-    for (name, statistic, tested, place), question, found in zip(tests, asked, blocks, strict=True):
-        (result,) = sample_results(question, options.of(statistic.kernel), [found], name)
-        results.append(compared(result, statistic, samples, tested, place, options.test.n))
-    return adjusted(results), _facts(sources, samples, passes)
+    def _asked(
+        self, opened: Opened, passes: Sequence[Pass], executor: Executor, progress: Progress | None
+    ) -> tuple[list[PartitionQuestions], list[tuple[str, Compared, Tested, int]]]:
+        """What the blocks of every column are asked for each statistic, and what its test says."""
+        options, seed = self.question.options, self.question.seed
+        asked, tests = [], []
+        for c, name in enumerate(self.question.columns):
+            mine = [one.column(c) for one in passes]
+            plans = [
+                replace(
+                    one.plan,
+                    reader=source.reader(replace(read, columns=(name,))),
+                    reduction=replace(one.plan.reduction, seed=seed),  # units have one hash in both samples
+                )
+                for one, (source, read) in zip(mine, opened, strict=True)
+            ]
+            rows = draw_rows(plans, options.test.rows, seed, executor, progress)
+            width = bandwidth_of(rows)
+            statistics = [one.at(width) for one in options.statistics]
+            by_units = options.means.rows.design.of_units
+            tested = permuted_test(rows, statistics, options.test.n, seed, by_units=by_units)
+            for place, one in enumerate(statistics):
+                asked.append(sample_question([s for s, _ in opened], mine, options.of(one), executor))
+                tests.append((name, one, tested, place))
+        return asked, tests
 
 
 def _facts(sources: Sequence[Source], samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from distmom.cluster import Executor, Progress
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean.counts import groups_of
-from distmom.estimators.mean.plan import plan_mean
+from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.lake.filters import as_filter
@@ -22,10 +23,6 @@ from distmom.passes.census import column_share
 from distmom.passes.opening import open_data
 from distmom.passes.scan import Scan, as_scan
 from distmom.report.words import cell, listed
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.estimators.mean.plan import MeanPlan
 
 
 class Sample(NamedTuple):

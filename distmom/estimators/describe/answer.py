@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.describe.named import name_units
-from distmom.estimators.describe.robust_spread import gini, robust_std, skewness_gap
-from distmom.estimators.describe.row_groups import look_again
+from distmom.estimators.describe.named import look_again, name_units
 from distmom.estimators.describe.unit_tables import UnitTable, gap_sources, unit_tables
 from distmom.estimators.mean.answer import partition_fields
 from distmom.estimators.mean.counts import groups_of, shared_fields
 from distmom.estimators.mean.partition import answer_columns, row_and_cell_blocks
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.ladder import Merger
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.median import lower_median
+from distmom.reductions.profile import ProfileState
 from distmom.report import ColumnProfile, DescribeResult, MeanResult
 from distmom.report.times import as_times
 from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.estimators.describe.question import DescribePlan
-    from distmom.reductions.profile import ProfileState
+
 
 DIRTY = (Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY)
 
@@ -30,6 +33,12 @@ SAME = (
     *("n_blocks", "other_estimate", "notes"),
 )
 """What a profile takes from the result of the mean as it is."""
+
+FEW_BLOCKS, MANY_BLOCKS = 63, 1_023
+"""Blocks of the sample for Gini's mean difference: of clean columns, and of contaminated ones."""
+
+LEAST_ROWS = 8
+"""Rows of such a block, at least."""
 
 
 def describe_result(
@@ -40,31 +49,22 @@ def describe_result(
     NoAnswerError if there are no rows.
     """
     tables = unit_tables(plan, state)
-    samples: dict[str, NDArray[np.float64]] = {}
-    profiles: dict[str, ColumnProfile] = {}
     if state.blocks is not None:
-        groups_of(plan.mean, state.blocks, ())
-    for c, column in enumerate(plan.columns.measured):
+        groups_of(plan.mean, state.blocks, ())  # there are rows
+    columns = plan.columns
+    samples = {column: _sample(state, c) for c, column in enumerate(columns.measured)}
+    nulls = {column: int(state.facts.absent[p].sum()) for p, column in enumerate(columns.counted)}
+    profiles = {column: _counted(plan, state, column, nulls.get(column)) for column in columns.types}
+    for c, column in enumerate(columns.measured):
         profiles[column] = _measured(plan, state, c, column, tables)
-        samples[column] = _sample(state, c)
-    for p, column in enumerate(plan.columns.counted):
-        profiles[column] = _counted(plan, state, column, int(state.facts.absent[p].sum()))
-    for column in plan.columns.types:
-        if column not in profiles:
-            profiles[column] = _counted(plan, state, column, None)
     named, why_not = name_units(plan, tables, samples)
     if not plan.naming.folders:
         files = {file.path: file for file in plan.mean.files}
         centres = {c: float(profiles[c].numbers.estimate) for c in samples if profiles[c].n_used}
         named = look_again(plan.source, plan.mean.reader.options, files, named, centres)
-    facts = {
-        **data,
-        "n_rows": int(state.facts.n_rows.sum()),
-        "folders": plan.naming.folders,
-        "not_named": why_not,
-    }
-    told = [profiles[column].told(facts, run) for column in plan.columns.types]
-    return DescribeResult(told, named, facts, run)
+    n_rows = int(state.facts.n_rows.sum())
+    facts = {**data, "n_rows": n_rows, "folders": plan.naming.folders, "not_named": why_not}
+    return DescribeResult([one.told(facts, run) for one in profiles.values()], named, facts, run)
 
 
 def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int | None) -> ColumnProfile:
@@ -125,3 +125,59 @@ def _measured(
     )
     scale = mean.reader.options.scales.get(column)
     return profile if scale is None else as_times(profile, scale)
+
+
+def robust_std(rows: BlockState, cells: BlockState | None, answer: RuleAnswer, result: MeanResult) -> float:
+    """Square root of the lower median of the block variances, which are the blocks' U-statistics of variance.
+
+    The blocks, of rows or of cells of files for one group, are those of its answer. Where the row blocks
+    contradict each other it is the finest level, which bears the most wild rows; where the files come first
+    it is cells of files without the suspects.
+    """
+    n_blocks = result.n_blocks
+    blocks = rows
+    if bool(answer.files_first[0]) and cells is not None:
+        blocks = cells.without(answer.suspect_cells)
+    elif bool(answer.contradicted[0]) and result.path:
+        n_blocks = result.numbers.path[-1][0]
+    if n_blocks < 1:
+        return math.nan
+    variance = Merger(blocks).moments_at(n_blocks).row_variance
+    with np.errstate(invalid="ignore"):
+        return float(np.sqrt(lower_median(variance)[0]))
+
+
+def gini(sample: NDArray[np.float64], *, contaminated: bool) -> float:
+    """Gini's mean difference E|X - X'| from a uniform sample in random order; NaN below two rows.
+
+    Lower median over 63 blocks of the sample (1,023 if the column is contaminated: smaller blocks bear more
+    wild rows, with a bias for skewed laws) of the mean of abs(x - x') over all pairs of a block.
+    """
+    if sample.size < 2:
+        return math.nan
+    most = MANY_BLOCKS if contaminated else FEW_BLOCKS
+    n_blocks = max(1, min(most, sample.size // LEAST_ROWS))
+    n_blocks -= n_blocks % 2 == 0
+    size = sample.size // n_blocks
+    ordered = np.sort(sample[: n_blocks * size].reshape(n_blocks, size), axis=1)
+    below = np.arange(1.0, size)
+    with np.errstate(invalid="ignore", over="ignore"):
+        gaps = np.diff(ordered, axis=1) * (below * (size - below))
+        sums = np.cumsum(gaps, axis=1)[:, -1]  # in order, whatever the processor
+    return float(lower_median(sums / (0.5 * size * (size - 1))))
+
+
+def skewness_gap(result: MeanResult) -> float | None:
+    """What the median of block means differs by from the mean because the law is skewed, about.
+
+    The bias of the median of K block means grows in proportion to K, so the medians of K and of L >= 2 K
+    blocks tell it: theta_2K - theta_K = (theta_L - theta_K) K/(L - K). Its noise is about that of the mean.
+    None where the ladder has no such level.
+    """
+    medians = {k: value for k, value, _ in result.numbers.path}
+    k = result.n_blocks
+    finer = [level for level in medians if level >= 2 * k]
+    if k not in medians or not finer:
+        return None
+    level = min(finer)
+    return float((medians[level] - medians[k]) * k / (level - k))

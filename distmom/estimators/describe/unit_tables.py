@@ -11,13 +11,13 @@ import numpy as np
 
 from distmom.estimators.describe.suspects import UnitFacts
 from distmom.lake.keys.keyvalues import decode_key
+from distmom.reductions.file_facts import FileFacts
+from distmom.reductions.profile import ProfileState
 from distmom.reductions.state import NANS, NULLS
 from distmom.report import GapSource
 
 if TYPE_CHECKING:
     from distmom.estimators.describe.question import DescribePlan
-    from distmom.reductions.file_facts import FileFacts
-    from distmom.reductions.profile import ProfileState
 
 NEARLY_ALL = 0.99
 """Units are listed until so much of the gap between the plain and the robust mean is told."""

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from distmom.cluster import Executor, Progress
 from distmom.estimators.difference.answer import differences
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
+from distmom.lake import ReadOptions, Source
 from distmom.passes.opening import open_data, refuse_times
 from distmom.passes.scan import Scan
 from distmom.report import DifferenceResult, Results
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.lake import ReadOptions, Source
 
 
 @dataclass

@@ -21,8 +21,8 @@ from distmom.passes.census import column_share
 from distmom.reductions.counting import DistinctKeys
 
 if TYPE_CHECKING:
-    from distmom.cluster import Executor
     from distmom.lake import Batch, FileRef, ReadOptions, Source
+    from distmom.passes.gather import RowSource
 
 KINDS = ("number", "bool", "text", "null")
 """Of columns that labels may come from."""
@@ -83,7 +83,7 @@ def check_label_type(name: str, type_: pa.DataType) -> None:
 
 
 def labels_of_lake(
-    source: Source, read: ReadOptions, files: tuple[FileRef, ...], executor: Executor, bad: Any, most: int
+    source: Source, read: ReadOptions, rows: RowSource, most: int
 ) -> tuple[tuple[Key, ...], tuple[SkippedFile, ...]]:
     """All labels of the rows that pass the filter, sorted, and files left out: one pass over their column.
 
@@ -96,9 +96,10 @@ def labels_of_lake(
     [name] = read.by
     many = f"y: more than {most:,} classes; is {name!r} a column of labels?"
     spec = DistinctKeys(most + len(MISSING), many)
-    work = ReadAndReduce(source.reader(alone), spec, n_keys=1, on_bad_file=bad)
-    units = plan_units(files, column_share=column_share(source, alone), threads=executor.threads)
-    found = run_units(work, units, spec.merge, executor)
+    work = ReadAndReduce(source.reader(alone), spec, n_keys=1, on_bad_file=rows.on_bad_file)
+    share = column_share(source, alone)
+    units = plan_units(rows.files, column_share=share, threads=rows.executor.threads)
+    found = run_units(work, units, spec.merge, rows.executor)
     labels = sorted(key for key in found.state or () if key not in MISSING)
     if len(labels) > most:
         raise ConfigError(many)

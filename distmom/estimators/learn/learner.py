@@ -18,7 +18,7 @@ from distmom.estimators.command import answer
 from distmom.estimators.learn.bases import BaseEstimator
 from distmom.estimators.learn.data import is_lake, lake_arguments
 from distmom.estimators.learn.parameters import LearnOptions, SharedParameters, for_batches
-from distmom.estimators.learn.question import LearnQuestion, PlannedLearning
+from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import ArrayRows, Met, TrainingRows
 from distmom.estimators.learn.run import (
     Learned,
@@ -33,7 +33,7 @@ from distmom.estimators.learn.run import (
 )
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
-from distmom.estimators.learn.steps import StepPosition, StepStream
+from distmom.estimators.learn.steps import StepPosition
 from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.random.virtual_order import VirtualOrder
@@ -104,7 +104,7 @@ class Learner(SharedParameters, BaseEstimator):
         if lake:
             name = next(iter(lake))
             raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
-        self._fit_rows(self._of_arrays(X, y))
+        self._run(self._of_arrays(X, y), *self._seed())
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -126,30 +126,28 @@ class Learner(SharedParameters, BaseEstimator):
         NoAnswerError
             If there are too few rows, or half or more of the blocks of several steps have no finite loss.
         """
-        with threadpool_limits(1, "blas"):
-            return self._go_on(X, y)
-
-    def _go_on(self, X: Any, y: Any) -> Self:
         begun = self._begun
         rows = self._of_arrays(X, y, reset=begun is None)
         options = for_batches(self._options())
-        if begun is None:
-            if hasattr(self, "n_iter_"):
-                raise ConfigError("partial_fit: a model from a file does not know how to go on; fit it anew")
-            seed, self.seed_ = self._seed()
-            prepared = self._prepare(rows, options, seed)
-            begun = self._begun = Begun(seed, prepared, prepared.descent.begin(prepared.start))
-            self.mode_, self.mode_reason_ = "resident", "rows come in batches"
-        shape = begun.prepared.shape
-        n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
-        if not n_steps:
-            least = self._least_size(rows.n_features)
-            shape, n_steps = for_batches(options, any_size=True).shape(rows.n_rows, least), 1
-        order = VirtualOrder(begun.seed, rows.n_rows)
-        place = StepPosition(begun.n_batches, 0, begun.met)
-        stream = StepStream(order, rows, shape.n_blocks, shape.block_size, place, first_pass=begun.n_batches)
-        begun.n_batches += 1
-        found = walk(replace(begun.prepared, shape=shape), stream, begun.state, begun.state.step + n_steps)
+        with threadpool_limits(1, "blas"):
+            if begun is None:
+                if hasattr(self, "n_iter_"):
+                    raise ConfigError(
+                        "partial_fit: a model from a file does not know how to go on; fit it anew"
+                    )
+                seed, self.seed_ = self._seed()
+                prepared = self._prepare(rows, options, seed)
+                begun = self._begun = Begun(seed, prepared, prepared.descent.begin(prepared.start))
+                self.mode_, self.mode_reason_ = "resident", "rows come in batches"
+            shape, number = begun.prepared.shape, begun.n_batches
+            n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
+            if not n_steps:
+                least = self._least_size(rows.n_features)
+                shape, n_steps = for_batches(options, any_size=True).shape(rows.n_rows, least), 1
+            order, place = VirtualOrder(begun.seed, rows.n_rows), StepPosition(number, 0, begun.met)
+            begun.n_batches += 1
+            prepared, n_steps = replace(begun.prepared, shape=shape), begun.state.step + n_steps
+            found = walk(prepared, order, rows, (begun.state, place), n_steps, number)
         begun.met = found.met
         self._remember(found)
         return self
@@ -168,34 +166,30 @@ class Learner(SharedParameters, BaseEstimator):
         except ConfigError as error:
             raise ConfigError(str(error).replace("rng", "random_state", 1)) from error
 
-    def _fit_rows(self, rows: ArrayRows) -> None:
-        """Run on rows in memory."""
-        seed, self.seed_ = self._seed()
-        self._run(rows, seed)
-        self.mode_, self.mode_reason_ = "resident", "the data is in memory"
-
     def _run(
         self,
         rows: TrainingRows,
         seed: int,
-        plan: PlannedLearning | None = None,
+        shown_seed: int | str,
+        plan: LearnPlan | None = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Steps on rows; those of a lake as planned, with checkpoints where a file for them is named."""
-        options = self._options()
+        options, self.seed_ = self._options(), shown_seed
+        compute, keeper = ("here", None) if plan is None else (plan.question.options.compute, plan.keeper)
         # several threads would divide the products of matrices, which may change bits
         with threadpool_limits(1, "blas"):
             prepared = self._prepare(rows, options, seed)
-            compute = "here" if plan is None else plan.question.options.compute
             crew, why = place_of_blocks(prepared.risk, prepared.shape, rows.n_features, executor, compute)
-            watch, keeper = Watch(options.max_iter, progress), None if plan is None else plan.keeper
-            with nullcontext() if crew is None else closing(crew):
+            watch = Watch(options.max_iter, progress)
+            with nullcontext() if crew is None or crew is executor else closing(crew):
                 found = learn(rows, prepared, options, seed, keeper, watch, crew)
         self._remember(found)
         self._begun = Begun(seed, prepared, found.outcome.state, 1, found.met)
+        self.mode_, self.mode_reason_ = "resident", "the data is in memory"
         if plan is not None:
-            self.mode_, self.mode_reason_ = plan.facts.mode, f"{plan.facts.reason}; {why}"
+            self.mode_, self.mode_reason_ = plan.mode, f"{plan.reason}; {why}"
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)

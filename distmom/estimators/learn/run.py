@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.parameters import LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
-from distmom.estimators.learn.steps import StepPosition, Steps, StepStream
+from distmom.estimators.learn.shared import SharedBlocks
+from distmom.estimators.learn.steps import StepPosition, step_rows
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
@@ -30,8 +32,7 @@ from distmom.state.checkpoint import Content
 from distmom.state.saved import Change, understood
 
 if TYPE_CHECKING:
-    from distmom.cluster import Progress
-    from distmom.cluster.executors.crew import Crew
+    from distmom.cluster import Executor, Progress
     from distmom.lake import FileRef
 
 logger = logging.getLogger("distmom")
@@ -133,9 +134,8 @@ class DescentKeeper:
 
 def _descent(saved: Saved) -> tuple[DescentState, StepPosition]:
     number, row, *met = map(int, saved.facts["place"])
-    if len(met) != len(Met._fields):
-        raise ValueError("counts of rows are missing")
-    return DescentState.from_arrays(saved.arrays), StepPosition(number, row, Met(*met))
+    place = StepPosition(number, row, Met(**dict(zip(Met._fields, met, strict=True))))
+    return DescentState.from_arrays(saved.arrays), place
 
 
 def learn(
@@ -145,7 +145,7 @@ def learn(
     seed: int,
     keeper: DescentKeeper | None = None,
     watch: Callable[[DescentState], None] | None = None,
-    crew: Crew | None = None,
+    crew: Executor | None = None,
 ) -> Learned:
     """Robust descent on the rows of a source, for which it was prepared with the same options and seed.
 
@@ -156,42 +156,61 @@ def learn(
     NoAnswerError
         If there are too few rows, or half or more of the blocks of several steps have no finite loss.
     """
-    shape = prepared.shape
-    order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
+    order = VirtualOrder(seed, source.n_rows, prepared.shape.n_held_out * prepared.shape.block_size)
     saved = keeper.resume() if keeper is not None else None
-    state, place = saved or (prepared.descent.begin(prepared.start), StepPosition())
+    begun = saved or (prepared.descent.begin(prepared.start), StepPosition())
     held_out, met = _held_out(source, order, prepared, options)
-    n_steps = options.max_iter
-    stream = StepStream(order, source, shape.n_blocks, shape.block_size, place, n_steps - state.step)
-    found = walk(prepared, stream, state, n_steps, held_out, keeper, watch, crew)
+    found = walk(prepared, order, source, begun, options.max_iter, 0, held_out, keeper, watch, crew)
     return replace(found, met=found.met.joined(met))
 
 
 def walk(
     prepared: Prepared,
-    stream: StepStream,
-    state: DescentState,
+    order: VirtualOrder,
+    source: TrainingRows,
+    begun: tuple[DescentState, StepPosition],
     n_steps: int,
+    first_pass: int,
     held_out: HeldOut | None = None,
     keeper: DescentKeeper | None = None,
     watch: Callable[[DescentState], None] | None = None,
-    crew: Crew | None = None,
+    crew: Executor | None = None,
 ) -> Learned:
-    """Steps on the blocks of a stream, up to the step `n_steps`."""
-    steps = Steps(stream, prepared.risk, prepared.scale, crew, watch)
-    began, first = perf_counter(), state.step
-    kept: Any = nullcontext()
+    """Steps on the rows of a source, from where it was left up to the step `n_steps`.
+
+    The place that is saved is where the step after the last complete one begins, also if that one fails half
+    way.
+    """
+    (state, place), shape, scale = begun, prepared.shape, prepared.scale
+    coming, began, first = place, perf_counter(), state.step
+    rows = step_rows(order, source, shape.n_blocks, shape.block_size, place, n_steps - first, first_pass)
+
+    def blocks() -> Iterator[RiskBlocks]:
+        nonlocal coming
+        for features, targets, coming in rows:  # noqa: B007 (it is what `after` keeps)
+            of = prepared.risk, scale.features(features), scale.targets(targets)
+            yield RiskBlocks(*of) if crew is None else SharedBlocks(*of, crew)
+
+    def after(state: DescentState) -> None:
+        nonlocal place
+        place = coming
+        note()
+        interrupts.check()
+        if watch is not None:
+            watch(state)
+
+    kept: Any = nullcontext(lambda: None)
     if keeper is not None:
-        kept = keeper.checkpoint.keeping(lambda: keeper.content(state, steps.place))
-    with kept as steps.note, closing(stream):
-        outcome = descend(prepared.descent, steps, state, n_steps, held_out, steps)
-        steps.place = steps.coming
+        kept = keeper.checkpoint.keeping(lambda: keeper.content(state, place))
+    with kept as note, closing(rows):
+        outcome = descend(prepared.descent, blocks(), state, n_steps, held_out, after)
+        place = coming
     if keeper is not None:
-        keeper.checkpoint.save(keeper.content(state, steps.place))
+        keeper.checkpoint.save(keeper.content(state, place))
     if not outcome.status.good:
         raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
     a_step = (perf_counter() - began) / max(1, outcome.state.step - first)
-    return Learned(outcome.x, prepared, outcome, steps.place.met, a_step)
+    return Learned(outcome.x, prepared, outcome, place.met, a_step)
 
 
 class Watch:

@@ -13,10 +13,10 @@ from distmom.checks import check_choice
 from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
-from distmom.estimators.learn.data import DataOptions, LakeFacts
+from distmom.estimators.learn.data import DataOptions
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.model_files import LEARNERS, check_model_folder, class_of, save_model
-from distmom.estimators.learn.question import LearnQuestion
+from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import Met
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
@@ -98,8 +98,8 @@ def train(
     if model is not None:
         check_model_folder(model)
 
-    def finish(facts: LakeFacts, run: dict[str, Any]) -> TrainResult:
-        found = _result(machine, facts, run)
+    def finish(plan: LearnPlan, run: dict[str, Any]) -> TrainResult:
+        found = _result(machine, plan, run)
         if model is not None:
             save_model(machine, model)
         for path in curves:
@@ -138,9 +138,9 @@ def _write_curve(result: TrainResult, ending: str, path: Path) -> None:
         path.write_text(result.plot().svg, "utf-8")
 
 
-def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainResult:
+def _result(machine: Learner, plan: LearnPlan, run: dict[str, Any]) -> TrainResult:
     """What is known of a fitted learner."""
-    history = machine.history_
+    history, data = machine.history_, plan.data
     held = history["held_out"].size > 0
     chosen = history["objective"][len(history["objective"]) // 2 :]
     chosen = chosen[np.isfinite(chosen)]
@@ -154,12 +154,12 @@ def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainRes
             f"{n_dropped:,} of {n_met:,} rows that were met do not pass the filter, or are of files "
             "that were left out"
         )
-    if n_met < facts.n_rows:
-        notes.append(f"the steps ended when {n_met:,} of {facts.n_rows:,} rows had been met")
+    if n_met < data["n_rows"]:
+        notes.append(f"the steps ended when {n_met:,} of {data['n_rows']:,} rows had been met")
     return TrainResult(
         learner=type(machine).__name__,
-        target=facts.target,
-        columns=facts.names,
+        target=plan.question.opened[2],
+        columns=plan.names,
         estimate=float(loss),
         estimate_of="held-out blocks" if held else "chosen blocks",
         n_steps=machine.n_iter_,
@@ -173,6 +173,6 @@ def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainRes
         **counts,
         model=machine,
         history=history,
-        data={**facts.data, "n_rows": facts.n_rows, "skipped": [s._asdict() for s in facts.skipped]},
+        data=data,
         run=run,
     )

@@ -58,7 +58,8 @@ def answer_of(
         results += [kind(**own, **fields) for own, fields in zip(every, shared, strict=True)]
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(_why_none(results[0], plan))
-    results = [as_times(r, read.scales[r.column]) if r.column in read.scales else r for r in results]
+    if scales := read.scales:
+        results = [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
     several = bool(read.by) or not (joint or (len(names) == 1 and not listed))
     return told(results, data, run, several=several)  # type: ignore[no-any-return]
 
@@ -85,11 +86,14 @@ def partition_fields(
     answer = found.answer
     rows, _, _ = row_and_cell_blocks(plan, state.moments.at(columns))
     each = [rows.at(c) for c in range(found.n_lines)]
-    plain = [plain_means(column, Merger(column).plain_mean()) for column in each]
+    rounded = [answer.plain_estimate] if found.method is None else [Merger(c).plain_mean() for c in each]
+    plain = [plain_means(*column) for column in zip(each, rounded, strict=True)]
     sigma2 = None
     if plan.options.interval == "paper":  # lower median of the blocks' variances
         chosen = Merger(rows.at(0)).moments_at(np.maximum(answer.n_blocks, 1))
         sigma2 = lower_median(chosen.row_variance)
+    same = answer.constant & (answer.n_used > 1)
+    few = (answer.status & int(Finding.CARRIED_BY_FEW_ROWS)) > 0
     for g, (fields, files) in enumerate(zip(shared, accused_files(plan, found), strict=True)):
         mine, one = found.lines(g), found.estimate(g)
         own = one.fields()
@@ -99,13 +103,11 @@ def partition_fields(
             own |= {"interval": shown.interval, "interval_reason": shown.reason}
         if found.method is not None:
             own["trace"] = found.ball(g).trace
-        same = answer.constant[mine] & (answer.n_used[mine] > 1)
-        few = (answer.status[mine] & int(Finding.CARRIED_BY_FEW_ROWS)) > 0
         means = [column[g] for column in plain]
         own["plain_estimate"] = means[0] if found.method is None else np.array(means)
         own["other_estimate"], own["accused_files"] = found.other(g), files
         own["notes"] = (
-            *value_notes(fields.get("columns"), same, few),
+            *value_notes(fields.get("columns"), same[mine], few[mine]),
             *block_notes(plan, answer, mine.start, fields),
             *weight_notes(plan, rows.count[0, g], fields),
         )

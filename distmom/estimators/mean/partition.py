@@ -10,7 +10,6 @@ from distmom.estimators.mean.counts import units_of_groups
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise
-from distmom.inference.status import Finding
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.reductions.roots import cell_of
 from distmom.reductions.state import MeanState
@@ -103,17 +102,13 @@ def _lines(columns: BlockState, *, joint: bool) -> BlockState:
 
 def accused_files(plan: MeanPlan, found: Estimates) -> list[tuple[str, ...]]:
     """For each group the files (with their folders where these are several) in its suspected cells."""
-    answer, d = found.answer, found.n_lines
-    suspects = answer.suspect_cells[::d]
-    disagree = [bool(found.status(g) & Finding.FILES_DISAGREE) for g in range(len(suspects))]
-    wanted = set(np.flatnonzero(suspects.any(axis=0)).tolist()) if any(disagree) else set()
+    if not any(found.disagree):
+        return [()] * len(found.disagree)
+    suspects = found.answer.suspect_cells[:: found.n_lines] & np.array(found.disagree)[:, None]
     paths: dict[int, list[str]] = {}
-    if wanted:
-        roots = plan.roots or (None,) * len(plan.files)
-        for file, root in zip(plan.files, roots, strict=True):
-            cell = cell_of(plan.reduction.seed, file.path, plan.blocks.n_cells, root)
-            if cell in wanted:
-                name = file.path if root is None else f"{root.rstrip('/')}/{file.path}"
-                paths.setdefault(cell, []).append(name)
-    named = (np.flatnonzero(cells & bad) for cells, bad in zip(suspects, disagree, strict=True))
-    return [tuple(sorted(path for cell in some for path in paths.get(int(cell), ()))) for some in named]
+    roots = plan.roots or (None,) * len(plan.files)
+    for file, root in zip(plan.files, roots, strict=True):
+        cell = cell_of(plan.reduction.seed, file.path, plan.blocks.n_cells, root)
+        paths.setdefault(cell, []).append(file.path if root is None else f"{root.rstrip('/')}/{file.path}")
+    named = (np.flatnonzero(cells).tolist() for cells in suspects)
+    return [tuple(sorted(path for cell in some for path in paths.get(cell, ()))) for some in named]

@@ -80,7 +80,7 @@ class PairOracle:
 
     def distances(self, pairs: Sequence[Pair]) -> Floats:
         """Distances of pairs, from the round that asked for just these."""
-        found = self._plan.keeper.round(round_of("gaps", pairs), lambda: {"gaps": self._gaps(pairs)})
+        found = self._plan.keeper.round(round_of(pairs), lambda: {"gaps": self._gaps(pairs)})
         gaps = np.asarray(found["gaps"], np.float64)
         return lower_median(_values(gaps[self._filled[DISTANCE_PART]].T))
 
@@ -95,7 +95,7 @@ class PairOracle:
             plain = np.concatenate(decided.losses, axis=1).mean(axis=1)
         return TournamentOutcome(
             decided,
-            (n, n - null - nan, null, nan, inf),
+            {"n_rows": n, "n_used": n - null - nan, "n_null": null, "n_nan": nan, "n_inf": inf},
             plain,
             np.sum([table.missing.sum(axis=0) for table in self._tables], axis=0),
             tuple(self._counted.skipped),
@@ -135,7 +135,7 @@ class PairOracle:
         again, whole = self._plan.options.design.replace, self.n_parts * self._n_blocks
         if self._plan.options.by_pairs:
             key = stream_key(seed, "pairs")
-            drawn = draw_tuples(key, (n_part,), (2,), whole, self._drawn, replace=again, compiled=False)
+            drawn = draw_tuples(key, (n_part,), (2,), whole, self._drawn, replace=again)
         else:
             n = np.array([n_part])
             drawn = draw_rows([n], [seed], whole, [self._drawn], replace=again, compiled=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import comb
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
-from distmom.cluster import check_memory
+from distmom.cluster import Executor, Progress, check_memory
+from distmom.cluster.work import SkippedFile
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.ustat.cells import fine_blocks_of
@@ -21,11 +22,6 @@ from distmom.passes.cell_map import CellMap
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.cluster.work import SkippedFile
-
 
 STATES = 8
 """States of a unit of work on their way up the tree, at most."""

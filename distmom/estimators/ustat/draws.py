@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from distmom.cluster import Executor
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
 from distmom.estimators.mean.plan import SMALL_DRAWS
@@ -16,11 +17,8 @@ from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.sums import count_tuples
 from distmom.passes.draws import DrawPlan, draw_rows
-from distmom.theory.paper import morgu_blocks, morm_blocks
+from distmom.theory.paper import morgu_blocks
 from distmom.theory.tuples import TUPLE_BUDGET, default_tuples
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor
 
 
 class Draws(NamedTuple):
@@ -106,8 +104,7 @@ def planned_draws(
     again = options.rows.design.replace
     if options.pairs.name == "incomplete":
         k, m, drawn = pair_numbers(options, n_rows, n_passing)
-        compiled = compiled or k * drawn > SMALL_DRAWS
-        plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
+        plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again)
         return Draws(plan, k * drawn, m)
     k, sizes = row_numbers(options, seed, n_rows, n_passing)
     compiled = compiled or k * sum(sizes) > SMALL_DRAWS
@@ -139,7 +136,7 @@ def row_numbers(
             drawn = [min(size, n) for size, n in zip(drawn, n_rows, strict=True)]
         return k, tuple(drawn)
     if rows.design.size is None:
-        morm_blocks(rows.confidence_level, tau, n_passing[0], degrees[0])
+        morgu_blocks(rows.confidence_level, tau, n_passing, degrees[:1])
     elif rows.design.size < degrees[0]:
         raise ConfigError(
             f"blocks: size: a tuple of kernel {options.kernel.name!r} has {degrees[0]} rows, and a sample "
@@ -168,7 +165,7 @@ def _several_numbers(
             f"{', '.join(map(str, degrees))}; use a larger one"
         )
     if given is None:
-        return morm_blocks(rows.confidence_level, tau, PLENTY)[0], sizes
+        return morgu_blocks(rows.confidence_level, tau, (PLENTY,))[0], sizes
     return given, sizes
 
 
@@ -191,7 +188,8 @@ def pair_numbers(
             raise ConfigError("SampledBlocks: tau: it sets the number of samples, and n gives it; drop one")
         k = rows.design.number
     else:
-        k = morm_blocks(rows.confidence_level, TAU if rows.design.tau is None else rows.design.tau, PLENTY)[0]
+        tau = TAU if rows.design.tau is None else rows.design.tau
+        k = morgu_blocks(rows.confidence_level, tau, (PLENTY,))[0]
     everything, passing = count_tuples(degrees, n_rows), count_tuples(degrees, tuple(n_passing))
     m = options.pairs.n
     if m is None:

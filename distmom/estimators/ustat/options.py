@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distmom.checks import check_choice
 from distmom.designs.design import BlockDesign
@@ -12,12 +12,10 @@ from distmom.designs.pairs import CompletePairs, PairDesign
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.options import JOINT, MeanOptions, refuse_pairs
+from distmom.lake import ReadOptions
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.scan import Scan
-from distmom.theory.paper import mou_blocks
-
-if TYPE_CHECKING:
-    from distmom.lake import ReadOptions
+from distmom.theory.paper import mogu_blocks
 
 STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
@@ -123,7 +121,7 @@ class UStatOptions:
         """How rows are counted in blocks: of these there are as many as the proposition for kernels says."""
         if not self.by_paper:
             return self.rows
-        k = mou_blocks(self.rows.confidence_level, PLENTY, self.degree)[0]
+        k = mogu_blocks(self.rows.confidence_level, (PLENTY,), (self.degree,))[0]
         return replace(self.rows, design=self.rows.design.with_number(k))
 
     @property

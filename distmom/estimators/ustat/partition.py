@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from distmom.cluster import Executor, Progress
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.cells import Cells, cells_of, joined, plan_of_partition
@@ -16,19 +17,16 @@ from distmom.estimators.ustat.disjoint import disjoint_statistics
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.samples import Pass, Samples, as_blocks_of, passes_of
 from distmom.inference.answers import BlockSource
+from distmom.lake import Source
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.tuples import TupleMoments
+from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.block_pass import run_blocks
 from distmom.passes.counted import BlockQuestion, Counted, kept_names
 from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
 from distmom.reductions.rows.disjoint_kernel import DisjointKernel
 from distmom.report import UStatisticResult
 from distmom.theory.paper import mogu_blocks
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.lake import Source
-    from distmom.numerics.linalg.comoments import Comoments
 
 
 class PartitionQuestions(NamedTuple):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from distmom.cluster import Executor, Progress
 from distmom.cluster.memory import in_words as bytes_in_words
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
@@ -26,12 +27,9 @@ from distmom.estimators.ustat.samples import (
     run_passes,
 )
 from distmom.numerics.kernels.evaluate import one_by_one
+from distmom.passes.cell_map import CellMap
 from distmom.passes.census import Census, count_rows
 from distmom.passes.regrouping import Piece, planned_regrouping
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.passes.cell_map import CellMap
 
 ADDED = ("n_files", "n_bytes", "n_units")
 """What the plans of the passes over all samples say of each."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from distmom.cluster import Executor, Progress
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.plan import UStatPlan
+from distmom.lake import ReadOptions, Source
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.lake import ReadOptions, Source
 
 
 @dataclass

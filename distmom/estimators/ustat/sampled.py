@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from distmom.cluster import Executor, Progress
 from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.sampled_answer import Drawn, drawn_pairs, drawn_rows, sample_result
 from distmom.estimators.ustat.sampled_tuples import sampled_tuples
 from distmom.estimators.ustat.samples import Pass, Samples, passes_of
-from distmom.passes.census import column_share
+from distmom.lake import ReadOptions, Source
+from distmom.passes.census import Census, column_share
 from distmom.passes.drawn_blocks import evaluate_draws
 from distmom.passes.gather import RowSource, row_source
 from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.report import UStatisticResult
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.lake import ReadOptions, Source
-    from distmom.passes.census import Census
 
 
 def run_sampled(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.checks import check_count
+from distmom.cluster import Progress
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.numerics.arrays import Bools, Floats
@@ -19,10 +20,7 @@ from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.random.philox import permutation, stream_key
 from distmom.numerics.samples.sampled_leaf import leaf_sample
 from distmom.passes.draws import DrawPlan, draw_tuples
-
-if TYPE_CHECKING:
-    from distmom.cluster import Progress
-    from distmom.passes.gather import RowSource
+from distmom.passes.gather import RowSource
 
 Places: TypeAlias = tuple[NDArray[np.intp], ...]
 """Of the first rows of the tuples of a sample, of the second ones, and so on."""
@@ -119,7 +117,6 @@ def tuple_plan(
     n_tuples: int,
     *,
     replace: bool,
-    compiled: bool = True,
 ) -> DrawPlan:
     """The draws of samples of tuples.
 
@@ -138,7 +135,7 @@ def tuple_plan(
             raise NoAnswerError(f"the data has {n} rows, and the kernel takes {degree}; give more rows")
     refuse_repeats(kernel, n_rows, n_tuples, replace)
     key = stream_key(seed, PURPOSES.get(degrees, f"tuples of {', '.join(map(str, degrees))}"))
-    return draw_tuples(key, n_rows, degrees, n_blocks, n_tuples, replace=replace, compiled=compiled)
+    return draw_tuples(key, n_rows, degrees, n_blocks, n_tuples, replace=replace)
 
 
 def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace: bool) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from distmom.cluster import Executor, Progress
+from distmom.cluster.work import SkippedFile
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import blocks_of_size
@@ -15,18 +17,14 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.ustat.comoments import from_comoments, run_comoments
 from distmom.estimators.ustat.options import UStatOptions
+from distmom.lake import ReadOptions, Source
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
+from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.census import column_share, count_passing
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan, as_scan
 from distmom.reductions.state import MeanState, aligned
-
-if TYPE_CHECKING:
-    from distmom.cluster import Executor, Progress
-    from distmom.cluster.work import SkippedFile
-    from distmom.lake import ReadOptions, Source
-    from distmom.numerics.linalg.comoments import Comoments
 
 Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
 """The rows of each sample, and what to read of them."""

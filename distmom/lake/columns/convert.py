@@ -7,6 +7,7 @@ and, in a worker's thread, has taken an import lock for good. So buffers are rea
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types as patypes
 
-from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from distmom.lake.columns.times import TimeScale
@@ -40,6 +41,7 @@ _NUMPY_TYPES: dict[pa.DataType, np.dtype[np.generic]] = {
 
 _EXACT_SCALE = 22  # 10**22 is the largest power of ten that a float64 holds exactly
 _EXACT_INTEGER = 2**53
+_DECIMALS = {32: pa.decimal32, 64: pa.decimal64, 128: pa.decimal128, 256: pa.decimal256}
 
 
 def to_float64(array: pa.Array) -> tuple[Values, Valid]:
@@ -158,35 +160,21 @@ def _decimal_values(array: pa.Array) -> Values:
     (Clinger 1990). Other values take the longer way over their decimal text, since Arrow's own cast is off
     by one unit in the last place in some of them.
     """
-    scale = array.type.scale
-    if 0 <= scale <= _EXACT_SCALE:
-        unscaled = _small_integers(array)
-        if unscaled is not None:
-            return unscaled / float(10**scale)
-    text = array.cast(pa.string())
-    values: Values = to_float64(text.cast(pa.float64()))[0]
-    return values
+    type_, valid = array.type, valid_rows(array)
+    if 0 <= type_.scale <= _EXACT_SCALE:
+        unscaled = _DECIMALS[type_.bit_width](type_.precision, 0)
+        with suppress(pa.ArrowInvalid):  # beyond int64
+            whole = pa.Array.from_buffers(unscaled, len(array), array.buffers(), offset=array.offset)
+            values: Ints = native_values(whole.cast(pa.int64()))  # type: ignore[assignment]
+            small = (values < _EXACT_INTEGER) & (values > -_EXACT_INTEGER)
+            if (small if valid is None else small | ~valid).all():
+                return values.astype(np.float64) / float(10**type_.scale)
+    return to_float64(array.cast(pa.string()).cast(pa.float64()))[0]
 
 
-def _small_integers(array: pa.Array) -> Values | None:
-    """Unscaled integers of decimals; None if one that is not null is 2**53 or more in magnitude."""
-    width = array.type.byte_width
-    n = len(array)
-    data = array.buffers()[1]
-    if n == 0 or data is None:
-        return np.zeros(n)
-    if width == 4:
-        return np.frombuffer(data, np.int32, n, array.offset * 4).astype(np.float64)
-    words = np.frombuffer(data, np.int64, n * (width // 8), array.offset * width).reshape(n, width // 8)
-    low = words[:, 0]
-    small = (low < _EXACT_INTEGER) & (low > -_EXACT_INTEGER)
-    sign = low >> 63
-    for word in range(1, width // 8):
-        small &= words[:, word] == sign
-    valid = valid_rows(array)
-    if not (small if valid is None else small | ~valid).all():
-        return None
-    return low.astype(np.float64)
+def int64_array(values: Ints) -> pa.Array:
+    """Array in the memory of contiguous integers."""
+    return pa.Array.from_buffers(pa.int64(), values.size, [None, pa.py_buffer(values)])
 
 
 def one_value(value: int | float | str | bool | None, type_: pa.DataType) -> pa.Array:

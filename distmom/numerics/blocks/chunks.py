@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints, read_only
+from distmom.numerics.arrays import Bools, Floats, read_only
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.numerics.blocks.cells import block_cells
-from distmom.numerics.blocks.labels import LabelTable, chunk_labels
+from distmom.numerics.blocks.labels import Labels, LabelTable, chunk_labels
 from distmom.numerics.blocks.leaf import (
     NONE_GONE,
     Weights,
@@ -52,16 +51,12 @@ def chunk_moments(
         return leaf_moments(x, gone, first_row, key, table, weights=weights, compiled=compiled)
     if compiled and w is None:
         return _compiled_moments(x, gone, (first_row, chunk_rows, key, table.forward), table.n_blocks)
-    if compiled:
-        one_group = np.zeros(x.size, np.int64)
-        labels = block_cells(one_group, first_row, key, table, 1, chunk_rows, compiled=True)
-    else:
-        labels = chunk_labels(first_row, x.size, chunk_rows, key, table)
+    labels = chunk_labels(first_row, x.size, chunk_rows, key, table)
     return labelled_moments(x, w, gone, labels, table.n_blocks, compiled=compiled)
 
 
 def labelled_moments(
-    x: Floats, w: Floats | None, gone: Bools | None, labels: Ints, n_blocks: int, *, compiled: bool = False
+    x: Floats, w: Floats | None, gone: Bools | None, labels: Labels, n_blocks: int, *, compiled: bool = False
 ) -> BlockState:
     """Moments of given blocks; the compiled twin (same bits) is for rows with weights.
 

@@ -123,13 +123,6 @@ def _compiled_moments(
     return heavy
 
 
-def all_finite(x: Floats, *, compiled: bool = False) -> bool:
-    """Whether no value is infinite or NaN."""
-    if compiled:
-        return int(_kernels.count_strange(x.view(np.uint64))) == 0
-    return bool(np.isfinite(x).all())
-
-
 def middle_value(x: Floats, gone: Bools | None) -> float:
     """A finite value from the middle of the leaf: lower median of 31 values spread over it."""
     n = x.size

@@ -13,7 +13,6 @@ from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.leaf import LOST_BITS, SHIFT_PROBES
 from distmom.numerics.blocks.moments_compiled import total_row
 
-U = np.uint64
 RUNS_TOGETHER = 4
 LINE = 8  # values in a cache line
 LEAST_AHEAD = 2048  # values to ask for beforehand: fetching one takes as long as adding hundreds
@@ -146,15 +145,6 @@ def finish(runs, shift, count, mean, m2):
         if c > 1 and float(c) * (distance * distance) > LOST_BITS * m2[k]:
             lost = True
     return lost
-
-
-@njit
-def count_strange(bits):
-    """How many of the float64 values with these bits are infinite or NaN."""
-    n = 0
-    for i in range(bits.size):
-        n += (bits[i] & U(0x7FF0000000000000)) == U(0x7FF0000000000000)
-    return n
 
 
 @inline

@@ -9,7 +9,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel, Part, Weights
-from distmom.numerics.kernels.sums import PairSums, Value, count_tuples
+from distmom.numerics.kernels.sums import PairSums, count_tuples
 from distmom.numerics.pairs.tiles import tiled_sums
 from distmom.numerics.pairs.tuple_sums import triple_sums, tuple_sums
 
@@ -60,11 +60,6 @@ def block_sums(
         masses = None if weights is None else tuple(weights[sample] for sample in part.samples)
         found.append(_part_sums(part.kernel, chosen, form, rows, masses, tiles))
     return tuple(found)
-
-
-def statistic(kernel: Kernel, sums: tuple[PairSums, ...]) -> Value:
-    """What the kernel makes of the means of its parts."""
-    return kernel.combine(*(part.mean for part in sums))
 
 
 def one_by_one(kernel: Kernel, columns: int, *, weighted: bool = False) -> tuple[Part, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 
 from distmom.numerics._jit import njit
-from distmom.numerics.blocks.labels_compiled import mix
 
 U = np.uint64
 BLOCK = 128
@@ -109,40 +108,3 @@ def blake2b_words(data, edges, secret, out):
             compress(h, m, read, stop == high)
             low = stop
         out[i] = h[0]
-
-
-@njit
-def join_words(left, right, out):
-    """Twin of `keyed_hash.join_hashes`."""
-    for i in range(out.size):
-        out[i] = mix(left[i] * U(0x9E3779B97F4A7C15) + right[i])
-
-
-@njit
-def look_up_words(values, base, valid, null, table, out):
-    """Entry ``value - base`` of a table for each value, `null` where not valid (`valid` of size 0: all are).
-
-    False where a value is outside the table, or its entry is 0, which stands for unknown.
-    """
-    some_null = valid.size > 0
-    for i in range(values.size):
-        if some_null and not valid[i]:
-            out[i] = null
-            continue
-        place = np.int64(values[i]) - base
-        if place < 0 or place >= table.size:
-            return False
-        word = table[place]
-        if word == U(0):
-            return False
-        out[i] = word
-    return True
-
-
-@njit
-def word_cells(codes, hashes, n_cells, out):
-    """Twin of `keyed_hash.unit_cells`."""
-    n = U(n_cells)
-    for i in range(out.size):
-        low = ((hashes[i] & U(0xFFFFFFFF)) * n) >> U(32)
-        out[i] = codes[i] * n_cells + np.int64(((hashes[i] >> U(32)) * n + low) >> U(32))

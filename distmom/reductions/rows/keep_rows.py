@@ -70,7 +70,6 @@ class KeepRows(UsedHere):
     seed : int
     nan : {"omit", "raise", "keep"}
         Only "omit" leaves rows with NaN out.
-    compiled : bool
     weighted : bool
         The last column holds weights: rows without a positive one do not enter.
     """
@@ -80,7 +79,6 @@ class KeepRows(UsedHere):
     n_cells: int
     seed: int
     nan: NanPolicy = "omit"
-    compiled: bool = False
     weighted: bool = False
 
     def begin(self, n_files: int, window: Any = None) -> RowKeeper:
@@ -89,7 +87,7 @@ class KeepRows(UsedHere):
 
     def cells(self, sizes: Ints, first: int) -> CellRows:
         """Room for blocks of so many rows, whose numbers begin with `first`."""
-        return CellRows(sizes, len(self.columns), compiled=self.compiled, first_cell=first)
+        return CellRows(sizes, len(self.columns), first_cell=first)
 
 
 class RowPlaces(Protocol):
@@ -120,15 +118,13 @@ class RowKeeper(KeyedFiles, Accumulator):
         """Fine blocks of the rows."""
         spec = self._spec
         place = Place(self._key, rows.first_row, self._number, rows.units)
-        return row_labels(
-            spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows, compiled=spec.compiled
-        )
+        return row_labels(spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows)
 
     def put(self, rows: Rows, labels: Ints) -> None:
         """Take rows of known fine blocks."""
         gone = missing_values(rows, self._spec.nan)
         if self._spec.weighted:
-            plain = plain_rows(rows.values[-1], compiled=self._spec.compiled)
+            plain = plain_rows(rows.values[-1])
             gone = gone if plain is None else any_of(gone, ~plain)
         try:
             self._cells.add(rows.values, gone, self._cells_of(labels, rows.codes))

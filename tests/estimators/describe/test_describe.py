@@ -17,7 +17,7 @@ from small_leaves import patch_leaves
 
 import distmom as dm
 from distmom.cluster import plan_units
-from distmom.estimators.describe import columns as describe_columns
+from distmom.estimators.describe import question as describe_question
 from distmom.estimators.mean import plan as mean_plan
 from distmom.lake.source import FileRef
 from distmom.numerics.median import lower_median
@@ -81,7 +81,7 @@ def test_standard_deviations_and_gini() -> None:
 
 
 def test_gini_is_the_median_of_block_means_over_pairs() -> None:
-    from distmom.estimators.describe.robust_spread import gini
+    from distmom.estimators.describe.answer import gini
 
     sample = np.random.default_rng(1).normal(size=1_000)
     blocks = sample[: 63 * 15].reshape(63, 15)
@@ -142,7 +142,7 @@ def test_files_of_a_folder_are_taken_together_where_there_are_too_many(
     for i in range(60):
         shift = 1e5 if i // 5 == 4 else 0.0
         write(tmp_path / f"day={i // 5:02}" / f"{i:02}.parquet", {"x": g.normal(size=100) + shift})
-    monkeypatch.setattr(describe_columns, "MOST_FILES", 20)
+    monkeypatch.setattr(describe_question, "MOST_FILES", 20)
     found = dm.describe(tmp_path, rng=0, executor=dm.Threads(1))
     assert found.data["folders"] and [(u.kind, u.name) for u in found.named] == [("folder", "day=04")]
     assert {s.kind for s in found.columns["x"].sources} == {"folder"}
@@ -157,10 +157,10 @@ def test_files_of_a_folder_are_taken_together_where_there_are_too_many(
 
 def test_folders_are_taken_at_the_greatest_depth_that_is_few_enough() -> None:
     files = [FileRef(f"{a}/{b}/{c}.parquet", 1, 0) for a in "pq" for b in "rst" for c in range(4)]
-    assert describe_columns.number_files(files, 24).names == tuple(f.path for f in files)
-    assert describe_columns.number_files(files, 6 + 1).names == ("p/r", "p/s", "p/t", "q/r", "q/s", "q/t")
-    assert describe_columns.number_files(files, 3).names == ("p", "q")
-    assert describe_columns.number_files(files, 1).names == ("",)
+    assert describe_question.number_files(files, 24).names == tuple(f.path for f in files)
+    assert describe_question.number_files(files, 6 + 1).names == ("p/r", "p/s", "p/t", "q/r", "q/s", "q/t")
+    assert describe_question.number_files(files, 3).names == ("p", "q")
+    assert describe_question.number_files(files, 1).names == ("",)
 
 
 def test_other_types_are_counted(tmp_path: Path) -> None:

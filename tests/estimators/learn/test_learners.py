@@ -11,7 +11,7 @@ import pytest
 import distmom as dm
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.rows import ArrayRows
-from distmom.estimators.learn.steps import StepStream
+from distmom.estimators.learn.steps import step_rows
 from distmom.numerics.random.virtual_order import VirtualOrder
 
 sklearn = pytest.importorskip("sklearn")
@@ -358,10 +358,10 @@ def test_steps_go_by_blocks_with_both_kinds_of_pairs_and_count_the_others():
     assert found.n_skipped_blocks_ == found.history_["skipped"].sum()
     # 550 blocks, sd 12; six of them
     assert abs(found.n_skipped_blocks_ - 550 * 0.95**12) < 72
-    stream = StepStream(VirtualOrder(found._seed()[0], 2000), ArrayRows(X, y.astype(float)), 11, 12)
+    stream = step_rows(VirtualOrder(found._seed()[0], 2000), ArrayRows(X, y.astype(float)), 11, 12)
     skipped = 0
     for block in found.history_["block"]:
-        labels = stream.take()[1]
+        labels = next(stream)[1]
         kinds = [len(set(b.tolist())) == 2 for b in labels]
         skipped += kinds.count(False)
         assert kinds[block]

@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from flat import flat
 from mean_lakes import write
+from paper_numbers import morm_blocks
 
 import distmom as dm
 from distmom.theory.intervals import least_order_blocks
-from distmom.theory.paper import mom_blocks, morm_blocks, paper_halfwidth_mom, paper_halfwidth_morm
-from distmom.theory.resampled import sampled_halfwidth
+from distmom.theory.paper import mom_blocks, paper_halfwidth_mom, paper_halfwidth_morm
+from distmom.theory.resampled import resampled_halfwidth
 from distmom.theory.variances import mean_variance
 
 G = np.random.default_rng(0)
@@ -97,7 +98,8 @@ def test_the_exact_interval_of_samples() -> None:
     found = dm.mean(X, rng=0, blocks=dm.SampledBlocks(201, size=400))
     low, high = interval(found)
     assert found.interval_kind == "exact"
-    assert (high - low) / 2 == pytest.approx(sampled_halfwidth(X.var(), X.size, 201, 400, 0.01), rel=0.3)
+    half = resampled_halfwidth(X.var() / 400, 201, X.size / 400, 0.01)
+    assert (high - low) / 2 == pytest.approx(half, rel=0.3)
     none = dm.mean(X, rng=0, blocks=dm.SampledBlocks(9, size=1))
     assert none.interval is None and none.interval_reason == "samples of one row show no spread"
     x = X.copy()

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from gather_lakes import all_rows, row_source, sampled_tuples
+from kernel_twins import statistic
 from mean_lakes import dirty_lake, same
 
 import distmom as dm
 from distmom import kernels
 from distmom.cluster import ThreadExecutor
 from distmom.estimators.ustat.tuple_samples import SampledTuples
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
@@ -222,7 +223,7 @@ def test_lakes_of_thousands_of_millions_of_rows(monkeypatch: pytest.MonkeyPatch)
     with row_source({"x": np.arange(3.0)}) as small:
         both = [RowSource(small.reader, small.files, np.array([m]), ThreadExecutor(1)) for m in n]
         tracemalloc.start()
-        found = sampled_tuples(KERNELS["auc"], both, 1, 5, 20_000, compiled=False)[0]
+        found = sampled_tuples(KERNELS["auc"], both, 1, 5, 20_000)[0]
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert all(wanted[-1] > 2**32 and wanted.size > 99_900 for wanted in seen)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_twins import PLAIN
+from kernel_twins import PLAIN, statistic
 from mean_lakes import dirty_lake
 from ustat_twin import blocks_of
 
 import distmom as dm
 from distmom.numerics.kernels.components import jackknife_variance
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.sums import mass_at_rows, symmetric_sums
 
 

@@ -122,6 +122,4 @@ def test_cells_are_code_and_label(first, n, chunk_rows, width):
     codes = np.random.default_rng(n).integers(0, 7, n)
     table = TABLES[945]
     want = codes * (945 // width) + chunk_labels(first, n, chunk_rows, KEY, table) // width
-    for compiled in (False, True):
-        got = block_cells(codes, first, KEY, table, width, chunk_rows, compiled=compiled)
-        assert np.array_equal(got, want)
+    assert np.array_equal(block_cells(codes, first, KEY, table, width, chunk_rows), want)

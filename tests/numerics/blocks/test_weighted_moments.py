@@ -368,7 +368,6 @@ def test_opposite_huge_values_do_not_overflow_a_cell():
 def test_which_weights_are_plain():
     w = np.array([1.0, SMALLEST, LARGEST])
     odd = np.array([0.0, -0.0, -1.0, SMALLEST / 2, LARGEST * 2, np.inf, np.nan, 3.0])
-    for compiled in (False, True):
-        assert plain_rows(w, compiled=compiled) is None
-        marked = plain_rows(odd, compiled=compiled)
-        assert marked is not None and marked.tolist() == [False] * 7 + [True]
+    assert plain_rows(w) is None
+    marked = plain_rows(odd)
+    assert marked is not None and marked.tolist() == [False] * 7 + [True]

@@ -4,13 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
+from kernel_twins import statistic
 
 import distmom
 from distmom import kernels
 from distmom.errors import ConfigError
 from distmom.numerics.kernels.catalogue import KERNELS
 from distmom.numerics.kernels.components import jackknife_variance
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.named import named
 
 PARAMETERS = {

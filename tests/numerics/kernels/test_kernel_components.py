@@ -4,11 +4,11 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from kernel_twins import PLAIN, sample_of
+from kernel_twins import PLAIN, sample_of, statistic
 
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.components import jackknife_variance, one_sample_variances, two_sample_variances
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.named import named
 from distmom.numerics.kernels.two_samples import Between
 

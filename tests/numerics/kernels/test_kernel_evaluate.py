@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_twins import PLAIN, as_rows, sample_of, sign, triple, twin_sums
+from kernel_twins import PLAIN, as_rows, sample_of, sign, statistic, triple, twin_sums
 
 from distmom.errors import ConfigError
 from distmom.numerics.kernels import catalogue
-from distmom.numerics.kernels.evaluate import block_sums, one_by_one, statistic
+from distmom.numerics.kernels.evaluate import block_sums, one_by_one
 from distmom.numerics.kernels.function import FunctionKernel
 from distmom.numerics.kernels.named import named
 from distmom.numerics.kernels.sums import ascending

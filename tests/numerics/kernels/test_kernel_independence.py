@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from kernel_twins import statistic
 
 from distmom.numerics.kernels import catalogue
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.named import named
 
 N = 100_000

@@ -4,11 +4,12 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from kernel_twins import statistic
 
 from distmom.errors import ConfigError
 from distmom.numerics.kernels import catalogue
 from distmom.numerics.kernels.components import jackknife_variance
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.function import kernel
 from distmom.numerics.pairs import tuple_sums as engine
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kernel_twins import statistic
 from scipy import stats
 
 from distmom.numerics.kernels import catalogue
-from distmom.numerics.kernels.evaluate import block_sums, statistic
+from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.ranks import order
 from distmom.numerics.ranks.order import OrderCounts, dense_ranks, lesser_before, order_counts
 

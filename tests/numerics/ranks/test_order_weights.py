@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kernel_twins import PLAIN, as_rows, sample_of, twin_sums
+from kernel_twins import PLAIN, as_rows, sample_of, statistic, twin_sums
 
-from distmom.numerics.kernels.evaluate import block_sums, one_by_one, statistic
+from distmom.numerics.kernels.evaluate import block_sums, one_by_one
 from distmom.numerics.kernels.named import named
 from distmom.numerics.ranks import order_weights
 from distmom.numerics.ranks.order import order_counts
