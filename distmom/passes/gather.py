@@ -50,6 +50,15 @@ class RowSource:
         """Values of a row."""
         return len(self.reader.options.value_names)
 
+    def check_memory(self, n: int) -> None:
+        """ResourceError if so many rows, gathered at once, do not fit into memory."""
+        needed = COPIES * n * (8 * self.n_columns + ROW_BYTES)
+        if needed > self.executor.memory:
+            raise ResourceError(
+                f"{n:,} rows of {self.n_columns} values to be gathered need {in_words(needed)}, more than "
+                f"the limit of {in_words(self.executor.memory)}; draw fewer rows"
+            )
+
 
 def row_source(
     source: Source,
@@ -108,12 +117,7 @@ def _check_numbers(wanted: Ints, source: RowSource) -> None:
         wanted[0] >= 0 and wanted[-1] < source.n_rows and bool((wanted[1:] > wanted[:-1]).all())
     ):
         raise ValueError(f"row numbers must be distinct, ascending and within {source.n_rows} rows")
-    needed = COPIES * wanted.size * (8 * source.n_columns + ROW_BYTES)
-    if needed > source.executor.memory:
-        raise ResourceError(
-            f"{wanted.size:,} rows of {source.n_columns} values to be gathered need {in_words(needed)}, more "
-            f"than the limit of {in_words(source.executor.memory)}; draw fewer rows"
-        )
+    source.check_memory(wanted.size)
 
 
 def _units(source: RowSource, wanted: Ints) -> list[Unit]:
