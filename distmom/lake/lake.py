@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from distmom.errors import BusyStore, DataError, ResourceError
 from distmom.lake.columns.references import settle
+from distmom.lake.columns.schema import PARTITION_TYPES, Reference
 from distmom.lake.columns.schema import SEARCHED_FILES as FOOTERS
-from distmom.lake.columns.schema import Reference, partition_arrow_type
 from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
 from distmom.lake.files import footers, partitions
@@ -200,7 +200,7 @@ class Lake(Source):
             schema = self.columns.complete(schema)
         fields = {name: schema.field(i) for i, name in enumerate(schema.names)}
         for name, kind in zip(self.partition_names, self.partition_types, strict=True):
-            fields[name] = pa.field(name, partition_arrow_type(kind))
+            fields[name] = pa.field(name, PARTITION_TYPES[kind])
         return pa.schema(list(fields.values()))
 
 

@@ -121,23 +121,20 @@ def _ask(client: Client, whom: list[str]) -> dict[str, Versions]:
     """Versions that matter by address; who does not answer is left out."""
     workers = [who for who in whom if who != SCHEDULER]
 
-    async def of_workers() -> dict[str, Any]:
-        return dict(await client.run(eval, _ASK, workers=workers, on_error="ignore")) if workers else {}
-
-    async def of_scheduler() -> dict[str, Any]:
+    async def ask() -> dict[str, Versions]:
+        found: dict[str, Versions] = {}
+        if workers:
+            found |= await client.run(eval, _ASK, workers=workers, on_error="ignore")
         with suppress(Exception):  # one that runs nothing for others
-            return {SCHEDULER: await client.run_on_scheduler(eval, _ASK)}
-        return {}
+            if SCHEDULER in whom:
+                found[SCHEDULER] = await client.run_on_scheduler(eval, _ASK)
+        return found
 
-    async def ask() -> list[dict[str, Any]]:
-        asked = [of_workers()] if len(workers) == len(whom) else [of_scheduler(), of_workers()]
-        return await asyncio.wait_for(asyncio.gather(*asked), SECONDS)
-
+    coming = asyncio.wait_for(ask(), SECONDS)
     try:
-        replies = asyncio.run_coroutine_threadsafe(ask(), client.loop.asyncio_loop).result(2 * SECONDS)
+        found = asyncio.run_coroutine_threadsafe(coming, client.loop.asyncio_loop).result(2 * SECONDS)
     except (TimeoutError, OSError):  # units will show what is wrong with the cluster
         return {}
-    found: dict[str, Versions] = {who: answer for reply in replies for who, answer in reply.items()}
     if SCHEDULER in found:  # computes nothing, but takes apart and sends on what this package sends
         found[SCHEDULER] = {name: found[SCHEDULER][name] for name in EXACT + TOLD}
     return found

@@ -47,7 +47,7 @@ _KINDS_OF_ROLE: dict[Role, frozenset[str]] = {
     ),
 }
 
-_PARTITION_TYPES: dict[PartitionType, pa.DataType] = {
+PARTITION_TYPES: dict[PartitionType, pa.DataType] = {
     "int": pa.int64(),
     "text": pa.string(),
     "date": pa.date32(),
@@ -157,11 +157,6 @@ def kind_of(type_: pa.DataType) -> Kind:
 def type_name(type_: pa.DataType) -> str:
     """Name of a type in messages: a dictionary is only how its values are kept."""
     return str(type_.value_type if patypes.is_dictionary(type_) else type_)
-
-
-def partition_arrow_type(kind: PartitionType) -> pa.DataType:
-    """Arrow type of a partition column."""
-    return _PARTITION_TYPES[kind]
 
 
 def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference: Reference | None) -> None:

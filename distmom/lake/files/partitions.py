@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from distmom.errors import DataError
 from distmom.lake.columns.convert import one_value
-from distmom.lake.columns.schema import partition_arrow_type
+from distmom.lake.columns.schema import PARTITION_TYPES
 from distmom.lake.source import PartitionType
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
@@ -100,7 +100,7 @@ def folder_value(text: str | None, kind: PartitionType) -> pa.Array:
         value = date.fromisoformat(text).toordinal() - _EPOCH
     elif text is not None and kind != "text":
         value = text == "true" if kind == "bool" else float(text) if kind == "float" else int(text)
-    return one_value(value, partition_arrow_type(kind))
+    return one_value(value, PARTITION_TYPES[kind])
 
 
 def _is_canonical(value: str) -> bool:

@@ -129,10 +129,8 @@ def _in_order(found: TournamentResult, matrix: NDArray[Any]) -> NDArray[Any]:
 
 
 def _sign(kind: str, loses: bool) -> str:
-    if kind == "self":
-        return ""
-    if kind == "close":
-        return "="
+    if kind in ("self", "close"):
+        return "" if kind == "self" else "="
     sign = "L" if loses else "W"
     return sign if kind in ("won", "lost") else sign.lower()
 
