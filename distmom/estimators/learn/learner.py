@@ -153,6 +153,8 @@ class Learner(SharedParameters, BaseEstimator):
         return self
 
     def _options(self) -> LearnOptions:
+        """The shared parameters; all have been checked."""
+        self._check_own()
         return LearnOptions(**{field.name: getattr(self, field.name) for field in fields(LearnOptions)})
 
     def _seed(self) -> tuple[int, int | str]:
@@ -227,6 +229,9 @@ class Learner(SharedParameters, BaseEstimator):
         )
         start = seeing_start(problem, sample) if problem.blind else problem.start
         return Prepared(scale, shape, problem.risk, descent, start)
+
+    def _check_own(self) -> None:
+        """ConfigError if a parameter of this learner alone is wrong: before any row is read."""
 
     def _least_size(self, n_features: int) -> int:
         """Rows that make a block."""

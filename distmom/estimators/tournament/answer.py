@@ -29,8 +29,9 @@ class TournamentOutcome:
 
     Attributes
     ----------
-    rows : tuple of int
-        Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities.
+    rows : dict
+        Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities, by the
+        names that results have for them.
     disagree : tuple of (str or None)
         For each candidate what blocks of whole files say against those of rows.
     intervals : bool
@@ -40,7 +41,7 @@ class TournamentOutcome:
     """
 
     decided: Decided
-    rows: tuple[int, int, int, int, int]
+    rows: dict[str, Any]
     plain: Floats  # (m,): plain risks
     missing: Ints  # (m,): rows without a finite prediction
     skipped: tuple[SkippedFile, ...]  # files that were left out
@@ -65,10 +66,9 @@ def tournament_result(
     if not any(np.isfinite(v).any() for v in one.losses):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
     lines = [_line(options, found, f, name, data, run) for f, name in enumerate(names)]
-    champions, finalists = set(one.champions), set(one.rounds.finalists)
-    order = sorted(
-        range(len(names)), key=lambda f: (f not in champions, f not in finalists, lines[f].estimate, f)
-    )
+    champions, finalists = one.champions, one.rounds.finalists
+    places = (Status.CHAMPION, Status.FINALIST, Status.BEATEN)
+    order = sorted(lines, key=lambda line: (places.index(line.status), line.estimate))
     settings = {
         "beta_r_found": one.rounds.found,
         "loss": options.loss_name,
@@ -83,7 +83,7 @@ def tournament_result(
         "rounds": one.distances.n_rounds,
     }
     return TournamentResult(
-        [lines[f] for f in order],
+        order,
         Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, one.losses),
         tuple(names[f] for f in sorted(champions)),
         tuple(names[f] for f in sorted(finalists)),
@@ -102,18 +102,19 @@ def _line(
     data: dict[str, Any],
     run: dict[str, Any],
 ) -> CandidateResult:
-    one, delta = found.decided, options.rows.delta
+    one, rounds, delta = found.decided, found.decided.rounds, options.rows.delta
     values = np.concatenate([v[f] for v in one.losses])
-    plain, threshold = float(found.plain[f]), float(one.rounds.thresholds[f])
+    plain, threshold = float(found.plain[f]), float(rounds.thresholds[f])
     others = np.arange(len(one.loses)) != f
-    allowed = others & (one.distances.at_least(f) > one.rounds.level)
+    allowed = others & (one.distances.at_least(f) > rounds.level)
     lost = int((allowed & one.loses[f]).sum())
     ruined = int(np.isinf(values).sum())
-    n_rows, n_used, n_null, n_nan, n_inf = found.rows
+    champion, bad_files = f in one.champions, found.disagree[f] is not None
+    flags = ((Status.CYCLE, one.cycle and champion), (Status.FILES_DISAGREE, bad_files))
     return CandidateResult(
         candidate=name,
-        status=_place(found, f),
-        flags=_flags(found, f),
+        status=Status.CHAMPION if champion else Status.FINALIST if f in rounds.finalists else Status.BEATEN,
+        flags=tuple(flag for flag, holds in flags if holds),
         estimate=float(lower_median(values)),
         interval=_order_interval(values, delta) if found.intervals else None,
         plain_estimate=plain,
@@ -126,27 +127,12 @@ def _line(
         n_missing=int(found.missing[f]),
         n_blocks=values.size,
         n_ruined_blocks=ruined,
-        n_rows=n_rows,
-        n_used=n_used,
-        n_null=n_null,
-        n_nan=n_nan,
-        n_inf=n_inf,
+        **found.rows,
         confidence_level=options.rows.confidence_level,
         notes=_notes(found, f, ruined, values.size),
         data=data,
         run=run,
     )
-
-
-def _place(found: TournamentOutcome, f: int) -> Status:
-    if f in found.decided.champions:
-        return Status.CHAMPION
-    return Status.FINALIST if f in found.decided.rounds.finalists else Status.BEATEN
-
-
-def _flags(found: TournamentOutcome, f: int) -> tuple[Status, ...]:
-    cycle = (Status.CYCLE,) if found.decided.cycle and f in found.decided.champions else ()
-    return cycle if found.disagree[f] is None else (*cycle, Status.FILES_DISAGREE)
 
 
 def _order_interval(values: Floats, delta: float) -> Interval:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
     from distmom.estimators.tournament.candidates import Field
     from distmom.estimators.tournament.options import TournamentOptions
+    from distmom.estimators.tournament.question import TournamentQuestion
     from distmom.estimators.tournament.state import RoundKeeper
     from distmom.lake import ReadOptions, Source
     from distmom.report import TournamentResult
@@ -80,21 +81,15 @@ class TournamentPlan:
 
 
 def plan_tournament(
-    every: Source,
-    read: ReadOptions,
-    field: Field,
-    options: TournamentOptions,
-    seed: int,
-    keeper: RoundKeeper,
-    executor: Executor,
-    progress: Progress | None,
+    asked: TournamentQuestion, keeper: RoundKeeper, executor: Executor, progress: Progress | None
 ) -> TournamentPlan:
     """Count rows where blocks depend on them, and lay the parts out.
 
     ConfigError if there are too many blocks, or too many losses of pairs; or what may be arbitrary could
     outvote them; DataError if a column holds times; NoAnswerError if there are too few rows.
     """
-    source = every
+    (source, read, field), options, common = asked.opened, asked.options, asked.options.rows
+    every, design = source, options.design
     # names and types are told before anything is counted
     refuse_times(source.reader(read).options, "losses take numbers")
     once = bool(getattr(source, "one_pass", False))
@@ -106,14 +101,19 @@ def plan_tournament(
     rows: tuple[int, ...] | None = None
     skipped: tuple[SkippedFile, ...] = ()
     large = any(f.size > LARGE_FILE for f in source.files)
-    by_rows = options.pairwise or (options.rows.contamination is not None and not options.design.of_units)
+    by_rows = options.pairwise or (common.contamination is not None and not design.of_units)
     if by_rows or large or (source.in_memory and not once):
-        good, census = count_rows(source, executor, options.rows.on_bad_file).good(source.files)
+        good, census = count_rows(source, executor, common.on_bad_file).good(source.files)
         rows, skipped = tuple(census.rows.tolist()), census.bad
         source = replace(source, files=good) if skipped else source  # type: ignore[type-var]
-    n_blocks, outlying = (AUTOMATIC if options.design.number is None else options.design.number), None
-    if options.rows.contamination is not None:
-        n_rows = _number_of(source, read, options, rows, executor, progress)
+    n_blocks, outlying = design.number or AUTOMATIC, None
+    if common.contamination is not None:
+        if design.of_units:
+            n_rows = len(source.files) if design.by_file else PLENTY
+        elif read.where is None:
+            n_rows = sum(rows or ())
+        else:
+            n_rows = count_valid(source, read, source.files, executor, common.on_bad_file, progress)
         n_blocks, outlying = _contaminated(options, n_rows)
     if options.n_parts * n_blocks > MOST_BLOCKS:
         raise ConfigError(
@@ -121,35 +121,18 @@ def plan_tournament(
             "contamination or their number, or take the worst rows out by where"
         )
     plan = TournamentPlan(
-        every, source, read, field, options, seed, keeper, n_blocks, rows, skipped, outlying
+        every, source, read, field, options, asked.seed, keeper, n_blocks, rows, skipped, outlying
     )
     if options.pairwise:
         check_pairs(plan, executor)
     return plan
 
 
-def _number_of(
-    source: Source,
-    read: ReadOptions,
-    options: TournamentOptions,
-    rows: tuple[int, ...] | None,
-    executor: Executor,
-    progress: Progress | None,
-) -> int:
-    """Rows that pass the filter, or units."""
-    if options.design.of_units:
-        return len(source.files) if options.design.by_file else PLENTY
-    if read.where is None:
-        assert rows is not None
-        return sum(rows)
-    return count_valid(source, read, source.files, executor, options.rows.on_bad_file, progress)
-
-
 def _contaminated(options: TournamentOptions, n_rows: int) -> tuple[int, int]:
     """Blocks of a part, and how many rows or units of all may be arbitrary."""
-    assert options.rows.contamination is not None
-    common, n_parts = options.rows, options.n_parts
-    o, what = outlying_number(options.rows.contamination, n_rows), counted_as(common)
+    common, n_parts, given = options.rows, options.n_parts, options.design.number
+    assert common.contamination is not None
+    o, what = outlying_number(common.contamination, n_rows), counted_as(common)
     try:
         best = part_blocks(n_rows, n_parts, common.delta, o)
     except (ConfigError, ValueError) as error:
@@ -157,9 +140,9 @@ def _contaminated(options: TournamentOptions, n_rows: int) -> tuple[int, int]:
             f"contamination: {o:,} arbitrary {what} of {n_rows:,} could outvote the blocks of one of "
             f"{n_parts} parts; lower it, or use more rows"
         ) from error
-    if options.design.number is None:
+    if given is None:
         return best, o
-    given, most = options.design.number, part_outlying(o, n_parts, common.delta)
+    most = part_outlying(o, n_parts, common.delta)
     if given <= 2 * most:
         raise ConfigError(
             f"contamination: of {o:,} arbitrary {what} up to {most:,} fall into one part and may outvote "

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.tournament.options import TournamentOptions
 from distmom.solvers.tournament import Pair
-from distmom.state import Checkpoint, Fingerprint, shown, shown_filter
+from distmom.state import Checkpoint, Fingerprint
 from distmom.state.checkpoint import Content
 from distmom.state.saved import Change
 
 if TYPE_CHECKING:
-    from distmom.lake import ReadOptions, Source
+    from distmom.lake import Source
 
 KIND = "tournament"
 
@@ -72,37 +71,9 @@ class RoundKeeper:
         return {"rounds": {"file": file, "n_rounds": len(self._rounds), "n_rounds_before": self._n_resumed}}
 
 
-def fingerprint(
-    read: ReadOptions,
-    options: TournamentOptions,
-    candidates: list[list[str]],
-    seed: int,
-    shown_seed: int | str,
-) -> Fingerprint:
-    """What the sums of the rounds depend on beside the files."""
-    question = {
-        "target": read.columns[0],
-        "where": shown_filter(read.where),
-        "missing": options.rows.missing,
-    }
-    design = {
-        "loss": options.loss_name,
-        "distance": options.measured,
-        "version of the sums": SUMS,
-        "loss_parameter": options.loss_parameter,
-        "beta_r": options.match.beta_r,
-        "contamination": options.rows.contamination,
-        "confidence_level": options.rows.confidence_level,
-        "blocks": repr(options.design),
-        "pairs": repr(options.pairs),
-        "candidates": shown(candidates, [name for name, *_ in candidates]),
-    }
-    return Fingerprint.of(question, design, seed, shown_seed)
-
-
-def round_of(kind: str, pairs: Sequence[Pair]) -> str:
+def round_of(pairs: Sequence[Pair]) -> str:
     """Name of the round that asks for just these pairs."""
-    return f"{kind} {hashlib.blake2b(np.array(pairs, np.int32).tobytes(), digest_size=8).hexdigest()}"
+    return f"pairs {hashlib.blake2b(np.array(pairs, np.int32).tobytes(), digest_size=8).hexdigest()}"
 
 
 def numbered(pairs: Sequence[Pair]) -> tuple[list[int], NDArray[np.int32]]:
