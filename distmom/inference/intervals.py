@@ -21,7 +21,6 @@ from distmom.theory.vectors import repeated_vector_factor, vector_factor
 MILDLY_UNEQUAL = 2.0
 """Up to this ratio of the largest to the smallest block, a bound in closed form is nearly the exact one."""
 
-
 MOST_SOLVED = 2_000
 """Up to so many blocks of unequal sizes their tail is solved."""
 
@@ -224,12 +223,7 @@ def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, d
 
 
 def fill_exact(
-    out: Intervals,
-    chosen: Ints,
-    why: Ints,
-    centre: Floats,
-    halfwidth: Floats,
-    n_blocks: Ints,
+    out: Intervals, chosen: Ints, why: Ints, centre: Floats, halfwidth: Floats, n_blocks: Ints
 ) -> None:
     """Write the interval centre +- halfwidth of the chosen groups where nothing speaks against it."""
     with np.errstate(invalid="ignore", over="ignore"):

@@ -13,7 +13,7 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.learn.bases import ClusterMixin, TransformerMixin
 from distmom.estimators.learn.data import is_lake
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.parameters import LearnOptions, check_positive, with_shared_parameters
+from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.estimators.learn.scale import Scale
 from distmom.numerics.arrays import Floats
@@ -87,10 +87,11 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
         self.labels_ = self.predict(X)
         return self
 
-    def _options(self) -> LearnOptions:
+    def _check_own(self) -> None:
+        check_choice("loss", self.loss, ("kmeans", "pairs"))
         check_count("n_clusters", self.n_clusters)
         check_count("n_init", self.n_init)
-        return super()._options()
+        check_positive("temperature", self.temperature)
 
     def _settle(self, found: Training) -> None:
         self.feature_centre_, self.feature_spread_ = found.scale.centre, found.scale.spread
@@ -118,8 +119,6 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
         return max(2, 2 * int(self.n_clusters))
 
     def _problem(self, sample: ScaledSample) -> Problem:
-        check_choice("loss", self.loss, ("kmeans", "pairs"))
-        check_positive("temperature", self.temperature)
         if len(sample.features) < self.n_clusters:
             raise NoAnswerError(
                 f"n_clusters: {self.n_clusters} clusters are more than the {len(sample.features)} rows; "

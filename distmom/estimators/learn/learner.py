@@ -140,6 +140,8 @@ class Learner(SharedParameters, BaseEstimator):
         return self
 
     def _options(self) -> LearnOptions:
+        """The shared parameters; all have been checked."""
+        self._check_own()
         return LearnOptions(**{field.name: getattr(self, field.name) for field in fields(LearnOptions)})
 
     def _seed(self) -> tuple[int, int | str]:
@@ -214,6 +216,9 @@ class Learner(SharedParameters, BaseEstimator):
         )
         start = seeing_start(problem, sample) if problem.blind else problem.start
         return Training(seed, scale, shape, problem.risk, descent, descent.begin(start))
+
+    def _check_own(self) -> None:
+        """ConfigError if a parameter of this learner alone is wrong: before any row is read."""
 
     @property
     def _least_size(self) -> int:

@@ -80,10 +80,12 @@ class RobustLinearRegression(RegressorMixin, Learner):
         """Predicted targets."""
         return np.asarray(self._checked(X) @ self.coef_ + self.intercept_)
 
-    def _problem(self, sample: ScaledSample) -> Problem:
+    def _check_own(self) -> None:
         check_choice("loss", self.loss, names_of("residual", slope=True))
         check_fraction("quantile", self.quantile, 1.0, "such as 0.9")
         check_positive("alpha", self.alpha, zero=True)
+
+    def _problem(self, sample: ScaledSample) -> Problem:
         risk = LinearRisk(self.loss, quantile=self.quantile, penalty=self.alpha)
         start = np.zeros(sample.features.shape[1] + 1)
         return Problem(risk, start, 1.0 / largest_curvature(sample.blocks()[0], self.alpha), blind=True)
@@ -193,8 +195,10 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
                 f"y: {len(self.classes_):,} classes, at most {MOST_CLASSES:,}; is it a column of labels?"
             )
 
-    def _problem(self, sample: ScaledSample) -> Problem:
+    def _check_own(self) -> None:
         check_positive("alpha", self.alpha, zero=True)
+
+    def _problem(self, sample: ScaledSample) -> Problem:
         n = len(self.classes_)
         risk: BlockRisk = LogisticRisk(self.alpha) if n == 2 else SoftmaxRisk(n, self.alpha)
         steepest = (n - 1) / n**2  # of the loss by the log odds, where the descent begins

@@ -166,8 +166,10 @@ class MahalanobisMetric(TransformerMixin, Learner):
         check_sample_of_labels(codes, "y")
         return codes
 
-    def _problem(self, sample: ScaledSample) -> Problem:
+    def _check_own(self) -> None:
         check_choice("loss", self.loss, names_of("margin", slope=True))
+
+    def _problem(self, sample: ScaledSample) -> Problem:
         rows = sample.features
         risk: BlockRisk
         if self._pairs_given:

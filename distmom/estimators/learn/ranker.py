@@ -64,9 +64,11 @@ class PairwiseRanker(Learner):
         """Share of the pairs of different outcomes that the scores put in their order, ties as one half."""
         return share_in_order(np.array(y, np.float64), self.predict(X))
 
-    def _problem(self, sample: ScaledSample) -> Problem:
+    def _check_own(self) -> None:
         check_choice("loss", self.loss, names_of("margin", slope=True))
         check_positive("alpha", self.alpha, zero=True)
+
+    def _problem(self, sample: ScaledSample) -> Problem:
         if np.unique(sample.targets).size < 2:
             raise DataError("y: all outcomes are equal, so there is no pair to rank")
         start = np.zeros(sample.features.shape[1])

@@ -17,18 +17,16 @@ from distmom.estimators.mean.question import run_plan
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.estimators.ustat.cost import in_words
-from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
+from distmom.estimators.ustat.doubts import disagreeing_columns, disagreement_note
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
 from distmom.passes.block_pass import run_blocks
-from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.passes.census import column_share
-from distmom.passes.counted import BlockQuestion, Counted
-from distmom.passes.drawn_blocks import evaluate_draws
-from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
+from distmom.passes.counted import BlockQuestion, CellMap, Counted, given_numbers, map_blocks
+from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples, evaluate_draws
 from distmom.passes.gather import RowSource, row_source
 from distmom.reductions.losses.pair_losses import BlockLossTable, PairLosses
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
@@ -122,10 +120,8 @@ class PairOracle:
             found: BlockLossTable
             (found,) = run_blocks([BlockQuestion((mine,), work)], self._executor, self._progress)
             return found
-        degree = 2 if self._plan.options.by_pairs else 1
-        found = evaluate_draws(
-            work, work.merge, self._draws(part), [self._rows], self._progress, degree=degree
-        )
+        degrees = (2,) if self._plan.options.by_pairs else ()
+        (found,) = evaluate_draws(work, self._draws(part), [self._rows], self._progress, degrees=degrees)
         return found
 
     def _draws(self, part: int) -> DrawPlan:
