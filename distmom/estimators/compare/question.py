@@ -16,7 +16,7 @@ from distmom.estimators.compare.permuted import Tested, bandwidth_of, draw_rows,
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.ustat.partition import PartitionQuestions, sample_question, sample_results
+from distmom.estimators.ustat.partition import PartitionQuestions, sample_question
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
 from distmom.lake import ReadOptions, Source
@@ -106,20 +106,20 @@ class PlannedComparison:
             )
             opened = question.open(samples)
             more = (f"{left_out:,} rows of neither sample are left out",) if left_out else ()
-        means, sources = question.options.means, [source for source, _ in opened]
+        means = question.options.means
         plans = plan_passes(opened, means, question.seed, executor, progress)
-        passes = run_passes(plans, (), means, executor, progress)
-        asked, tests = self._asked(opened, passes, executor, progress)
+        passes = run_passes(opened, plans, means, executor, progress)
+        asked, tests = self._asked(passes, executor, progress)
         states = run_blocks([question for one in asked for question in one.questions], executor, progress)
         results = []
         for (name, statistic, tested, place), one, state in zip(tests, asked, states, strict=True):
-            (found,) = sample_results(one, question.options.of(statistic), [state], name)
+            (found,) = one.results([state], name)
             results.append(compared(found, statistic, samples, tested, place, question.options.test.n))
         results = [replace(r, notes=(*r.notes, *more)) for r in adjusted(results)]
-        return told(results, _facts(sources, samples, passes), run)  # type: ignore[no-any-return]
+        return told(results, _facts(samples, passes), run)  # type: ignore[no-any-return]
 
     def _asked(
-        self, opened: Opened, passes: Sequence[Pass], executor: Executor, progress: Progress | None
+        self, passes: Sequence[Pass], executor: Executor, progress: Progress | None
     ) -> tuple[list[PartitionQuestions], list[tuple[str, Compared, Tested, int]]]:
         """What the blocks of every column are asked for each statistic, and what its test says."""
         options, seed = self.question.options, self.question.seed
@@ -129,10 +129,10 @@ class PlannedComparison:
             plans = [
                 replace(
                     one.plan,
-                    reader=source.reader(replace(read, columns=(name,))),
+                    reader=one.source.reader(replace(one.read, columns=(name,))),
                     reduction=replace(one.plan.reduction, seed=seed),  # units have one hash in both samples
                 )
-                for one, (source, read) in zip(mine, opened, strict=True)
+                for one in mine
             ]
             rows = draw_rows(plans, options.test.rows, seed, executor, progress)
             width = bandwidth_of(rows)
@@ -140,17 +140,17 @@ class PlannedComparison:
             by_units = options.means.rows.design.of_units
             tested = permuted_test(rows, statistics, options.test.n, seed, by_units=by_units)
             for place, one in enumerate(statistics):
-                asked.append(sample_question([s for s, _ in opened], mine, options.of(one), executor))
+                asked.append(sample_question(mine, options.of(one), executor))
                 tests.append((name, one, tested, place))
         return asked, tests
 
 
-def _facts(sources: Sequence[Source], samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:
+def _facts(samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:
     """What was read: a file of both samples is one file, though of two lakes that name theirs alike two."""
-    homes = [getattr(source, "address", None) for source in sources]
+    homes = [getattr(one.source, "address", None) for one in passes]
     if None in homes:
         homes = [0, int(samples[0].scan.data is not samples[1].scan.data)]
     pairs = list(zip(homes, passes, strict=True))
     files = {(home, file.path): file for home, one in pairs for file in one.plan.files}
     skipped = {(home, record.file): record for home, one in pairs for record in one.skipped}
-    return data_facts(list(files.values()), skipped.values(), *sources)
+    return data_facts(list(files.values()), skipped.values(), *(one.source for one in passes))
