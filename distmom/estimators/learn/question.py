@@ -129,7 +129,7 @@ class LearnPlan:
         options = machine._options()
         sizes: tuple[int | None, ...] = (None, None, None)
         if self.rows is not None:
-            sizes = options.shape(self.rows.n_rows, machine._least_size(len(self.names)))
+            sizes = options.shape(self.rows.n_rows, machine._least_size)
         return {
             "learner": type(machine).__name__,
             **{name: data[name] for name in ("n_files", "n_bytes", "n_rows")},
