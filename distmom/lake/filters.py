@@ -14,9 +14,8 @@ from distmom.errors import ConfigError, DataError
 from distmom.lake.columns.convert import bit_values, int64_array, valid_rows
 from distmom.lake.messages import first_line
 from distmom.lake.where.check import check
-from distmom.lake.where.nodes import Node, columns_of
+from distmom.lake.where.nodes import Leaf, Node, columns_of, fold
 from distmom.lake.where.parse import parse
-from distmom.lake.where.possible import possible
 from distmom.numerics.arrays import Bools
 
 if TYPE_CHECKING:
@@ -61,8 +60,8 @@ class Filter:
         """Rows for which it is true; an operand of length one is the same in all rows."""
         raise NotImplementedError
 
-    def excludes(self, values: Mapping[str, Any]) -> bool:
-        """Whether it cannot be true where some columns have these values, whatever the others are."""
+    def excludes(self, values: Mapping[str, pa.Array]) -> bool:
+        """Whether it cannot be true where columns have these (arrays of one), whatever the others are."""
         return False
 
 
@@ -106,9 +105,26 @@ class TextFilter(Filter):
             return np.full(n_rows, outcome.as_py() is True)
         return true_rows(outcome)
 
-    def excludes(self, values: Mapping[str, Any]) -> bool:
-        """Whether the condition cannot be true where some columns have these values."""
-        return True not in possible(self.node, values)
+    def excludes(self, values: Mapping[str, pa.Array]) -> bool:
+        """Whether the condition cannot be true where some columns have these values.
+
+        Of each part it is asked whether it can be true, and whether false.
+        """
+        from distmom.lake.where.compute import evaluate
+
+        def can_be(leaf: Leaf) -> tuple[bool, bool]:
+            if not all(column.name in values for column in columns_of(leaf)):
+                return True, True
+            outcome = evaluate(leaf, values).as_py()
+            return outcome is True, outcome is False
+
+        return not fold(
+            self.node,
+            can_be,
+            lambda part: (part[1], part[0]),
+            lambda a, b: (a[0] and b[0], a[1] or b[1]),
+            lambda a, b: (a[0] or b[0], a[1] and b[1]),
+        )[0]
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from distmom.lake.columns.convert import native_values, valid_rows
 from distmom.lake.filters import Filter
+from distmom.lake.keys.codes import dictionary_places
 from distmom.lake.keys.keyvalues import Component, components
 
 
@@ -72,13 +71,10 @@ class GroupFilter(Filter):
             mine = np.repeat(mine, n_rows)
         return mine if self.also is None else mine & self.also.mask(operands, n_rows)
 
-    def excludes(self, values: Mapping[str, Any]) -> bool:
+    def excludes(self, values: Mapping[str, pa.Array]) -> bool:
         """Whether a column of folders has another value, or the other condition cannot be true."""
-        if self.column in values:
-            value = values[self.column]
-            known = value if isinstance(value, pa.Array) else pa.array([value])
-            if components(known) != [self.component]:
-                return True
+        if self.column in values and components(values[self.column]) != [self.component]:
+            return True
         return self.also is not None and self.also.excludes(values)
 
     def _equal(self, array: pa.Array) -> NDArray[np.bool_]:
@@ -86,9 +82,5 @@ class GroupFilter(Filter):
         if pa.types.is_null(array.type):
             return np.zeros(len(array), np.bool_)
         encoded = array if isinstance(array, pa.DictionaryArray) else array.dictionary_encode()
-        found = np.array([one == self.component for one in components(encoded.dictionary)], np.bool_)
-        if not found.any():
-            return np.zeros(len(array), np.bool_)
-        valid = valid_rows(encoded)
-        codes = native_values(encoded.indices)
-        return found[codes] if valid is None else found[np.where(valid, codes, 0)] & valid
+        found = [one == self.component for one in components(encoded.dictionary)]
+        return np.array([*found, False])[dictionary_places(encoded)]

@@ -11,7 +11,6 @@ import numpy as np
 
 from distmom.numerics.blocks.block_state import MANY_CELLS
 from distmom.numerics.blocks.cells import Cells
-from distmom.numerics.blocks.chunks import chunk_moments
 from distmom.numerics.blocks.labels import file_key, label_table, stored_edges
 from distmom.numerics.blocks.leaf import Weights, leaf_moments, with_total
 from distmom.numerics.blocks.moments import Moments
@@ -52,7 +51,7 @@ def compile_rows() -> None:
             cells.add_blocks(x, mask, codes, 0, key, table, 9)
             cells.unload(3, 105, 105)
             sampler.offer(key, 0, codes, x, mask, 3)
-            chunk_moments(x, mask, 0, key, table, 5, compiled=True)
+            leaf_moments(x, mask, 0, key, table, chunk_rows=5, compiled=True)
             draws = stream_key(0, "swor")
             window = SampleTree([n, n]).window(0, 1)
             counts = window.counts(draws, 5, 100, compiled=True)
@@ -86,7 +85,6 @@ def compile_weights() -> None:
         for mask in (None, gone):
             weighted = leaf_moments(x, mask, 0, key, table, weights=Weights(w), compiled=True)
             stored_moments(x, mask, 0, stored_edges(n, 5), weights=Weights(w), compiled=True)
-            chunk_moments(x, mask, 0, key, table, 5, w=w, compiled=True)
             weighted_cells = Cells(weighted=True, compiled=True)
             weighted_cells.grow(3 * 105)
             weighted_cells.add_blocks(x, mask, codes, 0, key, table, 9, w)

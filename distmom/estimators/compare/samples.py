@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from distmom.checks import did_you_mean
 from distmom.cluster import Executor, Progress
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
@@ -124,8 +124,7 @@ def _place(wanted: Any, keys: Sequence[Component], texts: list[str], by: str) ->
     shown = cell(wanted)
     if shown in texts:
         return texts.index(shown)
-    near = difflib.get_close_matches(shown, texts, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(shown, texts)
     raise ConfigError(f"samples: no {shown!r} in column {by!r}, which has {listed(texts)}{hint}")
 
 

@@ -11,7 +11,7 @@ from distmom.errors import ConfigError
 from distmom.estimators.facts import data_facts
 from distmom.estimators.learn.data import DataOptions, open_columns, rows_of_lake, with_labels
 from distmom.estimators.learn.rows import LakeRows
-from distmom.estimators.learn.run import ALL_ROWS, KIND, DescentKeeper
+from distmom.estimators.learn.run import ALL_ROWS, KIND, SAMPLE, DescentKeeper
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan
 from distmom.report.values import plain
@@ -70,8 +70,9 @@ class LearnQuestion:
             raise ConfigError("state: data in memory has no files to be known by; drop state")
         if source.one_pass:
             return plan
-        plan.rows = rows_of_lake(source, read, target, self.scan, executor, progress)
-        plan.mode, plan.reason = plan.rows.mode(self.options.mode)
+        rows = plan.rows = rows_of_lake(source, read, target, self.scan, executor, progress)
+        plan.mode, plan.reason = rows.mode(self.options.mode)
+        rows.source.check_memory(rows.n_rows if plan.mode == "resident" else min(rows.n_rows, SAMPLE))
         if self.checkpoint is not None:
             self.checkpoint.check_source(self.scan.data, source)
             self.checkpoint.begin(self._fingerprint(plan.names), source.files, ALL_ROWS)
@@ -128,7 +129,7 @@ class LearnPlan:
         options = machine._options()
         sizes: tuple[int | None, ...] = (None, None, None)
         if self.rows is not None:
-            sizes = options.shape(self.rows.n_rows, machine._least_size(len(self.names)))
+            sizes = options.shape(self.rows.n_rows, machine._least_size)
         return {
             "learner": type(machine).__name__,
             **{name: data[name] for name in ("n_files", "n_bytes", "n_rows")},

@@ -17,18 +17,16 @@ from distmom.estimators.mean.question import run_plan
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.estimators.ustat.cost import in_words
-from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
+from distmom.estimators.ustat.doubts import disagreeing_columns, disagreement_note
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
 from distmom.passes.block_pass import run_blocks
-from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.passes.census import column_share
-from distmom.passes.counted import BlockQuestion, Counted
-from distmom.passes.drawn_blocks import evaluate_draws
-from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
+from distmom.passes.counted import BlockQuestion, CellMap, Counted, given_numbers, map_blocks
+from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples, evaluate_draws
 from distmom.passes.gather import RowSource, row_source
 from distmom.reductions.losses.pair_losses import BlockLossTable, PairLosses
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
@@ -122,10 +120,8 @@ class PairOracle:
             found: BlockLossTable
             (found,) = run_blocks([BlockQuestion((mine,), work)], self._executor, self._progress)
             return found
-        degree = 2 if self._plan.options.by_pairs else 1
-        found = evaluate_draws(
-            work, work.merge, self._draws(part), [self._rows], self._progress, degree=degree
-        )
+        degrees = (2,) if self._plan.options.by_pairs else ()
+        (found,) = evaluate_draws(work, self._draws(part), [self._rows], self._progress, degrees=degrees)
         return found
 
     def _draws(self, part: int) -> DrawPlan:
@@ -243,29 +239,19 @@ def check_budget(plan: TournamentPlan, n: int, threads: int) -> None:
 
 
 def describe_pairs(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
-    """What the blocks cost, if all rows of the files count."""
+    """What the blocks cost, if all rows of the files count.
+
+    ConfigError if a sample is larger than a part; NoAnswerError if there are too few rows.
+    """
     assert plan.rows is not None
     n = sum(plan.rows)
     n_blocks, _ = blocks_of_part(plan, n)
     drawn, cells = rows_drawn(plan, n, n, n_blocks), plan.options.n_parts * n_blocks
     needed = n_losses(plan, np.full(cells, n // cells), drawn)
-    share = column_share(plan.source, plan.read)
     return {
-        "n_bytes": int(sum(f.size for f in plan.source.files) * share),
         "n_blocks": n_blocks,
         "scheme": plan.options.design.scheme,
         "drawn": drawn,
         "n_losses": needed,
         "seconds": round(needed / (RATE * executor.threads), 1),
     }
-
-
-def check_pairs(plan: TournamentPlan, executor: Executor) -> None:
-    """Refuse what would be refused if all rows of the files counted; with a filter that is not known.
-
-    ConfigError if more losses than the budget would be evaluated, or a sample is larger than a part;
-    NoAnswerError if there are too few rows.
-    """
-    told = describe_pairs(plan, executor)
-    if plan.read.where is None:
-        check_budget(plan, told["n_losses"], executor.threads)

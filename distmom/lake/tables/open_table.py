@@ -19,7 +19,7 @@ from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import address_of, is_local
 from distmom.lake.lake import Lake, build_lake
 from distmom.lake.tables.delta import read_delta
-from distmom.lake.tables.iceberg import FoundTable, load_from_catalog, load_metadata, read_iceberg
+from distmom.lake.tables.iceberg import folder_of, load_from_catalog, load_metadata, read_iceberg
 from distmom.lake.tables.logged import LoggedTable
 from distmom.lake.tables.table_options import delta_options, iceberg_options
 
@@ -62,10 +62,6 @@ def open_table(name: str, options: Options) -> Lake | None:
     if has_wildcard(root):
         return None
     try:
-        if root.endswith(_METADATA):
-            found = load_metadata(prefix + root, iceberg_options(base, options), base)
-            snapshot = _snapshot(name, mark, number)
-            return _iceberg(found, snapshot, base, options)
         (delta,) = infos_of(filesystem, [f"{root}/_delta_log"])
         if delta.type == pafs.FileType.Directory:
             if number is not None and not mark:
@@ -73,9 +69,9 @@ def open_table(name: str, options: Options) -> Lake | None:
             version = None if number is None else int(number)
             logged = read_delta(prefix + root, version, delta_options(base, options), base)
             return _lake(filesystem, prefix, root, logged, base)
-        if _has_hint(filesystem, root):
-            found = load_metadata(prefix + root, iceberg_options(base, options), base)
-            return _iceberg(found, _snapshot(name, mark, number), base, options)
+        if root.endswith(_METADATA) or _has_hint(filesystem, root):
+            table = load_metadata(prefix + root, iceberg_options(base, options), base)
+            return _iceberg(table, _snapshot(name, mark, number), base, options)
         if number is None or not _exists(filesystem, root):
             return None
     except OSError as error:
@@ -120,15 +116,15 @@ def _open_catalog(name: str, options: Options) -> Lake:
             f"data: {name}: write {CATALOG}catalog/namespace.table, with @ and a number for a snapshot"
         )
     shown = name.rpartition("@")[0] or name
-    found = load_from_catalog(match[1], match[2], shown)
-    return _iceberg(found, _snapshot(name, "", match[3]), shown, options)
+    table = load_from_catalog(match[1], match[2], shown)
+    return _iceberg(table, _snapshot(name, "", match[3]), shown, options)
 
 
-def _iceberg(found: FoundTable, snapshot: int | None, shown: str, options: Options) -> Lake:
+def _iceberg(table: Any, snapshot: int | None, shown: str, options: Options) -> Lake:
     """The lake of a snapshot, whose files lie where the metadata say."""
-    logged = read_iceberg(found, snapshot, shown)
-    remote = address_of(found.location) is not None
-    filesystem, prefix, (root,) = store_of([found.location.rstrip("/")], options if remote else None)
+    logged, folder = read_iceberg(table, snapshot, shown), folder_of(table)
+    remote = address_of(folder) is not None
+    filesystem, prefix, (root,) = store_of([folder.rstrip("/")], options if remote else None)
     return _lake(filesystem, prefix, root, logged, shown)
 
 
