@@ -11,7 +11,6 @@ import numpy as np
 
 from distmom.numerics.blocks.block_state import MANY_CELLS
 from distmom.numerics.blocks.cells import Cells
-from distmom.numerics.blocks.chunks import chunk_moments
 from distmom.numerics.blocks.labels import file_key, label_table, stored_edges
 from distmom.numerics.blocks.leaf import Weights, leaf_moments, with_total
 from distmom.numerics.blocks.moments import Moments
@@ -20,8 +19,10 @@ from distmom.numerics.kernels.catalogue import distance, gini
 from distmom.numerics.kernels.fading import fade
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.numerics.kernels.similarity import Gaussian, Laplace
+from distmom.numerics.linalg.comoments import leaf_comoments
 from distmom.numerics.losses.cell_sums import add_distances, add_losses, add_measures, add_to_cells
 from distmom.numerics.losses.table import LOSSES
+from distmom.numerics.pairs.regroup import CellRows
 from distmom.numerics.pairs.tiles import tiled_sums
 from distmom.numerics.random.keyed_hash import hash_messages
 from distmom.numerics.random.philox import stream_key
@@ -52,7 +53,7 @@ def compile_rows() -> None:
             cells.add_blocks(x, mask, codes, 0, key, table, 9)
             cells.unload(3, 105, 105)
             sampler.offer(key, 0, codes, x, mask, 3)
-            chunk_moments(x, mask, 0, key, table, 5, compiled=True)
+            leaf_moments(x, mask, 0, key, table, chunk_rows=5, compiled=True)
             draws = stream_key(0, "swor")
             window = SampleTree([n, n]).window(0, 1)
             counts = window.counts(draws, 5, 100, compiled=True)
@@ -86,7 +87,6 @@ def compile_weights() -> None:
         for mask in (None, gone):
             weighted = leaf_moments(x, mask, 0, key, table, weights=Weights(w), compiled=True)
             stored_moments(x, mask, 0, stored_edges(n, 5), weights=Weights(w), compiled=True)
-            chunk_moments(x, mask, 0, key, table, 5, w=w, compiled=True)
             weighted_cells = Cells(weighted=True, compiled=True)
             weighted_cells.grow(3 * 105)
             weighted_cells.add_blocks(x, mask, codes, 0, key, table, 9, w)
@@ -98,6 +98,19 @@ def compile_units() -> None:
     """Call the kernel that hashes whole units."""
     edges = np.arange(4_001) * 8
     hash_messages(np.zeros(8 * 4_000, np.uint8), edges, b"key", compiled=True)
+
+
+def compile_regrouping() -> None:
+    """Call the kernels that keep the rows of blocks, or add up their products."""
+    codes, gone = np.arange(4_000) % 3, np.arange(4_000) % 7 == 0
+    codes.flags.writeable = False  # as they come from the tables of units
+    for writeable in (True, False):
+        x = np.arange(float(codes.size))
+        x.flags.writeable = writeable
+        rows = CellRows(np.full(3, 2 * codes.size), 1, compiled=True)
+        for mask in (None, gone):
+            rows.add([x], mask, codes)
+    leaf_comoments([x], gone, codes, 3, compiled=True)
 
 
 def compile_pairs() -> None:
@@ -118,6 +131,7 @@ PARTS = {
     "rows": compile_rows,
     "weights": compile_weights,
     "units": compile_units,
+    "regrouping": compile_regrouping,
     "pairs": compile_pairs,
 }
 

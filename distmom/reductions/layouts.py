@@ -11,7 +11,6 @@ import numpy as np
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells, block_cells
-from distmom.numerics.blocks.chunks import chunk_moments
 from distmom.numerics.blocks.labels import (
     file_cell,
     label_table,
@@ -62,12 +61,15 @@ class RandomLayout(Layout):
         return place.first_row, repeat_key(place.key, self.seed, self.number), table
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
-        place = rows.gone, *self._draws(rows.place)
-        if self.chunk_rows == 1:
-            parts = {"rest": rows.rest, "weights": rows.weights}
-            return leaf_moments(rows.x, *place, **parts, compiled=compiled).at(None)  # type: ignore[arg-type]
-        x = together(rows.x, rows.rest)
-        return chunk_moments(x, *place, self.chunk_rows, w=rows.w, compiled=compiled).at(None)
+        return leaf_moments(
+            rows.x,
+            rows.gone,
+            *self._draws(rows.place),
+            chunk_rows=self.chunk_rows,
+            rest=rows.rest,
+            weights=rows.weights,
+            compiled=compiled,
+        ).at(None)
 
     def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
         return block_cells(codes, *self._draws(place), self.width, self.chunk_rows)

@@ -16,7 +16,7 @@ from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import NORMS, DescentState
 from distmom.solvers.status import DescentStatus
-from distmom.solvers.step_sizes import Decaying, Search, StepSize
+from distmom.solvers.step_sizes import Decaying, StepSize
 
 MOST_INFINITE = 5
 """Steps in a row without a finite loss that end a descent: one may have too many wild blocks by chance."""
@@ -93,8 +93,8 @@ class Descent:
             away = there - x
             return self.aggregator.objective(blocks, there), float(away @ away)
 
-        search = Search(chosen.loss, along)
-        step, state.memory = self.step_size.displacement(state.memory, gradient, state.step, search)
+        rule, memory = self.step_size, state.memory
+        step, state.memory = rule.displacement(memory, gradient, state.step, chosen.loss, along)
         with np.errstate(over="ignore", invalid="ignore"):
             target = x - step
         state.x = self.projection(target) if np.isfinite(target).all() else target

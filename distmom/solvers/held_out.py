@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from distmom.numerics.arrays import Floats
+from distmom.numerics.losses.duels import differences
 from distmom.numerics.median import lower_median
 from distmom.solvers.blocks import BlockOracle
 
@@ -46,9 +47,7 @@ class HeldOut:
         middle = float(lower_median(losses))
         if best is None or not np.isfinite(best).any():
             return bool(np.isfinite(middle))
-        with np.errstate(invalid="ignore"):
-            change = losses - best
-        change = np.where(np.isnan(change), 0.0, change)  # infinite before and after
+        change = differences(losses, best)
         needed = self.tolerance * abs(float(lower_median(best)))
         # upper and lower median both: with ties of an even number of blocks nothing counts as improvement
         return bool(-float(lower_median(-change)) < -needed)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from distmom.checks import check_choice, names_of
-from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.learn.labels import LabelReader, check_label_type, labels_of_lake, values_of
-from distmom.estimators.learn.parameters import check_positive
+from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.learn.labels import LabelReader, labels_of_lake, values_of
 from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.shared import COMPUTE
 from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for
+from distmom.lake.columns.schema import kind_of
 from distmom.passes.census import column_share, count_rows
 from distmom.passes.gather import RowSource
 from distmom.passes.opening import Names, open_data
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from distmom.lake import BatchReader, ReadOptions, Source
 
 MODES = ("auto", "resident", "streaming")
+LABELS = ("number", "bool", "text", "null")
+"""Kinds of columns that labels may come from."""
+
 TARGETS = ("label", "target", "y")
 """Columns that are taken for the target where none is named."""
 
@@ -40,10 +43,8 @@ class DataOptions:
     mode: str = "auto"
     compute: str = "auto"
     state: str | os.PathLike[str] | None = None
-    checkpoint_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        check_positive("checkpoint_seconds", self.checkpoint_seconds, zero=True)
         check_choice("mode", self.mode, MODES)
         check_choice("compute", self.compute, COMPUTE)
 
@@ -88,6 +89,8 @@ def open_columns(
     ------
     ConfigError
         If columns are unknown or not of numbers, or there is no target.
+    DataError
+        If labels are anything but numbers, true or false, or text.
     """
     opened, schema, labels = scan.source, scan.schema, machine._most_labels is not None
     if target is None and machine._needs_target:
@@ -107,20 +110,15 @@ def open_columns(
     if not asked:
         raise ConfigError(f"columns: no column of numbers to learn from among {', '.join(schema.names[:20])}")
     by = target if labels else None
-    if by is not None and by in schema.names:
-        check_label_type(by, schema.field(by).type)
+    if by is not None and by in schema.names and kind_of(type_ := schema.field(by).type) not in LABELS:
+        raise DataError(f"y: column {by!r} holds {type_}; labels are numbers, true or false, or text")
     every = asked if target is None or labels else (*asked, target)
     return *open_data(scan, every, by, joint=True), target
 
 
 def _is_number(type_: Any) -> bool:
-    import pyarrow.types as t
-
-    if t.is_dictionary(type_):
-        type_ = type_.value_type
-    if t.is_list(type_) or t.is_large_list(type_) or t.is_fixed_size_list(type_):
-        type_ = type_.value_type
-    return bool(t.is_integer(type_) or t.is_floating(type_) or t.is_decimal(type_) or t.is_boolean(type_))
+    kind = kind_of(type_)
+    return kind in ("number", "bool") or (kind == "vector" and kind_of(type_.value_type) != "null")
 
 
 def rows_of_lake(

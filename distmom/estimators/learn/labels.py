@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.cluster import plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
-from distmom.errors import ConfigError, DataError
+from distmom.errors import ConfigError
 from distmom.lake import BatchReader
-from distmom.lake.columns.schema import kind_of
 from distmom.lake.keys.encoder import KeyEncoder
 from distmom.lake.keys.keyvalues import NAN, NULL, Key
 from distmom.passes.census import column_share
@@ -23,9 +21,6 @@ from distmom.reductions.counting import DistinctKeys
 if TYPE_CHECKING:
     from distmom.lake import Batch, FileRef, ReadOptions, Source
     from distmom.passes.gather import RowSource
-
-KINDS = ("number", "bool", "text", "null")
-"""Of columns that labels may come from."""
 
 MISSING: tuple[Key, ...] = ((NULL,), (NAN,))
 
@@ -68,18 +63,6 @@ class LabelReader(BatchReader):
             null = codes == 0
             valid = ~null if null.any() else None
             yield replace(batch, values=(*batch.values, numbers), valid=(*batch.valid, valid), keys=())
-
-
-def check_label_type(name: str, type_: pa.DataType) -> None:
-    """Refuse a column of which no labels can be made.
-
-    Raises
-    ------
-    DataError
-        If it holds anything but numbers, true or false, or text.
-    """
-    if kind_of(type_) not in KINDS:
-        raise DataError(f"y: column {name!r} holds {type_}; labels are numbers, true or false, or text")
 
 
 def labels_of_lake(

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from distmom.checks import check_choice, check_fraction
+from distmom.checks import check_choice, check_fraction, check_positive
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
 from distmom.estimators.learn.learner import Learner, codes_among, labels_of, largest_curvature
-from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, ScaledSample
+from distmom.estimators.learn.parameters import with_shared_parameters
+from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk, softmax
@@ -70,7 +70,7 @@ class RobustLinearRegression(RegressorMixin, Learner):
     alpha: float = 0.0
     max_iter: int = 1000
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         scale = found.scale
         self.coef_ = found.x[:-1] * (scale.target_spread / scale.spread)
         middle = scale.target_centre + scale.target_spread * found.x[-1]
@@ -130,7 +130,7 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
     max_iter: int = 1000
     _known_classes: NDArray[Any] | None = field(default=None, init=False)
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         w = found.x.reshape(-1, len(found.scale.spread) + 1)
         self.coef_ = w[:, :-1] / found.scale.spread
         self.intercept_ = w[:, -1] - self.coef_ @ found.scale.centre

@@ -39,8 +39,7 @@ class LearnQuestion:
     def __post_init__(self) -> None:
         if self.target is not None and not isinstance(self.target, str):
             raise ConfigError(f"y: with a lake, name its column of targets, not {type(self.target).__name__}")
-        state, every = self.options.state, self.options.checkpoint_seconds
-        self.checkpoint = open_checkpoint(state, KIND, self.memory_limit, every=every)
+        self.checkpoint = open_checkpoint(self.options.state, KIND, self.memory_limit)
         if self.checkpoint is not None and self.machine.random_state is None:
             self.seed, self.shown_seed = self.checkpoint.seed(None)
         else:
@@ -129,7 +128,7 @@ class LearnPlan:
         options = machine._options()
         sizes: tuple[int | None, ...] = (None, None, None)
         if self.rows is not None:
-            sizes = options.shape(self.rows.n_rows, machine._least_size(len(self.names)))
+            sizes = options.shape(self.rows.n_rows, machine._least_size)
         return {
             "learner": type(machine).__name__,
             **{name: data[name] for name in ("n_files", "n_bytes", "n_rows")},

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from distmom.checks import check_choice
+from distmom.checks import check_choice, check_positive
 from distmom.errors import DataError
 from distmom.estimators.learn.learner import Learner, largest_curvature
-from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, ScaledSample
+from distmom.estimators.learn.parameters import with_shared_parameters
+from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.table import names_of
@@ -53,7 +53,7 @@ class PairwiseRanker(Learner):
     loss: str = "logistic"
     alpha: float = 1e-3
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         self.coef_ = found.x / found.scale.spread
 
     def predict(self, X: Any) -> Floats:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.errors import NoAnswerError
+from distmom.estimators.facts import data_facts
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.median import lower_median
@@ -19,6 +20,7 @@ from distmom.theory.intervals import order_rank
 
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
+    from distmom.estimators.tournament.plan import TournamentPlan
 
 Interval = tuple[float, float] | None
 
@@ -51,21 +53,18 @@ class TournamentOutcome:
 
 
 def tournament_result(
-    names: tuple[str, ...],
-    options: TournamentOptions,
-    outlying: int | None,
-    found: TournamentOutcome,
-    data: dict[str, Any],
-    run: dict[str, Any],
+    plan: TournamentPlan, found: TournamentOutcome, run: dict[str, Any]
 ) -> TournamentResult:
     """The result.
 
     NoAnswerError if no candidate has a finite loss.
     """
-    one = found.decided
+    one, options = found.decided, plan.options
     if not any(np.isfinite(v).any() for v in one.losses):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
-    lines = [_line(options, found, f, name, data, run) for f, name in enumerate(names)]
+    data = data_facts(plan.every.files, found.skipped, plan.every) | plan.keeper.facts()
+    names = tuple(c.name for c in plan.field.candidates)
+    lines = [_line(options, found, f, candidate=name, data=data, run=run) for f, name in enumerate(names)]
     champions, finalists = one.champions, one.rounds.finalists
     places = (Status.CHAMPION, Status.FINALIST, Status.BEATEN)
     order = sorted(lines, key=lambda line: (places.index(line.status), line.estimate))
@@ -78,7 +77,7 @@ def tournament_result(
         "blocks": [v.shape[1] for v in one.losses],
         "scheme": options.design.scheme,
         "pairs": options.pairs.name if options.pairwise else None,
-        "contamination": outlying,
+        "contamination": plan.outlying,
         "cycle": one.cycle,
         "rounds": one.distances.n_rounds,
     }
@@ -94,14 +93,7 @@ def tournament_result(
     )
 
 
-def _line(
-    options: TournamentOptions,
-    found: TournamentOutcome,
-    f: int,
-    name: str,
-    data: dict[str, Any],
-    run: dict[str, Any],
-) -> CandidateResult:
+def _line(options: TournamentOptions, found: TournamentOutcome, f: int, **about: Any) -> CandidateResult:
     one, rounds, delta = found.decided, found.decided.rounds, options.rows.delta
     values = np.concatenate([v[f] for v in one.losses])
     plain, threshold = float(found.plain[f]), float(rounds.thresholds[f])
@@ -112,7 +104,6 @@ def _line(
     champion, bad_files = f in one.champions, found.disagree[f] is not None
     flags = ((Status.CYCLE, one.cycle and champion), (Status.FILES_DISAGREE, bad_files))
     return CandidateResult(
-        candidate=name,
         status=Status.CHAMPION if champion else Status.FINALIST if f in rounds.finalists else Status.BEATEN,
         flags=tuple(flag for flag, holds in flags if holds),
         estimate=float(lower_median(values)),
@@ -130,8 +121,7 @@ def _line(
         **found.rows,
         confidence_level=options.rows.confidence_level,
         notes=_notes(found, f, ruined, values.size),
-        data=data,
-        run=run,
+        **about,
     )
 
 

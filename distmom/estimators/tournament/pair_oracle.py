@@ -239,29 +239,19 @@ def check_budget(plan: TournamentPlan, n: int, threads: int) -> None:
 
 
 def describe_pairs(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
-    """What the blocks cost, if all rows of the files count."""
+    """What the blocks cost, if all rows of the files count.
+
+    ConfigError if a sample is larger than a part; NoAnswerError if there are too few rows.
+    """
     assert plan.rows is not None
     n = sum(plan.rows)
     n_blocks, _ = blocks_of_part(plan, n)
     drawn, cells = rows_drawn(plan, n, n, n_blocks), plan.options.n_parts * n_blocks
     needed = n_losses(plan, np.full(cells, n // cells), drawn)
-    share = column_share(plan.source, plan.read)
     return {
-        "n_bytes": int(sum(f.size for f in plan.source.files) * share),
         "n_blocks": n_blocks,
         "scheme": plan.options.design.scheme,
         "drawn": drawn,
         "n_losses": needed,
         "seconds": round(needed / (RATE * executor.threads), 1),
     }
-
-
-def check_pairs(plan: TournamentPlan, executor: Executor) -> None:
-    """Refuse what would be refused if all rows of the files counted; with a filter that is not known.
-
-    ConfigError if more losses than the budget would be evaluated, or a sample is larger than a part;
-    NoAnswerError if there are too few rows.
-    """
-    told = describe_pairs(plan, executor)
-    if plan.read.where is None:
-        check_budget(plan, told["n_losses"], executor.threads)

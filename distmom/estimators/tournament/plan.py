@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.designs.design import MOST_BLOCKS
 from distmom.errors import ConfigError
-from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
 from distmom.estimators.tournament.answer import tournament_result
-from distmom.estimators.tournament.pair_oracle import PairOracle, check_pairs, describe_pairs
+from distmom.estimators.tournament.pair_oracle import PairOracle, check_budget, describe_pairs
 from distmom.estimators.tournament.row_oracle import RowOracle, describe_rows
-from distmom.passes.census import count_rows, count_valid
+from distmom.passes.census import column_share, count_rows, count_valid
 from distmom.passes.opening import refuse_times
 from distmom.solvers.tournament import play_tournament
 from distmom.theory.planning import AUTOMATIC, part_blocks, part_outlying
@@ -61,15 +60,15 @@ class TournamentPlan:
         """
         oracle = (PairOracle if self.options.pairwise else RowOracle)(self, executor, progress)
         played = oracle.outcome(play_tournament(oracle, self.options.match.beta_r))
-        data = data_facts(self.every.files, played.skipped, self.every) | self.keeper.facts()
-        names = tuple(c.name for c in self.field.candidates)
-        return tournament_result(names, self.options, self.outlying, played, data, run)
+        return tournament_result(self, played, run)
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks; losses of pairs as if all rows of the files counted."""
+        files = self.source.files
         told = {
             "skipped": [s._asdict() for s in self.skipped],
-            "n_files": len(self.source.files),
+            "n_files": len(files),
+            "n_bytes": int(sum(f.size for f in files) * column_share(self.source, self.read)),
             "n_rows": None if self.rows is None else sum(self.rows),
             "n_candidates": len(self.field.candidates),
             "n_parts": self.options.n_parts,
@@ -123,8 +122,10 @@ def plan_tournament(
     plan = TournamentPlan(
         every, source, read, field, options, asked.seed, keeper, n_blocks, rows, skipped, outlying
     )
-    if options.pairwise:
-        check_pairs(plan, executor)
+    if options.pairwise:  # as if all rows counted, unless a filter decides which do
+        needed = describe_pairs(plan, executor)["n_losses"]
+        if read.where is None:
+            check_budget(plan, needed, executor.threads)
     return plan
 
 

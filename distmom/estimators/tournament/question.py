@@ -54,8 +54,7 @@ class TournamentQuestion(RowsQuestion):
 
     def plan(self, executor: Executor, progress: Progress | None) -> TournamentPlan:
         """Parts and blocks; what a saved state was made of is compared."""
-        keeper = RoundKeeper(self.checkpoint)
-        keeper.begin(self.scan.data, self.opened[0], self._fingerprint())
+        keeper = RoundKeeper(self.checkpoint, self.scan.data, self.opened[0], self._fingerprint())
         return plan_tournament(self, keeper, executor, progress)
 
     def _fingerprint(self) -> Fingerprint:

@@ -237,11 +237,10 @@ def unit_memory(read: ReadOptions, of: BlockLosses, state_bytes: int) -> int:
 
 def describe_rows(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
     """What the passes read and hold."""
-    m, files = len(plan.field.candidates), plan.source.files
+    m = len(plan.field.candidates)
     read, of = declare(plan, plan.source, range(min(TOGETHER, m)))
     each = unit_memory(read, of, of.state_bytes())
     return {
-        "n_bytes": int(sum(f.size for f in files) * column_share(plan.source, plan.read)),
         "n_units": len(units_that_fit(plan, plan.source, read, each, executor)),
         "n_passes_for_losses": -(-m // TOGETHER),
         "projected_memory_per_process": in_words(each * executor.threads_per_process),

@@ -28,29 +28,25 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class RoundKeeper:
-    """Keeps the arrays of each round under its name; without a checkpoint only hands them on."""
+    """Keeps the arrays of each round under its name; without a checkpoint only hands them on.
 
-    def __init__(self, checkpoint: Checkpoint | None = None) -> None:
-        self._checkpoint = checkpoint
-        self._source: Source | None = None
+    ConfigError if there is one and the data is no lake, so that nobody could tell whether it changed; or the
+    state is of another tournament; DataError if the lake has changed since.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint | None, data: Any, source: Source, fingerprint: Fingerprint
+    ) -> None:
+        self._checkpoint, self._source = checkpoint, source
         self._rounds: dict[str, dict[str, NDArray[Any]]] = {}
         self._n_resumed = 0
-
-    def begin(self, data: Any, source: Source, fingerprint: Fingerprint) -> None:
-        """Compare with what the state was made of, and take its rounds.
-
-        ConfigError if the data is no lake, so that nobody could tell whether it changed; or the state is of
-        another tournament; DataError if the lake has changed since.
-        """
-        if self._checkpoint is None:
+        if checkpoint is None:
             return
-        self._source = source
-        self._checkpoint.check_source(data, source, "write the data to Parquet, or drop state")
-        self._checkpoint.begin(fingerprint, source.files, SAME_ROWS)
-        if self._checkpoint.saved is not None:
-            for name, array in self._checkpoint.saved.arrays.items():
-                number, _, key = name.partition(".")
-                self._rounds.setdefault(number, {})[key] = np.asarray(array)
+        checkpoint.check_source(data, source, "write the data to Parquet, or drop state")
+        checkpoint.begin(fingerprint, source.files, SAME_ROWS)
+        for name, array in (checkpoint.saved.arrays if checkpoint.saved else {}).items():
+            number, _, key = name.partition(".")
+            self._rounds.setdefault(number, {})[key] = np.asarray(array)
 
     def round(self, name: str, play: Callable[[], Arrays]) -> Arrays:
         """The arrays of a round, from the file or else played now and saved."""
@@ -58,7 +54,7 @@ class RoundKeeper:
             self._n_resumed += 1
             return self._rounds[name]
         found = self._rounds[name] = {key: np.asarray(array) for key, array in play().items()}
-        if self._checkpoint is not None and self._source is not None:
+        if self._checkpoint is not None:
             arrays = {f"{n}.{key}": a for n, mine in self._rounds.items() for key, a in mine.items()}
             self._checkpoint.save(Content(self._source.files, {}, arrays))
         return found
