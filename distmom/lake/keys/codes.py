@@ -10,7 +10,7 @@ from distmom.lake.columns.convert import int64_array, native_values, valid_rows
 from distmom.lake.keys.keyvalues import NULL, Component, components
 from distmom.numerics.arrays import Bools, Ints
 
-SMALL_DICTIONARY = 4_096
+SMALL_DICTIONARY, ALIGNED = 4_096, 2_048
 
 Mask = Bools | None
 
@@ -22,6 +22,19 @@ def dictionary_places(array: pa.DictionaryArray) -> Ints:
     if valid is not None:
         places[~valid] = len(array.dictionary)  # an index may be anything there
     return places
+
+
+def _near_integers(array: pa.Array) -> tuple[pa.Array, Ints] | None:
+    """A narrow range of integers as their dictionary, which spares a search; None of other integers."""
+    values, valid = native_values(array), valid_rows(array)
+    some = values if valid is None else values[valid]
+    low = int(some.min()) // ALIGNED * ALIGNED if some.size else 0
+    if not some.size or int(some.max()) >= low + SMALL_DICTIONARY or not -(2**62) < low < 2**62:
+        return None
+    places = values.astype(np.int64) - low
+    if valid is not None:
+        places[~valid] = SMALL_DICTIONARY
+    return int64_array(np.arange(low, low + SMALL_DICTIONARY)), places
 
 
 class ColumnCodes:
@@ -55,11 +68,12 @@ class ColumnCodes:
 
     def encode(self, array: pa.Array, keep: Mask) -> Ints:
         """Codes of the rows of a batch; -1 for rows that ``keep`` drops."""
-        if patypes.is_null(array.type):
+        near = _near_integers(array) if patypes.is_integer(array.type) else None
+        if near is None and patypes.is_null(array.type):
             array = pa.nulls(len(array), pa.int8())
-        if not isinstance(array, pa.DictionaryArray):
+        if near is None and not isinstance(array, pa.DictionaryArray):
             array = array.dictionary_encode()
-        dictionary = array.dictionary
+        dictionary, places = near or (array.dictionary, dictionary_places(array))
         if patypes.is_string_view(dictionary.type) or patypes.is_binary_view(dictionary.type):
             text = patypes.is_string_view(dictionary.type)  # Arrow cannot take from views
             dictionary = dictionary.cast(pa.large_string() if text else pa.large_binary())
@@ -67,7 +81,6 @@ class ColumnCodes:
             self._record()
             self._dictionary = dictionary
             self._start(dictionary)
-        places = dictionary_places(array)
         codes = self._codes.take(places)
         if codes.min(initial=0) < 0:
             rows = np.flatnonzero(codes < 0 if keep is None else (codes < 0) & keep)
