@@ -21,7 +21,6 @@ from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.partition import PartitionPlan, run_partition
 from distmom.estimators.ustat.sampled import run_sampled
 from distmom.estimators.ustat.samples import (
-    Samples,
     check_samples,
     numbers_of_all,
     plan_passes,
@@ -39,7 +38,7 @@ ADDED = ("n_files", "n_bytes", "n_units")
 
 @dataclass
 class UStatQuestion(RowsQuestion):
-    """The robust U-statistics of columns of one or several scans, in groups or not."""
+    """The robust U-statistics of columns of one or several scans, in groups or not; and their plan."""
 
     scans: tuple[Scan, ...]
     column: Names
@@ -55,28 +54,14 @@ class UStatQuestion(RowsQuestion):
             for scan in self.scans
         ]
 
-    def plan(self, executor: Executor, progress: Progress | None) -> UStatPlan:
+    def plan(self, executor: Executor, progress: Progress | None) -> UStatQuestion:
         """Names, types and combinations are checked; no row is read."""
-        return UStatPlan(self.opened, self.options, self.seed)
-
-
-@dataclass(frozen=True)
-class UStatPlan:
-    """What a robust U-statistic of one or several samples will do: told by `describe`, done by `run`.
-
-    What the data does not go with is refused when it is made; see `check_samples`.
-    """
-
-    samples: Samples
-    options: UStatOptions
-    seed: int
-
-    def __post_init__(self) -> None:
-        check_samples(self.samples, self.options)
+        check_samples(self.opened, self.options)
+        return self
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Blocks, tuples, passes, memory, time: as if all rows were complete, in one group."""
-        samples = [(source, replace(read, where=None)) for source, read in self.samples]
+        samples = [(source, replace(read, where=None)) for source, read in self.opened]
         options = numbers_of_all(samples, self.options, executor, None)
         plans = plan_passes(samples, options, self.seed, executor, None)
         first = [plan.describe(executor) for plan in plans]
@@ -101,7 +86,7 @@ class UStatPlan:
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Count rows, form blocks, evaluate: one result for each column (or set of columns) and group."""
-        samples = self.samples
+        samples = self.opened
         options = numbers_of_all(samples, self.options, executor, progress)
         plans = plan_passes(samples, options, self.seed, executor, progress)
         census = self._refuse(plans, options, executor)
@@ -124,7 +109,7 @@ class UStatPlan:
         """
         n_columns = len(plans[0].reduction.columns) if options.joint_rows else 1
         slow = options.complete and one_by_one(options.kernel, n_columns, weighted=options.weighted)
-        plain = all(read.where is None and not read.by for _, read in self.samples)
+        plain = all(read.where is None and not read.by for _, read in self.opened)
         if not plain or not (slow or options.sampled or options.by_paper):
             return None
         census = self._census(executor)
@@ -134,7 +119,7 @@ class UStatPlan:
 
     def _census(self, executor: Executor) -> list[Census]:
         """The rows of the files of each sample."""
-        return [count_rows(source, executor, self.options.rows.on_bad_file) for source, _ in self.samples]
+        return [count_rows(source, executor, self.options.rows.on_bad_file) for source, _ in self.opened]
 
     def _ahead(
         self, plans: Sequence[MeanPlan], census: Sequence[Census], options: UStatOptions
@@ -144,5 +129,4 @@ class UStatPlan:
         n_rows = [int(rows.sum()) for rows in file_rows]
         if options.sampled:
             return planned_draws(options, plan, file_rows, n_rows, self.seed)
-        cells = expected_cells(plans, n_rows, options.kernel.degrees)
-        return PartitionPlan(plan, cells, any(source.in_memory for source, _ in self.samples))
+        return PartitionPlan(plan, expected_cells(plans, n_rows, options.kernel.degrees), self.in_memory)

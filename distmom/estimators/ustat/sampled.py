@@ -39,7 +39,7 @@ from distmom.theory.variances import row_inverse_inclusion
 WidthOf = Callable[[str, float, Sequence[int]], Width]
 """Half-width of an interval of this kind and failure probability, for so many used rows of each lake."""
 
-Drawn = tuple[BlockStatistics, WidthOf, tuple[str, ...]]
+DrawnStatistics = tuple[BlockStatistics, WidthOf, tuple[str, ...]]
 """Samples that share rows, the width of their interval, notes about what was drawn and does not count."""
 
 
@@ -86,7 +86,7 @@ def _with(rows: RowSource, one: Pass, names: tuple[str, ...]) -> RowSource:
 
 def _statistics(
     options: UStatOptions, draws: Draws, sources: Sequence[RowSource], seed: int, progress: Progress | None
-) -> list[Drawn]:
+) -> list[DrawnStatistics]:
     """Samples of rows of one column or set of columns, with all pairs of each, or of pairs of all columns."""
     plan, spread = draws.plan, options.rows.interval != "none"
     if draws.n_pairs is None:
@@ -102,7 +102,7 @@ def _statistics(
 
 
 def sample_result(
-    options: UStatOptions, plan: MeanPlan, states: tuple[MeanState, ...], column: str, drawn: Drawn
+    options: UStatOptions, plan: MeanPlan, states: tuple[MeanState, ...], column: str, drawn: DrawnStatistics
 ) -> UStatisticResult:
     """The result of all rows, after first passes that this plan began and that left these states.
 
@@ -136,7 +136,7 @@ def sample_result(
     return result
 
 
-def drawn_pairs(options: UStatOptions, found: SampledTuples) -> Drawn:
+def drawn_pairs(options: UStatOptions, found: SampledTuples) -> DrawnStatistics:
     """Samples of pairs."""
     moments = found.moments
     notes: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> Drawn:
     return blocks, lambda kind, delta, n_used: (found.halfwidth(delta, n_used), None), notes
 
 
-def drawn_rows(options: UStatOptions, blocks: BlockStatistics, plan: DrawPlan) -> Drawn:
+def drawn_rows(options: UStatOptions, blocks: BlockStatistics, plan: DrawPlan) -> DrawnStatistics:
     """Samples of rows.
 
     A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
