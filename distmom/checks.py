@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from distmom.errors import ConfigError
@@ -14,9 +14,14 @@ from distmom.errors import ConfigError
 def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
     """ConfigError unless the value is one of the allowed words."""
     if value not in allowed:
-        near = difflib.get_close_matches(str(value), allowed, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(str(value), allowed)
         raise ConfigError(f"{name}: must be one of {', '.join(map(repr, allowed))}, not {value!r}{hint}")
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """What ends a message about a word that is none of these: the nearest one, if any is near."""
+    near = difflib.get_close_matches(word, list(words), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def check_count(name: str, value: Any, least: int = 1) -> None:
@@ -30,6 +35,14 @@ def check_fraction(name: str, value: Any, below: float, example: str) -> None:
     good = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not good or not math.isfinite(value) or not 0.0 < value < below:
         raise ConfigError(f"{name}: must lie between 0 and {below:g}, {example}, not {value!r}")
+
+
+def check_positive(name: str, value: Any, *, zero: bool = False, finite: bool = True) -> None:
+    """ConfigError unless the value is a positive number."""
+    number = math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
+    if not (number > 0.0 or (zero and number == 0.0)) or (finite and math.isinf(number)):
+        words = "a number of at least 0" if zero else "a positive number"
+        raise ConfigError(f"{name}: must be {words}, not {value!r}")
 
 
 def whole(value: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import distmom as dm
 from distmom.cluster import Executor
 from distmom.cluster.executors.backends import Cluster, Threads
-from distmom.estimators.ustat import sampled_tuples as room
+from distmom.estimators.ustat import draws, tuple_samples
 from distmom.estimators.ustat.tuple_samples import SampledTuples
 from distmom.passes.census import count_rows
 from distmom.passes.gather import RowSource
@@ -60,9 +60,8 @@ def sampled_tuples(
     n_tuples: int,
     *,
     replace: bool = False,
-    compiled: bool = True,
 ) -> list[SampledTuples]:
     """K samples of M tuples of the rows of some lakes."""
     n_rows = tuple(source.n_rows for source in sources)
-    plan = room.tuple_plan(kernel, n_rows, seed, n_blocks, n_tuples, replace=replace, compiled=compiled)
-    return room.sampled_tuples(kernel, plan, sources, seed, replace=replace)
+    plan = draws.tuple_plan(kernel, n_rows, seed, n_blocks, n_tuples, replace=replace)
+    return tuple_samples.sampled_tuples(kernel, plan, sources, seed, replace=replace)

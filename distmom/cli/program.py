@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 import click
 
+from distmom.checks import did_you_mean
 from distmom.cli.answer import COMMAND
 from distmom.cli.batch import init_command, run_command, train_command
 from distmom.cli.compare import compare_command
@@ -59,8 +59,7 @@ class Program(click.Group):
         """Find the command, or suggest the one that was meant."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            near = difflib.get_close_matches(name, self.list_commands(ctx), 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, self.list_commands(ctx))
             raise click.UsageError(f"no command {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 

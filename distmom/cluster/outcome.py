@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future
+from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -53,23 +55,34 @@ class Finished:
     error: BaseException | None = None
 
 
-class Tasks(Protocol):
-    """Units of one run that are under way on an executor."""
+class Tasks:
+    """Units of one run that are under way on an executor, as futures of `Finished`."""
+
+    def __init__(self) -> None:
+        self._under_way: dict[Future[Finished], Unit | UnitBatch] = {}
 
     def ready(self) -> bool:
         """Whether `submit` would be heard at this moment; answers at once."""
+        return True
 
     def submit(self, unit: Unit | UnitBatch, attempt: int) -> None:
         """Start ``unit``; ``attempt`` counts from 1."""
+        raise NotImplementedError
 
     def wait(self, timeout: float) -> list[Finished]:
         """Units that finished, in plan order; waits up to ``timeout`` seconds for the first of them."""
+        done, _ = wait_for(self._under_way, timeout, FIRST_COMPLETED)
+        for future in done:
+            del self._under_way[future]
+        return sorted((future.result() for future in done), key=lambda finished: finished.unit.number)
 
     def trouble(self) -> str | None:
         """Why nothing can finish at present ("no workers"), or ``None``. Answers within seconds."""
+        return None
 
     def cancel(self) -> None:
         """Give up everything in flight; returns within seconds."""
+        raise NotImplementedError
 
 
 class Executor(Protocol):

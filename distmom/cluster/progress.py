@@ -27,39 +27,7 @@ def make_progress(title: str = "reading", *, quiet: bool = False) -> Progress | 
     return BarProgress(title) if terminal else LogProgress(title)
 
 
-class _Counts:
-    """What both kinds count."""
-
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self.begin(0, 0)
-
-    def begin(self, n_units: int, n_bytes: int) -> None:
-        """Start counting; a run of several rounds begins several times."""
-        self.total = n_bytes
-        self.n_rows = self.n_bytes = 0
-        self.started = monotonic()
-
-    def advance(self, n_rows: int, n_bytes: int) -> None:
-        """Count what one unit read; also called with zeros while waiting."""
-        self.n_rows += n_rows
-        self.n_bytes += n_bytes
-
-    def end(self) -> None:
-        """Stop."""
-
-    def describe(self) -> str:
-        """``1,000 rows, 3.1 of 9 MB, 1.2 MB/s, 5 s left``."""
-        seconds = max(monotonic() - self.started, 1e-3)
-        rate = self.n_bytes / seconds
-        left = f"{(self.total - self.n_bytes) / rate:.0f} s left" if rate else "unknown time left"
-        return (
-            f"{self.n_rows:,} rows, {in_words(self.n_bytes)} of {in_words(self.total)}, "
-            f"{in_words(rate)}/s, {left}"
-        )
-
-
-class LogProgress(_Counts):
+class LogProgress:
     """One line a minute on the logger ``distmom``; short runs stay silent.
 
     Parameters
@@ -71,35 +39,47 @@ class LogProgress(_Counts):
     """
 
     def __init__(self, title: str = "reading", every: float = LOG_SECONDS) -> None:
-        super().__init__(title)
-        self.every = every
-        self.said = self.started
+        self.title, self.every = title, every
+        self.begin(0, 0)
 
     def begin(self, n_units: int, n_bytes: int) -> None:
-        """Start counting."""
-        super().begin(n_units, n_bytes)
-        self.said = self.started
+        """Start counting; a run of several rounds begins several times."""
+        self.total, self.n_rows, self.n_bytes = n_bytes, 0, 0
+        self.started = self.said = monotonic()
 
     def advance(self, n_rows: int, n_bytes: int) -> None:
-        """Count, and say so once in a while."""
-        super().advance(n_rows, n_bytes)
+        """Count what one unit read, and say so once in a while; also called with zeros while waiting."""
+        self.n_rows += n_rows
+        self.n_bytes += n_bytes
         now = monotonic()
         if now - self.said >= self.every:
             self.said = now
             logger.info("%s: %s", self.title, self.describe())
 
+    def end(self) -> None:
+        """Stop."""
 
-class BarProgress(_Counts):
+    def describe(self) -> str:
+        """``1,000 rows, 3.1 of 9 MB, 1.2 MB/s, 5 s left``."""
+        rate = self.n_bytes / max(monotonic() - self.started, 1e-3)
+        left = f"{(self.total - self.n_bytes) / rate:.0f} s left" if rate else "unknown time left"
+        return (
+            f"{self.n_rows:,} rows, {in_words(self.n_bytes)} of {in_words(self.total)}, "
+            f"{in_words(rate)}/s, {left}"
+        )
+
+
+class BarProgress:
     """A bar on standard error: bytes, rows, rate, time left. It disappears at the end."""
 
     def __init__(self, title: str = "reading") -> None:
+        self.title, self.n_rows = title, 0
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
-        super().__init__(title)
 
     def begin(self, n_units: int, n_bytes: int) -> None:
         """Draw the bar."""
-        super().begin(n_units, n_bytes)
+        self.n_rows = 0
         if n_units == 0:
             return
         from rich import progress as bars
@@ -114,7 +94,7 @@ class BarProgress(_Counts):
 
     def advance(self, n_rows: int, n_bytes: int) -> None:
         """Move the bar."""
-        super().advance(n_rows, n_bytes)
+        self.n_rows += n_rows
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, advance=n_bytes, rows=self.n_rows)
 

@@ -161,16 +161,6 @@ class UnitBlocks(BlockDesign):
         object.__setattr__(self, "columns", names)
         self._check_number()
 
-    def __repr__(self) -> str:
-        """The call that makes it."""
-        first = repr(self.columns[0] if len(self.columns) == 1 else list(self.columns))
-        others = [
-            f"{name}={value!r}"
-            for name, value in (("n", self.n), ("size", self.size))
-            if value not in ("auto", None)
-        ]
-        return f"UnitBlocks({', '.join([first, *others])})"
-
     def layout(self, seed: int, n_fine: int, width: int, n_rows: int | None) -> Layout:  # noqa: D102
         from distmom.reductions.layouts import UnitLayout
 
@@ -246,16 +236,12 @@ class SampledBlocks(BlockDesign):
     sampled: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.n is not None:
-            if isinstance(self.n, str):  # type: ignore[unreachable]  # of callers without types
-                raise ConfigError(
-                    f"SampledBlocks: n: must be a whole number, not {self.n!r}; "
-                    "leave it out for that of the proposition"
-                )
-            self._check_number()
-        elif self.size is not None:
-            check_count("SampledBlocks: size", self.size)
-            object.__setattr__(self, "size", int(self.size))
+        if isinstance(self.n, str):  # of callers without types
+            raise ConfigError(
+                f"SampledBlocks: n: must be a whole number, not {self.n!r}; "
+                "leave it out for that of the proposition"
+            )
+        self._check_number()
         if self.tau is not None:
             check_fraction("SampledBlocks: tau", self.tau, 0.5, "such as 0.45")
         if self.tau is not None and self.n is not None and self.size is not None:

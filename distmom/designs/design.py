@@ -97,6 +97,8 @@ class BlockDesign:
         given = [f for f in others if getattr(self, f.name) != f.default]
         words = [f"{f.name}={getattr(self, f.name)!r}" for f in given]
         value = getattr(self, first.name)
+        if isinstance(value, tuple):  # columns
+            value = value[0] if len(value) == 1 else list(value)
         if value != first.default:
             words.insert(0, repr(value))
         return f"{type(self).__name__}({', '.join(words)})"
@@ -108,7 +110,7 @@ class BlockDesign:
         name, value = f"{type(self).__name__}: n", self.n
         if isinstance(value, str):
             check_choice(name, value, ("auto", "paper"))
-        else:
+        elif value is not None or not self.sampled:
             check_count(name, value)
             check_most_blocks(name, int(value))  # type: ignore[arg-type]
             object.__setattr__(self, "n", int(value))  # type: ignore[arg-type]

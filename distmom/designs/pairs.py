@@ -146,9 +146,8 @@ def as_pairs(pairs: Any) -> PairDesign:
     if pairs == "incomplete":
         raise ConfigError("pairs: 'incomplete' is now 'sampled', or SampledPairs(n)")
     check_choice("pairs", pairs, PAIRS)
-    made: PairDesign = {"complete": CompletePairs, "sampled": SampledPairs, "disjoint": DisjointPairs}[
-        pairs
-    ]()
+    kinds = {"complete": CompletePairs, "sampled": SampledPairs, "disjoint": DisjointPairs}
+    made: PairDesign = kinds[pairs]()
     return made
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection
 from functools import wraps
 from inspect import signature
 from typing import ParamSpec
+
+from distmom.checks import did_you_mean
 
 BLOCKS = "blocks=…, such as blocks="
 SCAN = "dm.scan(data, "
@@ -36,6 +37,7 @@ PLACES: dict[str, str] = {
     "scratch": f"{EXECUTOR}Threads(scratch=…)",
     "progress": "dm.options(progress=True)",
     "on_change": "state=dm.State(path, on_change=…)",
+    "checkpoint_seconds": "state=dm.State(path, checkpoint_seconds=…)",
     "n_pairs": "pairs=dm.SampledPairs(n)",
     "pair_budget": "pairs=dm.CompletePairs(budget=…)",
     "n_permutations": "test=dm.Permutations(n)",
@@ -101,6 +103,5 @@ def wrong_keyword(function: str, name: str, parameters: Collection[str]) -> Type
     where = None if place is None else place.partition("=")[0]
     if place is not None and (where in parameters or not place[: len(where or "")].isidentifier()):
         return TypeError(f"{name}: now {place}; see help(dm.{function})")
-    near = difflib.get_close_matches(name, list(parameters), 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(name, parameters)
     return TypeError(f"{function}() has no parameter {name!r}{hint}; see help(dm.{function})")

@@ -138,7 +138,7 @@ def answer_rule(
         first = every.at((slice(None), 0)) if repeated else every
         answer = _answer_groups(ask, first, *drawn, some, units)
         parts.append(pooled(ask, answer, every, *drawn) if repeated else answer)
-    return join(parts)
+    return parts[0] if len(parts) == 1 else join(parts)
 
 
 def _answer_groups(

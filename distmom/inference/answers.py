@@ -48,6 +48,9 @@ def _some(value: Any, groups: Ints) -> Any:
     return value.subset(groups) if hasattr(value, "subset") else value[groups]
 
 
+R = TypeVar("R", bound=OfGroups)
+
+
 @dataclass(frozen=True)
 class Intervals(OfGroups):
     """The two intervals of each group; all arrays have shape (n_groups,), NaN where there is no interval.
@@ -245,21 +248,16 @@ def compact(count: NDArray[Number], mean: Floats) -> tuple[NDArray[Number], Floa
     return count[:, :width], np.where(count > 0, mean, np.nan)[:, :width]
 
 
-def join(parts: list[RuleAnswer]) -> RuleAnswer:
-    """Put the answers of consecutive groups together."""
-    if len(parts) == 1:
-        return parts[0]
+def join(parts: list[R]) -> R:
+    """Put records of consecutive groups together, such as `RuleAnswer`."""
+    first = parts[0]
     values: dict[str, Any] = {}
-    for field in fields(RuleAnswer):
+    for field in fields(first):
         pieces = [getattr(part, field.name) for part in parts]
-        if field.name == "levels":
-            values[field.name] = pieces[0]
-        elif field.name == "intervals":
-            inner = {f.name: np.concatenate([getattr(p, f.name) for p in pieces]) for f in fields(Intervals)}
-            values[field.name] = Intervals(**inner)
-        else:
-            if field.name in RAGGED:
-                width = max(piece.shape[1] for piece in pieces)
-                pieces = [padded(piece, width) for piece in pieces]
-            values[field.name] = np.concatenate(pieces)
-    return RuleAnswer(**values)
+        if field.name in RAGGED:
+            width = max(piece.shape[1] for piece in pieces)
+            pieces = [padded(piece, width) for piece in pieces]
+        if field.name not in first.of_all:
+            together = join if isinstance(pieces[0], OfGroups) else np.concatenate
+            values[field.name] = together(pieces)
+    return replace(first, **values)

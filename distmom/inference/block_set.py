@@ -49,7 +49,7 @@ class Finest(OfGroups):
     @property
     def answerable(self) -> Bools:
         """Groups with fewer than half of the finest blocks ruined."""
-        return np.asarray(self.n_ruined < median_ranks(self.blocks.n_filled))
+        return np.asarray(self.n_ruined < median_rank(self.blocks.n_filled))
 
     @property
     def testable(self) -> Bools:
@@ -106,7 +106,7 @@ class Answer(OfGroups):
     @property
     def finite(self) -> Bools:
         """Groups with fewer than half of these ruined."""
-        return np.asarray(self.n_ruined < median_ranks(np.count_nonzero(self.count, axis=1)))
+        return np.asarray(self.n_ruined < median_rank(np.count_nonzero(self.count, axis=1)))
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,3 @@ class BlockSet(OfGroups):
             "n_ruined": self.n_ruined,
             "n_set_aside": np.where(self.aside, self.seen.n_far, 0),
         }
-
-
-def median_ranks(n_blocks: Ints) -> Ints:
-    """`median_rank` of an array: ceil(K/2)."""
-    return np.asarray(median_rank(n_blocks))  # type: ignore[arg-type]

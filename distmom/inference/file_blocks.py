@@ -66,13 +66,8 @@ def file_set(
     if not enough.size:
         return None
     if enough.size < groups.size:
-        groups, cells, merged, cell_of = (
-            groups[enough],
-            cells.subset(enough),
-            merged.subset(enough),
-            cell_of[enough],
-        )
-        n_sample, n_most = n_sample[enough], n_most[enough]
+        groups, cells, merged = groups[enough], cells.subset(enough), merged.subset(enough)
+        cell_of, n_sample, n_most = cell_of[enough], n_sample[enough], n_most[enough]
     finest, effect = _finest_cells(merged)
     levels = np.asarray(ladder_levels(files.count.shape[1]), dtype=np.int64)
     usable = row_bound(levels, rows_at(merged, levels), n_sample, n_most)

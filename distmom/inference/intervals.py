@@ -15,12 +15,11 @@ from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
 from distmom.theory.bounds import binomial_p, cantelli_allowed, median_rank, width_factor
 from distmom.theory.intervals import order_level, order_rank
-from distmom.theory.partition import NEARLY_EQUAL, partition_halfwidth
+from distmom.theory.partition import NEARLY_EQUAL, unequal_factor
 from distmom.theory.vectors import repeated_vector_factor, vector_factor
 
 MILDLY_UNEQUAL = 2.0
 """Up to this ratio of the largest to the smallest block, a bound in closed form is nearly the exact one."""
-
 
 MOST_SOLVED = 2_000
 """Up to so many blocks of unequal sizes their tail is solved."""
@@ -219,17 +218,12 @@ def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, d
         return out if exchange else spread * np.sqrt(average / size[:, 0]) * factor
     solve = ~equal & ((size[:, -1] > MILDLY_UNEQUAL * size[:, 0]) | (not exchange))
     for group in np.flatnonzero(solve):
-        out[group] = spread[group] * partition_halfwidth(1.0, n_blocks, delta, ruined, size[group])
+        out[group] = spread[group] * unequal_factor(size[group], delta, ruined)
     return out
 
 
 def fill_exact(
-    out: Intervals,
-    chosen: Ints,
-    why: Ints,
-    centre: Floats,
-    halfwidth: Floats,
-    n_blocks: Ints,
+    out: Intervals, chosen: Ints, why: Ints, centre: Floats, halfwidth: Floats, n_blocks: Ints
 ) -> None:
     """Write the interval centre +- halfwidth of the chosen groups where nothing speaks against it."""
     with np.errstate(invalid="ignore", over="ignore"):

@@ -76,18 +76,15 @@ class RatioBlocks:
     def denominators(self, n_blocks: int) -> Floats:
         """Sum of the denominator over each of so many blocks."""
         one = 1.0 if self.denominator is None else self.denominator
-        return _summed(np.where(self.moments.count > 0, self.moments.count * one, 0.0), n_blocks)
+        sums = np.where(self.moments.count > 0, self.moments.count * one, 0.0)
+        return np.asarray(sums.reshape(n_blocks, -1).sum(axis=1))
 
     def rest(self, ratio: float | Floats, n_blocks: int) -> Floats:
         """N - ratio D over each of so many blocks, formed from means: an offset costs no digits."""
         part = ratio if self.denominator is None else ratio * self.denominator
         with np.errstate(invalid="ignore", over="ignore"):
             away = np.where(self.moments.count > 0, self.moments.count * (self.moments.mean - part), 0.0)
-            return _summed(away, n_blocks)
-
-
-def _summed(values: Floats, n_blocks: int) -> Floats:
-    return np.asarray(values.reshape(n_blocks, -1).sum(axis=1))
+            return np.asarray(away.reshape(n_blocks, -1).sum(axis=1))
 
 
 @dataclass(frozen=True)

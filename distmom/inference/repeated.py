@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from distmom.inference.answers import Request, RuleAnswer, block_sizes, compact
-from distmom.inference.block_set import median_ranks
 from distmom.inference.intervals import ball_fields, best_blocks, fill_exact, kinds_of
 from distmom.inference.ladder import Merger, most_frequent
 from distmom.inference.row_blocks import RowSet, most_of_vectors, tested_rows
@@ -31,6 +30,7 @@ from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
+from distmom.theory.bounds import median_rank
 from distmom.theory.repeated import repeated_factors, repeated_halfwidth
 
 
@@ -55,7 +55,7 @@ def pooled(ask: Request, first: RuleAnswer, rows: BlockState, sample: Floats, n_
     shape = (first.n_groups, repeats)
     count, mean = own.answer.count.reshape(first.n_groups, -1), own.answer.mean.reshape(first.n_groups, -1)
     filled = (own.answer.count > 0).sum(axis=1).reshape(shape)
-    finite = own.answer.n_ruined.reshape(shape).sum(axis=1) < median_ranks(filled.sum(axis=1))
+    finite = own.answer.n_ruined.reshape(shape).sum(axis=1) < median_rank(filled.sum(axis=1))
     if own.given is None:
         finite &= own.finest.answerable.reshape(shape).all(axis=1)
     median = np.where(finite, lower_median(mean), np.nan)
@@ -72,9 +72,8 @@ def pooled(ask: Request, first: RuleAnswer, rows: BlockState, sample: Floats, n_
         "n_blocks": filled.min(axis=1),
         "n_ruined": own.n_ruined.reshape(shape).max(axis=1),
         "block_size": block_sizes(count),
+        **ball_fields(own, why, ask, between=False, repeats=repeats),
     }
-    if "ball" in ask.wanted:
-        new |= ball_fields(own, why, ask, between=False, repeats=repeats)
     mine = np.flatnonzero(~one_block & ~first.files_first)
     if "exact" in ask.wanted:
         _exact_intervals(first, mine, own, why, ask, repeats)

@@ -8,14 +8,7 @@ import numpy as np
 
 from distmom.inference.answers import Request
 from distmom.inference.block_set import BlockSet, Finest
-from distmom.inference.ladder import (
-    Merger,
-    enough_units,
-    row_bound,
-    rows_at,
-    scaled_mad,
-    typical_efficiency,
-)
+from distmom.inference.ladder import Merger, enough_units, row_bound, rows_at, scaled_mad, typical_efficiency
 from distmom.inference.status import NoInterval
 from distmom.inference.steps import answer, answer_level, climb, over_columns, screen, tested
 from distmom.numerics.arrays import Bools, Ints

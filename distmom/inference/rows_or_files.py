@@ -55,14 +55,14 @@ def _files_first(result: RuleAnswer, found: FileSet, first: Ints, ask: Request) 
     """Show the answer of the files first, with its blocks, findings and intervals."""
     some = found.subset(first)
     status = int(Finding.FILES_DISAGREE) + np.where(some.contradicted, int(Finding.CONTAMINATED), 0)
+    constant = (some.finest.se == 0.0) & ~some.finest.blocks.constant
+    why = np.where(constant, int(NoInterval.CONSTANT_BLOCKS), 0)
     new: dict[str, Any] = {
         **some.fields(),
+        **ball_fields(some, why, ask, between=False),
         "status": status + np.where(some.beyond, int(Finding.BEYOND_CAPACITY), 0),
         "estimate": some.answer.estimate,
         "files_first": True,
         "intervals": intervals_of(some, np.zeros(first.size, np.int64), ask, between=False),
     }
-    if "ball" in ask.wanted:
-        constant = (some.finest.se == 0.0) & ~some.finest.blocks.constant
-        new |= ball_fields(some, np.where(constant, int(NoInterval.CONSTANT_BLOCKS), 0), ask, between=False)
     return result.overwritten(some.groups, new)

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from distmom.errors import BadFileError
 from distmom.lake.columns.convert import Valid, Values, converter, one_value, valid_rows
-from distmom.lake.columns.schema import kind_of, partition_arrow_type
+from distmom.lake.columns.schema import kind_of
 from distmom.lake.columns.vectors import WrongLength, components, lengths
-from distmom.lake.files.partitions import typed_value
+from distmom.lake.files.partitions import folder_value
 from distmom.lake.source import Batch, PartitionType, ReadOptions
 from distmom.numerics.arrays import Bools
 
@@ -53,8 +53,7 @@ def constant_column(
     name: str, text: str | None, kind: PartitionType, position: int | None, file: str
 ) -> FileColumn:
     """A column that the folder's name gives; a stored one of the same name is read to be compared."""
-    constant = one_value(typed_value(text, kind), partition_arrow_type(kind))
-    return FileColumn(name, position, constant, text, file=file)
+    return FileColumn(name, position, folder_value(text, kind), text, file=file)
 
 
 class _SomeRows(NamedTuple):

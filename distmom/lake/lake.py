@@ -25,7 +25,7 @@ from distmom.lake.files.store_errors import final
 from distmom.lake.files.stores import full_address, is_local
 from distmom.lake.messages import first_line
 from distmom.lake.reader import Reader
-from distmom.lake.source import FileRef, PartitionType, ReadOptions, Source
+from distmom.lake.source import FileRef, PartitionType, ReadOptions, Source, Unsent
 from distmom.lake.tables.logged import LoggedTable, TableColumns, TableVersion
 from distmom.numerics.arrays import Ints
 
@@ -37,13 +37,6 @@ KEPT_FOOTERS = 16
 """A call asks the first file five times or so; each opening is three requests to an object store."""
 
 Footer = tuple[pq.FileMetaData, pa.Schema]
-
-
-class KnownFooters(dict[str, Footer]):
-    """Footers by path, which are not sent along to workers."""
-
-    def __reduce__(self) -> tuple[type[KnownFooters], tuple[()]]:
-        return KnownFooters, ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ class Lake(Source):
     prefix: str = ""
     table: TableVersion | None = None
     columns: TableColumns | None = None
-    known: KnownFooters = field(default_factory=KnownFooters, repr=False, compare=False)
+    known: Unsent = field(default_factory=Unsent, repr=False, compare=False)
 
     @property
     def address(self) -> str:
@@ -195,7 +188,7 @@ class Lake(Source):
 
     def _footer(self, file: FileRef) -> Footer:
         """The same, as it was when it was first asked for where it is one of the first."""
-        found = self.known.get(file.path)
+        found: Footer | None = self.known.get(file.path)
         if found is None:
             found = self._read_footer(file)
             if len(self.known) < KEPT_FOOTERS:
@@ -276,14 +269,8 @@ def _of_folders(
     labels: list[str], paths: list[str]
 ) -> tuple[tuple[str, ...], list[tuple[str | None, ...]], tuple[PartitionType, ...]]:
     """Names, values and types of the partition columns that the folders' names give."""
-    folders: dict[str, partitions.Pairs] = {}
-    pairs: list[tuple[str, partitions.Pairs]] = []
-    for label, path in zip(labels, paths, strict=True):
-        folder = path.rpartition("/")[0]
-        if folder not in folders:
-            folders[folder] = partitions.parse_folders(folder.split("/"), label)
-        pairs.append((label, folders[folder]))
-    names, rows = partitions.align(pairs)
+    pairs = zip(labels, paths, strict=True)
+    names, rows = partitions.align((name, partitions.parse_folders(path, name)) for name, path in pairs)
     return names, rows, partitions.infer_types(rows)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,37 +13,15 @@ import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError
 from distmom.lake.assemble import Assembler, FileColumn, constant_column
-from distmom.lake.columns.convert import one_value
-from distmom.lake.columns.schema import Reference, check_type, partition_arrow_type, roles_of
+from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.files import footers
-from distmom.lake.files.partitions import typed_value
+from distmom.lake.files.partitions import folder_value
 from distmom.lake.files.store_errors import from_store
-from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions
+from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
 from distmom.numerics.arrays import Ints
 
 Stretches = Sequence[tuple[int, int | None]]
-
-
-class Recent:
-    """The columns of the file read last, and how its batches are put together; not sent along to workers."""
-
-    def __init__(self) -> None:
-        self._last: tuple[pq.ParquetSchema, pa.Schema, Assembler] | None = None
-
-    def __reduce__(self) -> tuple[type[Recent], tuple[()]]:
-        return Recent, ()
-
-    def find(self, schema: pq.ParquetSchema, types: pa.Schema) -> Assembler | None:
-        """The last file's assembler, if it had the same physical columns and the same types."""
-        last = self._last  # another thread may put in another one at any time
-        if last is None or not (last[0].equals(schema) and last[1].equals(types)):
-            return None
-        return last[2]
-
-    def keep(self, schema: pq.ParquetSchema, types: pa.Schema, assembler: Assembler) -> None:
-        """Remember these."""
-        self._last = schema, types, assembler
 
 
 @dataclass(frozen=True)
@@ -61,7 +38,7 @@ class Reader(BatchReader):
         Types that the asked columns have elsewhere in the lake.
     columns : TableColumns, optional
         Which columns of the files are which of the table's.
-    recent : Recent
+    recent : Unsent
         What was settled for the file read last.
     """
 
@@ -71,23 +48,15 @@ class Reader(BatchReader):
     partitions: tuple[tuple[str, PartitionType], ...]
     references: tuple[Reference, ...]
     columns: TableColumns | None = None
-    recent: Recent = field(default_factory=Recent, compare=False, repr=False)
+    recent: Unsent = field(default_factory=Unsent, compare=False, repr=False)
 
     def excludes(self, file: FileRef) -> bool:
         """Whether the filter drops every row of the file, as its partition values tell."""
         where = self.options.where
         if where is None or not self.partitions:
             return False
-        values: dict[str, Any] = self.partition_values(file)
-        for name, kind in self.partitions:
-            if kind not in ("int", "text") and values[name] is not None:  # NaN and dates compare as rows do
-                values[name] = one_value(values[name], partition_arrow_type(kind))
-        return where.excludes(values)
-
-    def partition_values(self, file: FileRef) -> dict[str, int | float | str | bool | None]:
-        """Values of the partition columns of a file."""
-        pairs = zip(self.partitions, file.partition, strict=True)
-        return {name: typed_value(text, kind) for (name, kind), text in pairs}
+        kinds = zip(self.partitions, file.partition, strict=True)
+        return where.excludes({name: folder_value(text, kind) for (name, kind), text in kinds})
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """Batches of the rows ``[start, stop)`` of a file, in order.
@@ -124,13 +93,14 @@ class Reader(BatchReader):
     def _assembler_of(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
         """`_assembler`, or that of the last file if this one has the same columns, as most files have."""
         schema, types = parquet.schema, parquet.schema_arrow
-        assembler = self.recent.find(schema, types)
-        if assembler is None:
-            assembler = self._assembler(parquet, file)
-            asked = {name for name, _ in roles_of(self.options)}
-            # values of folders differ between files, and a list of the wrong length is told with its file
-            if not self.options.vectors and asked.isdisjoint(name for name, _ in self.partitions):
-                self.recent.keep(schema, types, assembler)
+        last = self.recent.get("last")  # another thread may put in another one at any time
+        if last is not None and last[0].equals(schema) and last[1].equals(types):
+            return last[2]  # type: ignore[no-any-return]
+        assembler = self._assembler(parquet, file)
+        asked = {name for name, _ in roles_of(self.options)}
+        # values of folders differ between files, and a list of the wrong length is told with its file
+        if not self.options.vectors and asked.isdisjoint(name for name, _ in self.partitions):
+            self.recent["last"] = schema, types, assembler
         return assembler
 
     def _assembler(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
@@ -213,7 +183,8 @@ def _read(
     rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
-    total = _check_codecs(parquet, rows.groups, assembler.positions, file.path)
+    chosen = [parquet.metadata.row_group(group) for group in rows.groups]
+    total = sum(group.column(i).total_compressed_size for group in chosen for i in assembler.positions)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
     position = rows.first
     for size, arrays in _arrays(parquet, rows, assembler.positions, batch_rows, file):
@@ -227,41 +198,6 @@ def _read(
             yield assembler.batch(arrays, low, high - low, n_bytes)
         if position >= end:
             return
-
-
-def _check_codecs(parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: str) -> int:
-    """Check that the compression of every column chunk to be read is available.
-
-    DataError otherwise; it names codec, file and PyArrow's version.
-
-    Returns
-    -------
-    int
-        Compressed bytes of these chunks.
-    """
-    n_bytes = 0
-    for group in groups:
-        metadata = parquet.metadata.row_group(group)
-        for position in positions:
-            chunk = metadata.column(position)
-            n_bytes += chunk.total_compressed_size
-            codec = chunk.compression
-            if not _codec_available(codec):
-                raise BadFileError(
-                    f"file {file}: its codec {codec} is not available in pyarrow {pa.__version__}; "
-                    "rewrite the file (zstd, snappy) or install a build of pyarrow that has it"
-                )
-    return n_bytes
-
-
-@lru_cache(maxsize=32)
-def _codec_available(codec: str) -> bool:
-    if codec == "UNCOMPRESSED":
-        return True
-    try:
-        return bool(pa.Codec.is_available({"LZ4_RAW": "lz4_raw"}.get(codec, codec.lower())))
-    except (ValueError, pa.ArrowException):
-        return False
 
 
 def _arrays(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -145,6 +145,13 @@ class Batch:
     n_bytes: int
     units: tuple[pa.Array, ...] = ()
     present: tuple[Bools | None, ...] = ()
+
+
+class Unsent(dict[str, Any]):
+    """What a source or reader remembers in this process, and does not take along to workers."""
+
+    def __reduce__(self) -> tuple[type[Unsent], tuple[()]]:
+        return Unsent, ()
 
 
 class BatchReader:

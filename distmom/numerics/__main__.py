@@ -9,16 +9,12 @@ import sys
 
 import numpy as np
 
-from distmom.numerics.arrays import NOTHING
 from distmom.numerics.blocks.block_state import MANY_CELLS
-from distmom.numerics.blocks.cells import Cells, block_cells
-from distmom.numerics.blocks.chunks import chunk_moments
+from distmom.numerics.blocks.cells import Cells
 from distmom.numerics.blocks.labels import file_key, label_table, stored_edges
-from distmom.numerics.blocks.leaf import Weights, all_finite, leaf_moments, with_total
-from distmom.numerics.blocks.leaf_stack import LeafStack
+from distmom.numerics.blocks.leaf import Weights, leaf_moments, with_total
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
-from distmom.numerics.blocks.weighted_moments import plain_rows
 from distmom.numerics.kernels.catalogue import distance, gini
 from distmom.numerics.kernels.fading import fade
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
@@ -28,12 +24,10 @@ from distmom.numerics.losses.cell_sums import add_distances, add_losses, add_mea
 from distmom.numerics.losses.table import LOSSES
 from distmom.numerics.pairs.regroup import CellRows
 from distmom.numerics.pairs.tiles import tiled_sums
-from distmom.numerics.random.keyed_hash import hash_messages, join_hashes, unit_cells
+from distmom.numerics.random.keyed_hash import hash_messages
 from distmom.numerics.random.philox import stream_key
-from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.ranks.order import order_counts
 from distmom.numerics.ranks.order_weights import order_masses
-from distmom.numerics.samples.distinct import DistinctUnits
 from distmom.numerics.samples.group_sample import GroupSampler
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.numerics.samples.sample import LeafSampler
@@ -48,21 +42,18 @@ def compile_rows() -> None:
         x, gone = np.arange(float(n)), np.arange(n) % 7 == 0
         codes = np.arange(n) % 3
         x.flags.writeable = writeable
-        all_finite(x, compiled=True)
         for mask in (None, gone):
             blocks = leaf_moments(x, mask, 0, key, table, compiled=True)
             stored = stored_moments(x, mask, 0, stored_edges(n, 5), compiled=True)
             sample = LeafSampler(64, compiled=True)
             sample.offer(key, 0, x, mask)
-            LeafStack(946, sample).push_random(x, NOTHING, mask, 0, key, table, 0, False)
-            LeafStack(6, sample).push_stored(x, NOTHING, mask, 0, stored_edges(n, 5), key, 0, False)
             cells, sampler = Cells(compiled=True), GroupSampler(64, compiled=True)
             cells.grow(3 * 105)
             cells.add(x, mask, codes)
             cells.add_blocks(x, mask, codes, 0, key, table, 9)
             cells.unload(3, 105, 105)
             sampler.offer(key, 0, codes, x, mask, 3)
-            chunk_moments(x, mask, 0, key, table, 5, compiled=True)
+            leaf_moments(x, mask, 0, key, table, chunk_rows=5, compiled=True)
             draws = stream_key(0, "swor")
             window = SampleTree([n, n]).window(0, 1)
             counts = window.counts(draws, 5, 100, compiled=True)
@@ -93,11 +84,9 @@ def compile_weights() -> None:
         x, gone = np.arange(float(n)), np.arange(n) % 7 == 0
         codes, w = np.arange(n) % 3, x + 1.0
         x.flags.writeable = writeable
-        plain_rows(w, compiled=True)
         for mask in (None, gone):
             weighted = leaf_moments(x, mask, 0, key, table, weights=Weights(w), compiled=True)
             stored_moments(x, mask, 0, stored_edges(n, 5), weights=Weights(w), compiled=True)
-            chunk_moments(x, mask, 0, key, table, 5, w=w, compiled=True)
             weighted_cells = Cells(weighted=True, compiled=True)
             weighted_cells.grow(3 * 105)
             weighted_cells.add_blocks(x, mask, codes, 0, key, table, 9, w)
@@ -106,16 +95,9 @@ def compile_weights() -> None:
 
 
 def compile_units() -> None:
-    """Call the kernels that put whole units or chunks into blocks."""
-    codes, gone = np.arange(4_000) % 3, np.arange(4_000) % 7 == 0
-    block_cells(codes, 0, file_key(0, ""), label_table(0, 945), 9, 5, compiled=True)
-    data, edges = np.zeros(8 * codes.size, np.uint8), np.arange(codes.size + 1) * 8
-    hashes = hash_messages(data, edges, b"key", compiled=True)
-    join_hashes(hashes, hashes, compiled=True)
-    unit_cells(codes, hashes, 945, compiled=True)
-    units = DistinctUnits(64, compiled=True)
-    units.offer(hashes, codes, gone)
-    units.result()
+    """Call the kernel that hashes whole units."""
+    edges = np.arange(4_001) * 8
+    hash_messages(np.zeros(8 * 4_000, np.uint8), edges, b"key", compiled=True)
 
 
 def compile_regrouping() -> None:
@@ -143,7 +125,6 @@ def compile_pairs() -> None:
         order_counts(x, x, rows=with_rows, compiled=True)
     order_masses(x, x, x, compiled=True)
     fade(x[1:], x, compiled=True)
-    sample_tuples(0, 0, (8,), (2,), 4, compiled=True)
 
 
 PARTS = {

@@ -11,9 +11,8 @@ from distmom.cluster import Executor, Progress, Unit, UnitMerger, check_memory, 
 from distmom.cluster.scratch import remove_folder
 from distmom.cluster.work import ReadSamples, Way, sample_unit
 from distmom.errors import ConfigError
+from distmom.passes.block_rows import DiskBlockRows, LakeBlockRows
 from distmom.passes.counted import BlockQuestion
-from distmom.passes.from_disk import DiskBlockRows
-from distmom.passes.from_lake import LakeBlockRows
 from distmom.passes.regrouping import Cut, planned_ranges, planned_regrouping
 from distmom.passes.tile_runs import by_tiles
 from distmom.reductions.rows.block_kernel import BlockKernel
@@ -57,18 +56,13 @@ def _evaluated(
     _check_fits(plan.needed, executor.threads_per_process, executor)
     if plan.note is not None:
         logger.info("rows sorted on disk: %s", plan.note)
-    rows: LakeBlockRows | DiskBlockRows
-    rows = (
-        DiskBlockRows(questions, plan, executor, progress)
-        if plan.disk
-        else LakeBlockRows(questions, executor)
-    )
-    work, units = _work(questions, plan.ranges, rows)
+    sorted_ = DiskBlockRows(questions, plan, executor, progress) if plan.disk else None
+    work, units = _work(questions, plan.ranges, sorted_ or LakeBlockRows(questions, executor))
     merge: Callable[[Answers, Answers], Answers] = JoinAnswers(tuple(q.kernel.merge for q in questions))
     merger = UnitMerger(len(units), merge)
     found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
-    if isinstance(rows, DiskBlockRows):
-        remove_folder(rows.folder)  # there may be more to regroup; a failure takes that of the whole run
+    if sorted_ is not None:
+        remove_folder(sorted_.folder)  # there may be more to regroup; a failure takes that of the whole run
     return tuple(state for _, state in found.parts)
 
 

@@ -63,16 +63,16 @@ def count_rows(source: Source, executor: Executor, on_bad_file: str) -> Census:
     Not from those of a table whose log has them all.
     """
     files = source.files
-    if not source.in_memory and any(file.n_rows is None for file in files):  # else a table's log tells
-        work = CountRows(replace(source, files=()), on_bad_file)  # type: ignore[type-var]
-        if len(files) > ON_CLIENT:
-            # footers are small whatever the files hold: cut by number of files alone
-            units = plan_units(files, unit_bytes=1 << 62, threads=executor.threads)
-            found = run_units(work, units, _joined, executor)
-            return Census(found.state, found.skipped)
+    if source.in_memory or all(file.n_rows is not None for file in files):  # a table's log tells
+        return Census(source.row_counts())
+    work = CountRows(replace(source, files=()), on_bad_file)  # type: ignore[type-var]
+    if len(files) <= ON_CLIENT:
         one = work(Unit(0, 0, 0, tuple(files)))
         return Census(one.state, one.skipped)
-    return Census(source.row_counts())
+    # footers are small whatever the files hold: cut by number of files alone
+    units = plan_units(files, unit_bytes=1 << 62, threads=executor.threads)
+    found = run_units(work, units, _joined, executor)
+    return Census(found.state, found.skipped)
 
 
 def _joined(left: Ints, right: Ints) -> Ints:

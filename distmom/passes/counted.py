@@ -1,25 +1,71 @@
-"""What a second pass is asked: samples whose rows were counted, and what is to be made of their blocks."""
+"""What a second pass is asked: samples whose rows were counted, their blocks, and what is made of these."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from distmom.cluster import Executor, Unit
 from distmom.cluster.work import SkippedFile
+from distmom.inference.ladder import Merger
 from distmom.lake import BatchReader, FileRef, Source
-from distmom.passes.cell_map import CellMap
+from distmom.numerics.arrays import Bools, Ints
+from distmom.numerics.blocks.moments import Moments
 from distmom.passes.regrouping import Piece
 from distmom.passes.tile_runs import cuts_blocks
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.losses.pair_losses import PairLosses
 from distmom.reductions.rows.block_kernel import BlockKernel
-from distmom.reductions.rows.disjoint_kernel import DisjointKernel
+from distmom.reductions.rows.keep_rows import BlockRange
+from distmom.reductions.rows.tuple_kernel import TupleKernel
 from distmom.reductions.state import MeanState
 
-BlockWork = BlockKernel | DisjointKernel | PairLosses
+BlockWork = BlockKernel | TupleKernel | PairLosses
+
+
+@dataclass(frozen=True)
+class CellMap:
+    """Blocks of all groups, numbered one group after the other."""
+
+    n_blocks: Ints  # (n_groups,): blocks of each group, empty ones included
+    cells: Ints  # (n_groups, n_fine): number of the block that each fine block goes to
+    sizes: Ints  # rows of each block
+    lowered: Bools  # (n_groups,): the number that was given exceeds what the rows of the group can fill
+
+    @property
+    def starts(self) -> Ints:
+        """Number of the first block of each group, and last of all the number of blocks."""
+        return np.concatenate([[0], np.cumsum(self.n_blocks)])
+
+    def kept(self, first: int = 0, stop: int | None = None) -> BlockRange:
+        """What a unit of work that keeps the blocks first … stop - 1, or all, needs to know."""
+        stop = self.sizes.size if stop is None else stop
+        low = int(np.searchsorted(self.starts, first, side="right")) - 1
+        high = int(np.searchsorted(self.starts, stop, side="left"))
+        mine = self.cells[low:high] - first
+        inside = (mine >= 0) & (mine < stop - first)
+        return BlockRange(
+            low, np.where(inside, mine, -1).astype(np.int32), self.sizes[first:stop], first_cell=first
+        )
+
+
+def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
+    """Merge fine blocks by their used rows, of shape (n_groups, n_fine), as the levels of the ladder are."""
+    nothing = np.zeros(count.shape)
+    inside = Merger(Moments(count, nothing, nothing)).index(n_blocks)
+    starts = np.cumsum(n_blocks) - n_blocks
+    cells = inside + starts[:, None]
+    sizes = np.bincount(cells.ravel(), count.ravel(), minlength=int(n_blocks.sum()))
+    return CellMap(n_blocks, cells, sizes.astype(np.int64), lowered)
+
+
+def given_numbers(n: Ints, wanted: int, degree: int) -> tuple[Ints, Bools]:
+    """Blocks of each group where their number is given: as many, or so few that each has a tuple of rows."""
+    most = np.maximum(n // degree, 1)
+    return np.minimum(wanted, most), (most < wanted) & (n > 0)
 
 
 class FirstPass(Protocol):
@@ -38,18 +84,12 @@ class FirstPass(Protocol):
 
 
 class Counted(NamedTuple):
-    """One sample after its first pass, as one kernel sees it.
-
-    Attributes
-    ----------
-    plan, state, skipped
-        The first pass, what it found, and the files that it left out.
-    """
+    """One sample after its first pass, as one kernel sees it."""
 
     source: Source
     plan: FirstPass
-    state: MeanState
-    skipped: Sequence[SkippedFile]
+    state: MeanState  # what the pass found
+    skipped: Sequence[SkippedFile]  # files that it left out
     cells: CellMap  # which fine blocks make the blocks
     names: tuple[str, ...]  # the values that are kept of a row, among those that the plan's reader reads
 
@@ -71,6 +111,12 @@ class BlockQuestion(NamedTuple):
         largest = max(int(sample.cells.sizes.max()) for sample in self.samples)
         n_blocks = self.samples[0].cells.sizes.size
         return cuts_blocks(self.kernel, len(self.samples[0].names), largest, n_blocks, executor)
+
+
+def good_files(plan: FirstPass, skipped: Sequence[SkippedFile]) -> tuple[FileRef, ...]:
+    """The files of a first pass but those that it left out."""
+    bad = {record.file for record in skipped}
+    return tuple(file for file in plan.files if file.path not in bad)
 
 
 def kept_names(plan: FirstPass) -> tuple[str, ...]:

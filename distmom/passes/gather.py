@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from distmom.lake import BatchReader, FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
 from distmom.numerics.samples.wanted_rows import wanted_in
 from distmom.passes.census import Census, column_share, count_rows
+from distmom.passes.counted import FirstPass, good_files
 from distmom.reductions.rows.gather import GatheredRows, GatherRows
-
-if TYPE_CHECKING:
-    from distmom.passes.counted import FirstPass
-
 
 ROW_BYTES = 9
 """Of a gathered row beside its values: its number, and what became of it."""
@@ -31,13 +28,7 @@ COPIES = 4
 
 @dataclass(frozen=True)
 class RowSource:
-    """Files of a lake whose rows have been counted, and how to read them.
-
-    Attributes
-    ----------
-    separate : bool
-        Whether a row counts in each column where it has a value; else with all its values or not at all.
-    """
+    """Files of a lake whose rows have been counted, and how to read them."""
 
     reader: BatchReader
     files: tuple[FileRef, ...]
@@ -47,7 +38,7 @@ class RowSource:
     on_bad_file: Any = "error"
     column_share: float = 1.0  # share of a file's bytes that is read
     needed: int | None = None  # the only column without whose value a row does not count, if there is one
-    separate: bool = False
+    separate: bool = False  # a row counts in each column where it has a value; else with all or not at all
 
     @property
     def n_rows(self) -> int:
@@ -58,6 +49,15 @@ class RowSource:
     def n_columns(self) -> int:
         """Values of a row."""
         return len(self.reader.options.value_names)
+
+    def check_memory(self, n: int) -> None:
+        """ResourceError if so many rows, gathered at once, do not fit into memory."""
+        needed = COPIES * n * (8 * self.n_columns + ROW_BYTES)
+        if needed > self.executor.memory:
+            raise ResourceError(
+                f"{n:,} rows of {self.n_columns} values to be gathered need {in_words(needed)}, more than "
+                f"the limit of {in_words(self.executor.memory)}; draw fewer rows"
+            )
 
 
 def row_source(
@@ -72,22 +72,15 @@ def row_source(
 
     `census` are the rows of all files of the source, if these have been counted already.
     """
-    bad = {record.file for record in skipped}
-    files = tuple(file for file in plan.files if file.path not in bad)
+    files = good_files(plan, skipped)
     if census is None:
         counted: Any = replace(source, files=files)  # type: ignore[type-var]
         rows = count_rows(counted, executor, "error").rows
     else:
         good = {file.path for file in files}
         rows = census.rows[[file.path in good for file in source.files]]
-    return RowSource(
-        source.reader(read),
-        files,
-        rows,
-        executor,
-        plan.reduction.nan,
-        column_share=column_share(source, read),
-    )
+    share = column_share(source, read)
+    return RowSource(source.reader(read), files, rows, executor, plan.reduction.nan, column_share=share)
 
 
 def gather_rows(
@@ -124,12 +117,7 @@ def _check_numbers(wanted: Ints, source: RowSource) -> None:
         wanted[0] >= 0 and wanted[-1] < source.n_rows and bool((wanted[1:] > wanted[:-1]).all())
     ):
         raise ValueError(f"row numbers must be distinct, ascending and within {source.n_rows} rows")
-    needed = COPIES * wanted.size * (8 * source.n_columns + ROW_BYTES)
-    if needed > source.executor.memory:
-        raise ResourceError(
-            f"{wanted.size:,} rows of {source.n_columns} values to be gathered need {in_words(needed)}, more "
-            f"than the limit of {in_words(source.executor.memory)}; draw fewer rows"
-        )
+    source.check_memory(wanted.size)
 
 
 def _units(source: RowSource, wanted: Ints) -> list[Unit]:

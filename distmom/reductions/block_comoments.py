@@ -110,7 +110,7 @@ class ComomentKeeper(PartSums[Comoments]):
         means = self._spec.means
         n_blocks = layout.n_blocks or means.n_cells
         place = Place(self._key, leaf.first_row, self._number, leaf.units)
-        cells = row_labels(layout, means.n_cells, place, leaf.n_rows, self._window, compiled=means.compiled)
+        cells = row_labels(layout, means.n_cells, place, leaf.n_rows, self._window)
         if leaf.codes is not None:
             cells = leaf.codes * n_blocks + cells
         gone = missing_values(leaf, means.nan)

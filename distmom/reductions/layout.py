@@ -15,7 +15,6 @@ from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells
 from distmom.numerics.blocks.leaf import Weights, together
-from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.stored import stored_moments
 
 
@@ -71,8 +70,6 @@ class Layout:
         leaves of each sample.
     n_draws : int
         Rows that are drawn in all, where blocks are samples.
-    has_stack : bool
-        Whether leaves without groups and weights can be pushed on a `LeafStack`.
     """
 
     repeats = 1
@@ -85,10 +82,6 @@ class Layout:
 
         @property
         def n_blocks(self) -> int: ...  # noqa: D102
-
-    @property
-    def has_stack(self) -> bool:  # noqa: D102
-        return False
 
     @property
     def partitions(self) -> tuple[Layout, ...]:
@@ -107,25 +100,18 @@ class Layout:
         x = together(rows.x, rows.rest)
         mine = Cells(weighted=rows.weights is not None, compiled=compiled)
         mine.grow(self.n_blocks)
-        labels = self.cells(np.zeros(x.size, np.int64), rows.place, window, compiled=compiled)
+        labels = self.cells(np.zeros(x.size, np.int64), rows.place, window)
         mine.add(x, rows.gone, labels, rows.w)
         return mine.moments(self.n_blocks).at(None).joined(whole_moments(rows, compiled=compiled))
 
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:
-        """Add a leaf to a stack, in one compiled call, and say so.
-
-        Not one with NaNs or infinities, unless `anything` is to be added.
-        """
-        raise NotImplementedError
-
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:
         """The cell of each row: its group's code times the number of blocks, plus its block."""
         raise NotImplementedError(f"rows of {type(self).__name__} may have several blocks")
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:
         """Add rows to their cells; with several partitions a row is added once for each of them."""
         assert rows.codes is not None
-        mine = self.cells(rows.codes, rows.place, window, compiled=compiled)
+        mine = self.cells(rows.codes, rows.place, window)
         cells.add(rows.x, rows.gone, mine, rows.w)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells, block_cells
-from distmom.numerics.blocks.chunks import chunk_moments
 from distmom.numerics.blocks.labels import (
     file_cell,
     label_table,
@@ -23,7 +22,6 @@ from distmom.numerics.blocks.labels import (
     table_bytes,
 )
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Draws, leaf_moments, together
-from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.random.keyed_hash import unit_cells
 from distmom.numerics.random.philox import stream_key
@@ -54,10 +52,6 @@ class RandomLayout(Layout):
     def n_blocks(self) -> int:  # noqa: D102
         return self.n_fine // self.width
 
-    @property
-    def has_stack(self) -> bool:  # noqa: D102
-        return self.chunk_rows == 1
-
     def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:  # noqa: D102
         return table_bytes(self.n_fine)
 
@@ -67,23 +61,22 @@ class RandomLayout(Layout):
         return place.first_row, repeat_key(place.key, self.seed, self.number), table
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
-        place = rows.gone, *self._draws(rows.place)
-        if self.chunk_rows == 1:
-            parts = {"rest": rows.rest, "weights": rows.weights}
-            return leaf_moments(rows.x, *place, **parts, compiled=compiled).at(None)  # type: ignore[arg-type]
-        x = together(rows.x, rows.rest)
-        return chunk_moments(x, *place, self.chunk_rows, w=rows.w, compiled=compiled).at(None)
+        return leaf_moments(
+            rows.x,
+            rows.gone,
+            *self._draws(rows.place),
+            chunk_rows=self.chunk_rows,
+            rest=rows.rest,
+            weights=rows.weights,
+            compiled=compiled,
+        ).at(None)
 
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
-        number = rows.place.first_row // LEAF_ROWS
-        return stack.push_random(rows.x, rows.rest, rows.gone, *self._draws(rows.place), number, anything)
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
+        return block_cells(codes, *self._draws(place), self.width, self.chunk_rows)
 
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
-        return block_cells(codes, *self._draws(place), self.width, self.chunk_rows, compiled=compiled)
-
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
         if self.chunk_rows > 1:
-            return super().add_rows(cells, rows, window, compiled=compiled)
+            return super().add_rows(cells, rows, window)
         assert rows.codes is not None
         return cells.add_blocks(rows.x, rows.gone, rows.codes, *self._draws(rows.place), self.width, rows.w)
 
@@ -125,7 +118,7 @@ class RepeatedLayout(Layout):
         together = [*(part.at(slice(self.n_fine)) for part in parts), parts[0].at(slice(self.n_fine, None))]
         return parts[0].of(np.concatenate(arrays) for arrays in zip(*together, strict=True)).at(None)
 
-    def add_rows(self, cells: Cells, rows: LeafRows, window: Any, *, compiled: bool) -> None:  # noqa: D102
+    def add_rows(self, cells: Cells, rows: LeafRows, window: Any) -> None:  # noqa: D102
         assert rows.codes is not None
         for number, draws in enumerate(self._draws(rows.place)):
             cells.add_blocks(rows.x, rows.gone, rows.codes * self.repeats + number, *draws, self.width)
@@ -140,7 +133,6 @@ class StoredLayout(Layout):
 
     total_rows: int
     n_blocks: int
-    has_stack = True
     window = "rows"
 
     def _edges(self, place: Place, window: Any) -> tuple[int, Ints]:
@@ -150,12 +142,7 @@ class StoredLayout(Layout):
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return contiguous(rows, *self._edges(rows.place, window), compiled).at(None)
 
-    def push(self, stack: LeafStack, rows: LeafRows, window: Any, *, anything: bool) -> bool:  # noqa: D102
-        place, (first, edges) = rows.place, self._edges(rows.place, window)
-        leaf = place.key, place.first_row // LEAF_ROWS
-        return stack.push_stored(rows.x, rows.rest, rows.gone, first, edges, *leaf, anything)
-
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
         first, _ = self._edges(place, window)
         return codes * self.n_blocks + stored_labels(first, codes.size, self.total_rows, self.n_blocks)
 
@@ -167,9 +154,9 @@ class UnitLayout(Layout):
     n_blocks: int
     by_row = True
 
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
         assert place.units is not None
-        return unit_cells(codes, place.units, self.n_blocks, compiled=compiled)
+        return unit_cells(codes, place.units, self.n_blocks)
 
 
 @dataclass(frozen=True)
@@ -181,7 +168,7 @@ class FileLayout(Layout):
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return whole_moments(rows, compiled=compiled)
 
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:  # noqa: D102
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
         return codes
 
 
@@ -228,13 +215,11 @@ def _window_counts(
     return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
-def row_labels(
-    layout: Layout, n_cells: int, place: Place, n_rows: int, window: Any, *, compiled: bool
-) -> Ints:
+def row_labels(layout: Layout, n_cells: int, place: Place, n_rows: int, window: Any) -> Ints:
     """Fine blocks of consecutive rows of a file: those that `BlockMeans` puts them into.
 
     Without row blocks that is the file's cell, of `n_cells`; stored blocks need the `window` of the unit.
     """
     if isinstance(layout, FileLayout):
         return np.full(n_rows, file_cell(place.key, n_cells))
-    return layout.cells(np.zeros(n_rows, np.int64), place, window, compiled=compiled)
+    return layout.cells(np.zeros(n_rows, np.int64), place, window)

@@ -39,13 +39,13 @@ class Parts:
         """Cells of all parts."""
         return self.n_parts * self.n_blocks
 
-    def cells(self, rows: Rows, key: np.uint64, *, compiled: bool) -> Cells:
+    def cells(self, rows: Rows, key: np.uint64) -> Cells:
         """The cells of consecutive rows of the file with this key."""
         layout: Layout = RandomLayout(self.seed, self.n_cells, 1, self.chunk_rows)
         if self.unit is not None:
             layout = FileLayout() if self.unit == "file" else UnitLayout(self.n_cells)
         place = Place(key, rows.first_row, units=rows.units)
-        return row_labels(layout, self.n_cells, place, rows.n_rows, None, compiled=compiled).astype(np.int32)
+        return row_labels(layout, self.n_cells, place, rows.n_rows, None).astype(np.int32)
 
 
 S = TypeVar("S")

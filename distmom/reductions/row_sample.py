@@ -63,8 +63,6 @@ class SampleRows:
     size : int
     seed : int
         128 bits.
-    compiled : bool
-        Use compiled kernels (same numbers).
 
     Notes
     -----
@@ -74,7 +72,6 @@ class SampleRows:
 
     size: int
     seed: int
-    compiled: bool = False
 
     def begin(self, n_files: int, window: Any = None) -> RowSampler:
         """An accumulator."""
@@ -103,7 +100,7 @@ class RowSampler(Accumulator):
         self._file = file_key(self._spec.seed, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
-        numbers = words(self._key, 0, rows.n_rows, first=rows.first_row, compiled=self._spec.compiled)
+        numbers = words(self._key, 0, rows.n_rows, first=rows.first_row)
         gone = missing_values(rows, "omit")
         here = np.ones(rows.n_rows, np.bool_) if gone is None else ~gone
         if self._found.full:

@@ -12,18 +12,9 @@ from distmom.report.results import Results
 from distmom.report.times import arrow_type, stored
 
 _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minimum", "maximum")
-_COMPARED = ("difference", "lift")
-_SIDES = ("control", "variant")
-_FLOATS = (
-    *("threshold", "plain_interval_low", "plain_interval_high"),
-    *("confidence_level", "achieved_level", "n_effective", "radius", "trace", "gap", "other_estimate"),
-    *("n_pairs", "sigma1_squared", "sigma2_squared"),
-    *("p_value", "p_adjusted", "smallest_p", "bandwidth"),
-    *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise"),
-    *(f"{prefix}{what}" for what in _COMPARED for prefix in ("", "plain_")),
-    *(name for side in _SIDES for name in (f"{side}_mean", f"plain_{side}")),
-    *(f"{what}_interval_{end}" for what in ("lift", *_SIDES) for end in ("low", "high")),
-)
+_TEXTS = ("weights", "denominator", "target", "unit")
+_FLAGS = ("n_units_exact", "leaves_interval", "drifted")
+_COUNTS = ("repeats", "block_size_min", "block_size_max")
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
 """Of the columns of values where a run has results of several kinds."""
 
@@ -37,22 +28,24 @@ def as_arrow(results: Results) -> pa.Table:
     for name in names:
         columns[name] = _keys([(r.group or {}).get(name) for r in results for _ in r.records()])
     for name in rows[0] if rows else ():
+        values = [row[name] for row in rows]
         if name in _VALUES:
-            found = _values(name, scales, [row[name] for row in rows])
+            found = _values(name, scales, values)
         else:
-            found = {name: pa.array([row[name] for row in rows], _kind(name))}
+            found = {name: pa.array(values, _kind(name, values))}
         for key, array in found.items():
             columns[key if key not in columns else f"{key}_"] = array
     return pa.table(columns)
 
 
-def _kind(name: str) -> pa.DataType:
-    if name in ("n_units_exact", "leaves_interval", "drifted"):
+def _kind(name: str, values: list[Any]) -> pa.DataType:
+    """Type of a column, of which all values may be None."""
+    if name in _FLAGS:
         return pa.bool_()
-    if name in _FLOATS:
-        return pa.float64()
-    whole = name.startswith("n_") or name in ("repeats", "block_size_min", "block_size_max")
-    return pa.int64() if whole else pa.string()
+    if name in _COUNTS or (name.startswith("n_") and name not in ("n_effective", "n_pairs")):
+        return pa.int64()
+    words = name.endswith("_reason") or name in _TEXTS or any(isinstance(v, str) for v in values)
+    return pa.string() if words else pa.float64()
 
 
 def _values(name: str, scales: list[TimeScale | None], numbers: list[float | None]) -> dict[str, pa.Array]:

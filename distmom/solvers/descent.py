@@ -16,7 +16,7 @@ from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import NORMS, DescentState
 from distmom.solvers.status import DescentStatus
-from distmom.solvers.step_sizes import Decaying, Search, StepSize
+from distmom.solvers.step_sizes import Decaying, StepSize
 
 MOST_INFINITE = 5
 """Steps in a row without a finite loss that end a descent: one may have too many wild blocks by chance."""
@@ -27,22 +27,13 @@ MOST_IDLE = 100
 
 @dataclass(frozen=True)
 class Descent:
-    """What a descent does in every step.
-
-    Attributes
-    ----------
-    aggregator, step_size, projection
-    clip : float
-        A gradient longer than this many times the running median length is shortened to it; infinity never.
-    averaging : {"mean", "geometric_median", "none"}
-        What is made of the last half of the iterates; "none" takes the last one.
-    """
+    """What a descent does in each step: a gradient longer than `clip` running median lengths is shortened."""
 
     aggregator: Aggregator = AGGREGATORS["median_block"]
     step_size: StepSize = field(default_factory=lambda: Decaying(0.1))
     projection: Projection = unconstrained
     clip: float = 3.0
-    averaging: str = "mean"
+    averaging: str = "mean"  # of the last half of the iterates; or "geometric_median"; "none" takes the last
 
     def begin(self, start: Floats) -> DescentState:
         """The state before the first step."""
@@ -93,8 +84,8 @@ class Descent:
             away = there - x
             return self.aggregator.objective(blocks, there), float(away @ away)
 
-        search = Search(chosen.loss, along)
-        step, state.memory = self.step_size.displacement(state.memory, gradient, state.step, search)
+        rule, memory = self.step_size, state.memory
+        step, state.memory = rule.displacement(memory, gradient, state.step, chosen.loss, along)
         with np.errstate(over="ignore", invalid="ignore"):
             target = x - step
         state.x = self.projection(target) if np.isfinite(target).all() else target

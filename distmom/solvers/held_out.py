@@ -11,30 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from distmom.numerics.arrays import Floats
+from distmom.numerics.losses.duels import differences
 from distmom.numerics.median import lower_median
 from distmom.solvers.blocks import BlockOracle
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """When to look at the held-out blocks, and when to stop.
+    """When to look at the held-out blocks, and when to stop."""
 
-    Attributes
-    ----------
-    blocks : BlockOracle
-        The same at every look.
-    every : int
-        Steps between looks.
-    patience : int
-        Looks in a row without improvement that end the descent.
-    tolerance : float
-        A fall of the loss by less than this share of the best loss is no improvement.
-    """
-
-    blocks: BlockOracle
-    every: int = 25
-    patience: int = 5
-    tolerance: float = 1e-3
+    blocks: BlockOracle  # the same at every look
+    every: int = 25  # steps between looks
+    patience: int = 5  # looks in a row without improvement that end the descent
+    tolerance: float = 1e-3  # a fall of the loss by less than this share of the best loss is no improvement
 
     def losses(self, x: Floats) -> Floats:
         """Losses of the usable blocks; NaN counts as infinite."""
@@ -46,9 +35,7 @@ class HeldOut:
         middle = float(lower_median(losses))
         if best is None or not np.isfinite(best).any():
             return bool(np.isfinite(middle))
-        with np.errstate(invalid="ignore"):
-            change = losses - best
-        change = np.where(np.isnan(change), 0.0, change)  # infinite before and after
+        change = differences(losses, best)
         needed = self.tolerance * abs(float(lower_median(best)))
         # upper and lower median both: with ties of an even number of blocks nothing counts as improvement
         return bool(-float(lower_median(-change)) < -needed)

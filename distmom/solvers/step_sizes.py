@@ -12,63 +12,45 @@ from distmom.numerics.arrays import Floats
 Memory = tuple[Floats, ...]
 
 
-@dataclass(frozen=True)
-class Search:
-    """The objective of the blocks of this step where it begins, and along the projected path.
-
-    ``along(s)`` is the objective at the projection of x - s g, and the squared distance from x to there.
-    """
-
-    here: float
-    along: Callable[[float], tuple[float, float]]
-
-
-class StepSize:
-    """A rule: frozen; what it remembers is a tuple of arrays."""
-
-    def begin(self, size: int) -> Memory:
-        """What is remembered before the first step in `size` dimensions."""
-        return ()
-
-    def displacement(
-        self, memory: Memory, gradient: Floats, step: int, search: Search
-    ) -> tuple[Floats, Memory]:
-        """What to subtract in step 0, 1, …, and what to remember."""
-        raise NotImplementedError
+Path = Callable[[float], tuple[float, float]]
+"""Of a length s: objective of this step's blocks at the projection of x - s g, squared distance to there."""
 
 
 @dataclass(frozen=True)
-class Decaying(StepSize):
+class Decaying:
     """``size / sqrt(1 + t / after)`` times the gradient in step t, from 0; ``after=inf`` keeps the size."""
 
     size: float
     after: float = 20.0
 
-    def displacement(  # noqa: D102
-        self, memory: Memory, gradient: Floats, step: int, search: Search
+    def begin(self, n: int) -> Memory:
+        """What is remembered before the first step in `n` dimensions."""
+        return ()
+
+    def displacement(
+        self, memory: Memory, gradient: Floats, step: int, here: float, along: Path
     ) -> tuple[Floats, Memory]:
+        """What to subtract in step 0, 1, …, and what to remember; the objective is `here` where it begins."""
         return self.size / np.sqrt(1.0 + step / self.after) * gradient, memory
 
 
 @dataclass(frozen=True)
-class Adam(StepSize):
+class Adam(Decaying):
     """Adam (Kingma & Ba 2015): means of gradients over roots of means of their squares, by coordinate.
 
     The size falls as in `Decaying`; ``after=inf`` keeps it. Coordinates have units of their own, so with a
     projection it need not end at the minimum on the set.
     """
 
-    size: float
-    after: float = 20.0
     first: float = 0.9
     second: float = 0.999
     least: float = 1e-8
 
-    def begin(self, size: int) -> Memory:  # noqa: D102
-        return np.zeros(size), np.zeros(size)
+    def begin(self, n: int) -> Memory:  # noqa: D102
+        return np.zeros(n), np.zeros(n)
 
     def displacement(  # noqa: D102
-        self, memory: Memory, gradient: Floats, step: int, search: Search
+        self, memory: Memory, gradient: Floats, step: int, here: float, along: Path
     ) -> tuple[Floats, Memory]:
         mean = self.first * memory[0] + (1.0 - self.first) * gradient
         square = self.second * memory[1] + (1.0 - self.second) * gradient * gradient
@@ -79,7 +61,7 @@ class Adam(StepSize):
 
 
 @dataclass(frozen=True)
-class Backtracking(StepSize):
+class Backtracking:
     """Halve the step until the objective of the same blocks falls enough (Armijo along the projected path).
 
     Begins with ``size``, later with twice the step taken last. Costs one evaluation of the losses for each
@@ -90,16 +72,20 @@ class Backtracking(StepSize):
     slope: float = 0.1
     trials: int = 40
 
-    def begin(self, size: int) -> Memory:  # noqa: D102
+    def begin(self, n: int) -> Memory:  # noqa: D102
         return (np.array([0.5 * self.size]),)
 
     def displacement(  # noqa: D102
-        self, memory: Memory, gradient: Floats, step: int, search: Search
+        self, memory: Memory, gradient: Floats, step: int, here: float, along: Path
     ) -> tuple[Floats, Memory]:
         share = 2.0 * float(memory[0][0])
         for _ in range(self.trials):
-            value, moved = search.along(share)
-            if value <= search.here - self.slope * moved / share:
+            value, moved = along(share)
+            if value <= here - self.slope * moved / share:
                 return share * gradient, (np.array([share]),)
             share *= 0.5
         return np.zeros_like(gradient), memory
+
+
+StepSize = Decaying | Backtracking
+"""Rules; what they remember is a tuple of arrays."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from distmom.theory._checks import check_count, check_delta
 
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 CACHE = 8192
 
+Count = TypeVar("Count", int, "NDArray[Any]")
 
-def median_rank(n_blocks: int) -> int:
-    """Rank m = ceil(K/2) of the lower median among K sorted values, counted from 1."""
+
+def median_rank(n_blocks: Count) -> Count:
+    """Rank m = ceil(K/2) of the lower median among K sorted values, counted from 1; of one K or an array."""
     return (n_blocks + 1) // 2
 
 
@@ -92,7 +94,7 @@ def width_factors(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying
     blocks = np.asarray(n_blocks, dtype=np.int64)
     if blocks.size and blocks.min() < 1:
         raise ValueError(f"n_blocks must be at least 1, got {int(blocks.min())}")
-    rank = (blocks + 1) // 2
+    rank = median_rank(blocks)
     finite = rank > outlying
     p = np.full(blocks.shape, np.nan)
     p[finite] = betaincinv(rank[finite] - outlying, (blocks - rank + 1)[finite], delta)

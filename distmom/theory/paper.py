@@ -55,35 +55,19 @@ def mom_blocks(confidence_level: float, n_rows: int) -> tuple[int, int]:
     return n_blocks, n_rows // n_blocks
 
 
-def mou_blocks(confidence_level: float, n_rows: int, degree: int = 2) -> tuple[int, int]:
-    """Blocks of the median of U-statistics of one sample.
-
-    ConfigError if B < degree: a block could not form a single tuple.
-
-    K = ceil((9/2) log(1/delta)) and B = floor(n/K).
-
-    Examples
-    --------
-    >>> mou_blocks(0.9, 1000)
-    (11, 90)
-    """
-    n_blocks, sizes = mogu_blocks(confidence_level, (n_rows,), (degree,))
-    return n_blocks, sizes[0]
-
-
 def mogu_blocks(
     confidence_level: float, n_rows: Sequence[int], degrees: Sequence[int]
 ) -> tuple[int, tuple[int, ...]]:
-    """Blocks of the median of generalized U-statistics: T samples of sizes n_t, degrees d_t.
+    """Blocks of the median of U-statistics: T samples of sizes n_t, degrees d_t; one or several.
 
-    ConfigError if some B_t < d_t.
+    ConfigError if some B_t < d_t: a block could not form a single tuple.
 
     K = ceil((9/2) log(1/delta)) and B_t = floor(n_t/K), one per sample.
 
     Examples
     --------
-    >>> mogu_blocks(0.99, (1000, 500), (1, 1))
-    (21, (47, 23))
+    >>> mogu_blocks(0.9, (1000,), (2,)), mogu_blocks(0.99, (1000, 500), (1, 1))
+    ((11, (90,)), (21, (47, 23)))
     """
     delta = _delta(confidence_level)
     n_blocks = math.ceil(4.5 * math.log(1.0 / delta))
@@ -94,39 +78,27 @@ def mogu_blocks(
     return n_blocks, sizes
 
 
-def morm_blocks(confidence_level: float, tau: float, n_rows: int, degree: int = 1) -> tuple[int, int]:
-    """Blocks of the median of randomized means (or U-statistics, with their degree).
+def morgu_blocks(
+    confidence_level: float, tau: float, n_rows: Sequence[int], degrees: Sequence[int] = (1,)
+) -> tuple[int, tuple[int, ...]]:
+    """Blocks of the median of randomized means, or of randomized generalized U-statistics.
 
-    ConfigError if B < degree, with the admissible range for this n, or tau is out of range.
+    ConfigError if some B_t < d_t, with the admissible range for this n, or tau is out of range.
 
-    K = ceil(log(2/delta) / (2 (1/2 - tau)^2)) and B = floor(8 tau^2 n / (9 log(2/delta))), at most n.
+    K = ceil(log(2/delta) / (2 (1/2 - tau)^2)) and B_t = floor(8 tau^2 n_t / (9 log(2/delta))), at most n_t.
 
     Parameters
     ----------
     tau : float
         Share of bad blocks tolerated among all possible blocks, in (0, 1/2): larger means more blocks,
         smaller ones, and a better constant.
-    degree : int
-        1 for means; the degree of the kernel for U-statistics.
+    degrees : sequence of int
+        1 for means; those of the kernel for U-statistics.
 
     Examples
     --------
-    >>> morm_blocks(0.9, 0.3, 1000)
-    (38, 26)
-    """
-    n_blocks, sizes = morgu_blocks(confidence_level, tau, (n_rows,), (degree,))
-    return n_blocks, sizes[0]
-
-
-def morgu_blocks(
-    confidence_level: float, tau: float, n_rows: Sequence[int], degrees: Sequence[int]
-) -> tuple[int, tuple[int, ...]]:
-    """Blocks of the median of randomized generalized U-statistics; parameters as in `morm_blocks`.
-
-    Examples
-    --------
-    >>> morgu_blocks(0.9, 0.45, (1000, 2000), (1, 1))
-    (600, (60, 120))
+    >>> morgu_blocks(0.9, 0.3, (1000,)), morgu_blocks(0.9, 0.45, (1000, 2000), (1, 1))
+    ((38, (26,)), (600, (60, 120)))
     """
     delta = _delta(confidence_level)
     _check_fraction("tau", tau, 0.5)
@@ -173,7 +145,7 @@ def paper_halfwidth_mou(variance: float) -> float:
 
 
 def paper_halfwidth_morm(variance: float, tau: float) -> float:
-    """Median of randomized means or U-statistics with `morm_blocks`: sqrt((3/tau) V_B).
+    """Median of randomized means or U-statistics with `morgu_blocks`: sqrt((3/tau) V_B).
 
     The tail of W_n is that at tau - q, where the published proof has 1/2 - q. With B rows out of n the
     exponent n/B needs no floor (Finner 1992).

@@ -63,7 +63,7 @@ def vector_factor(n_blocks: int, delta: float, outlying: int = 0, *, equal: bool
     p = betaincinv(needed, n_blocks - ranks + 1, delta)
     if not equal:
         p = np.where(needed == 1, delta / max(good, 1), np.where(needed >= good * p + 1.0, p, 0.0))
-    return _least_radius(ranks, n_blocks, p)
+    return _least_radius((ranks - 1) / n_blocks, p)
 
 
 @lru_cache(maxsize=1024)
@@ -88,7 +88,7 @@ def resampled_vector_factor(n_blocks: int, inverse_inclusion: float, delta: floa
     check_count("n_blocks", n_blocks)
     ranks = _ranks(1, median_rank(n_blocks))
     p = np.array([resampled_p(n_blocks, inverse_inclusion, delta, int(j)) for j in ranks])
-    return _least_radius(ranks, n_blocks, p)
+    return _least_radius((ranks - 1) / n_blocks, p)
 
 
 @lru_cache(maxsize=4096)
@@ -120,7 +120,7 @@ def repeated_vector_factor(n_blocks: int, delta: float, outlying: int = 0) -> fl
     least, good = outlying / n_blocks, float(n_blocks - outlying)
     alpha = least + (0.5 - least) * (np.arange(MOST_RANKS) + 0.5) / MOST_RANKS
     p = share_p((alpha * n_blocks - outlying) / good, np.full(MOST_RANKS, good), delta)
-    return _least_at(alpha, p)
+    return _least_radius(alpha, p)
 
 
 def _ranks(least: int, most: int) -> NDArray[Any]:
@@ -129,12 +129,7 @@ def _ranks(least: int, most: int) -> NDArray[Any]:
     return np.unique(np.linspace(least, most, min(MOST_RANKS, max(most - least + 1, 0))).astype(np.int64))
 
 
-def _least_radius(ranks: NDArray[Any], n_blocks: int, p: NDArray[Any]) -> float:
-    """Least C_alpha / sqrt(p) over the ranks."""
-    return _least_at((ranks - 1) / n_blocks, p)
-
-
-def _least_at(alpha: NDArray[Any], p: NDArray[Any]) -> float:
+def _least_radius(alpha: NDArray[Any], p: NDArray[Any]) -> float:
     """Least C_alpha / sqrt(p); a p of 0 bounds nothing."""
     import numpy as np
 

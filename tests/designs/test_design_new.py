@@ -24,7 +24,7 @@ class StripedLayout(Layout):
 
     n_blocks: int
 
-    def cells(self, codes: Ints, place: Place, window: Any, *, compiled: bool) -> Ints:
+    def cells(self, codes: Ints, place: Place, window: Any) -> Ints:
         return codes * self.n_blocks + (place.first_row + np.arange(codes.size)) % self.n_blocks
 
 

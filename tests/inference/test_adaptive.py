@@ -13,7 +13,7 @@ from rule_groups import LAWS, WEIGHTS, WILD, make_group, stack
 
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.status import NoInterval, flags_of
-from distmom.theory.partition import partition_halfwidth
+from distmom.theory.partition import unequal_factor
 
 PROPERTY = settings(derandomize=True, deadline=None)
 
@@ -100,7 +100,7 @@ def compare(found, g, want, confidence, rows):
     assert close(got.exact_centre[g], centre, scale) and got.exact_blocks[g] == k
     if low == "unequal":  # never below the Poisson-binomial bound, and not far above it
         sizes, ruined = want["shown"]["unequal"]
-        sharp = partition_halfwidth(1.0, k, 1 - confidence, ruined, sizes)
+        sharp = unequal_factor(sizes, 1 - confidence, ruined)
         half = 0.5 * (got.exact_high[g] - got.exact_low[g])
         assert high * sharp * (1 - 1e-6) - 1e-11 * scale <= half <= 1.062 * high * sharp + 1e-9 * scale
     else:

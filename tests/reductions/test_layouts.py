@@ -38,7 +38,7 @@ def test_labels_are_those_of_the_block_means(name: str, compiled: bool) -> None:
         accumulator.end_file()
         for start, stop in ((0, 1), (1, 500), (500, N)):
             place = Place(file_key(SEED, path), start, number, units[start:stop])
-            labels = row_labels(layout, 10, place, stop - start, windows, compiled=compiled)
+            labels = row_labels(layout, 10, place, stop - start, windows)
             counts += np.bincount(labels, minlength=counts.size)
     state = accumulator.result([()])
     assert np.array_equal(state.moments.count[0, 0, : counts.size], counts)

@@ -43,7 +43,6 @@ def test_a_worker_is_killed_at_every_tenth_of_the_work(
     monkeypatch.setattr(
         "distmom.cluster.executors.client.PATIENCE", 0.5
     )  # for results that died with their worker
-    monkeypatch.setattr("distmom.cluster.executors.crew.PATIENCE", 5.0)
     assert same(JOBS[name](lake, tmp_path, executor=client), answer)
     assert len(killed) == len(TENTHS[name])
     assert not list(tmp_path.iterdir())

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from paper_numbers import morm_blocks
 from scipy import stats
 from shared_rows import resampled_failure
 
 import distmom as dm
 from distmom.theory.bounds import cantelli_allowed
-from distmom.theory.paper import morm_blocks
 from distmom.theory.planning import best_blocks
 from distmom.theory.variances import mean_variance, row_inverse_inclusion
 

@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from paper_numbers import morm_blocks, mou_blocks
 
 from distmom.errors import ConfigError
 from distmom.theory.paper import (
@@ -15,9 +16,7 @@ from distmom.theory.paper import (
     mom_blocks,
     mom_least_delta,
     morgu_blocks,
-    morm_blocks,
     morm_least_delta,
-    mou_blocks,
     mou_least_delta,
 )
 

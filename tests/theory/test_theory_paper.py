@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from paper_numbers import morm_blocks, mou_blocks
 
 from distmom.theory.bounds import width_factor
 from distmom.theory.paper import (
-    morm_blocks,
-    mou_blocks,
     paper_halfwidth_mom,
     paper_halfwidth_morm,
     paper_halfwidth_mou,

@@ -12,12 +12,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from distmom.cluster.executors.threads import FutureTasks
 from distmom.cluster.executors.versions import compare_versions, decisive_here, refuse_others
 from distmom.cluster.failures import one_line
 from distmom.cluster.interrupts import stoppable
 from distmom.cluster.memory import memory_bytes
-from distmom.cluster.outcome import Finished, UnitOutcome, Work
+from distmom.cluster.outcome import Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
 from distmom.cluster.scratch import Scratch
@@ -42,7 +41,7 @@ FRESH = 5.0  # seconds for which the number of threads is taken as known
 _prepared: WeakSet[Client] = WeakSet()
 
 
-class ClientTasks(FutureTasks):
+class ClientTasks(Tasks):
     """Units of one run on a cluster."""
 
     def __init__(self, executor: ClientExecutor, work: Work) -> None:

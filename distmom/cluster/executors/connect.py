@@ -79,6 +79,7 @@ def to_scheduler(address: str) -> ClientExecutor:
     if address.startswith("tls://"):
         _check_certificates()
     try:
+        _check_address(address)
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except OSError as error:
         raise ResourceError(
@@ -95,6 +96,17 @@ def to_scheduler(address: str) -> ClientExecutor:
     except BaseException:
         client.close()
         raise
+
+
+def _check_address(address: str) -> None:
+    """ValueError for one that no client could use: Dask would go on trying, and close badly."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+    from distributed.comm.registry import get_backend
+
+    scheme, place = parse_address(address)
+    get_backend(scheme)
+    if scheme in ("tcp", "tls"):
+        parse_host_port(place)
 
 
 def _address_in(file: str) -> str:

@@ -4,40 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
+from concurrent.futures import ThreadPoolExecutor
 
 from distmom.cluster.interrupts import Stopped, stoppable
 from distmom.cluster.memory import memory_bytes, usable_cpus
-from distmom.cluster.outcome import Finished, Work
+from distmom.cluster.outcome import Finished, Tasks, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
 from distmom.cluster.scratch import Scratch
 
 
-class FutureTasks:
-    """Units under way as ``concurrent.futures`` futures of `Finished`: what all executors share."""
-
-    def __init__(self) -> None:
-        self._under_way: dict[Future[Finished], Unit | UnitBatch] = {}
-
-    def wait(self, timeout: float) -> list[Finished]:
-        """Units that finished, in plan order; waits up to ``timeout`` seconds for the first."""
-        done, _ = wait_for(self._under_way, timeout, FIRST_COMPLETED)
-        for future in done:
-            del self._under_way[future]
-        return sorted((future.result() for future in done), key=lambda finished: finished.unit.number)
-
-    def ready(self) -> bool:
-        """Threads are always there."""
-        return True
-
-    def trouble(self) -> str | None:
-        """Nothing can go wrong with threads as such."""
-        return None
-
-
-class ThreadTasks(FutureTasks):
+class ThreadTasks(Tasks):
     """Units of one run on a pool of threads."""
 
     def __init__(self, pool: ThreadPoolExecutor, work: Work) -> None:

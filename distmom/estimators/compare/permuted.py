@@ -29,16 +29,10 @@ BANDWIDTH_ROWS = 500
 
 
 class Tested(NamedTuple):
-    """What the permutations say.
-
-    Attributes
-    ----------
-    n_rows, n_units : tuple of int
-        Rows and units of each sample that took part.
-    """
+    """What the permutations say."""
 
     p_values: list[float | None]  # in the order of the statistics; None where the statistic is not finite
-    n_rows: tuple[int, int]
+    n_rows: tuple[int, int]  # of each sample that took part
     n_units: tuple[int, int]
     smallest: float  # no p-value can be below
 
@@ -50,7 +44,7 @@ def draw_rows(
     found = []
     for number, plan in enumerate(plans):
         reduction = plan.reduction
-        sampling = SampleRows(size, repeat_seed(seed, number), reduction.compiled)
+        sampling = SampleRows(size, repeat_seed(seed, number))
         work = ReadAndReduce(
             plan.reader,
             sampling,

@@ -16,7 +16,7 @@ from distmom.estimators.compare.permuted import Tested, bandwidth_of, draw_rows,
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.ustat.partition import PartitionQuestions, sample_question, sample_results
+from distmom.estimators.ustat.partition import PartitionQuestions, sample_question
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
 from distmom.lake import ReadOptions, Source
@@ -29,7 +29,7 @@ Opened = Sequence[tuple["Source", "ReadOptions"]]
 
 @dataclass
 class CompareQuestion(RowsQuestion):
-    """Whether columns have one distribution in two samples."""
+    """Whether columns have one distribution in two samples; and the plan of the answer."""
 
     samples: tuple[Sample, ...]  # both; or the whole, of which two values of the column `by` make the samples
     column: Names
@@ -61,33 +61,26 @@ class CompareQuestion(RowsQuestion):
         """The columns that are compared."""
         return self.opened[0][1].columns
 
-    def plan(self, executor: Executor, progress: Progress | None) -> PlannedComparison:
+    def plan(self, executor: Executor, progress: Progress | None) -> CompareQuestion:
         """Names, types and combinations are checked; no row is read."""
         check_samples(self.opened, self.options.means)
         if self.by is not None:  # its name and type too
             source, read = open_data(self.samples[0].scan, self.columns[0], self.by)
             source.reader(read)
-        return PlannedComparison(self)
-
-
-@dataclass
-class PlannedComparison:
-    """The plan of a comparison."""
-
-    question: CompareQuestion
+        return self
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """The plan of the first column's difference of means; with `by` as if both samples had all rows."""
-        question, options = self.question, self.question.options
-        scans = tuple(one.scan for one in question.samples) * (1 if question.by is None else 2)
-        if question.by is not None:  # what its pass needs is refused here too
-            plan_values(scans[0], question.columns[0], question.by, executor, None)
-        first = UStatQuestion(scans, question.columns[0], None, options.means, rng=question.seed)
+        options = self.options
+        scans = tuple(one.scan for one in self.samples) * (1 if self.by is None else 2)
+        if self.by is not None:  # what its pass needs is refused here too
+            plan_values(scans[0], self.columns[0], self.by, executor, None)
+        first = UStatQuestion(scans, self.columns[0], None, options.means, rng=self.seed)
         plan = first.plan(executor, None).describe(executor)
         plan.pop("kernel")
         return {
             **plan,
-            "columns": list(question.columns),
+            "columns": list(self.columns),
             "statistics": [one.name for one in options.statistics],
             "test_rows": options.test.rows,
             "n_permutations": options.test.n,
@@ -97,42 +90,41 @@ class PlannedComparison:
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]
     ) -> CompareResult | Results:
         """Find the samples, count their rows, draw those of the test, evaluate blocks."""
-        question = self.question
-        samples, opened = question.samples, question.opened
+        samples, opened = self.samples, self.opened
         more: tuple[str, ...] = ()
-        if question.by is not None:
+        if self.by is not None:
             samples, left_out = samples_by(
-                samples[0].scan, question.columns[0], question.by, question.values, executor, progress
+                samples[0].scan, self.columns[0], self.by, self.values, executor, progress
             )
-            opened = question.open(samples)
+            opened = self.open(samples)
             more = (f"{left_out:,} rows of neither sample are left out",) if left_out else ()
-        means, sources = question.options.means, [source for source, _ in opened]
-        plans = plan_passes(opened, means, question.seed, executor, progress)
-        passes = run_passes(plans, (), means, executor, progress)
-        asked, tests = self._asked(opened, passes, executor, progress)
+        means = self.options.means
+        plans = plan_passes(opened, means, self.seed, executor, progress)
+        passes = run_passes(opened, plans, means, executor, progress)
+        asked, tests = self._asked(passes, executor, progress)
         states = run_blocks([question for one in asked for question in one.questions], executor, progress)
         results = []
         for (name, statistic, tested, place), one, state in zip(tests, asked, states, strict=True):
-            (found,) = sample_results(one, question.options.of(statistic), [state], name)
-            results.append(compared(found, statistic, samples, tested, place, question.options.test.n))
+            (found,) = one.results([state], name)
+            results.append(compared(found, statistic, samples, tested, place, self.options.test.n))
         results = [replace(r, notes=(*r.notes, *more)) for r in adjusted(results)]
-        return told(results, _facts(sources, samples, passes), run)  # type: ignore[no-any-return]
+        return told(results, _facts(samples, passes), run)  # type: ignore[no-any-return]
 
     def _asked(
-        self, opened: Opened, passes: Sequence[Pass], executor: Executor, progress: Progress | None
+        self, passes: Sequence[Pass], executor: Executor, progress: Progress | None
     ) -> tuple[list[PartitionQuestions], list[tuple[str, Compared, Tested, int]]]:
         """What the blocks of every column are asked for each statistic, and what its test says."""
-        options, seed = self.question.options, self.question.seed
+        options, seed = self.options, self.seed
         asked, tests = [], []
-        for c, name in enumerate(self.question.columns):
+        for c, name in enumerate(self.columns):
             mine = [one.column(c) for one in passes]
             plans = [
                 replace(
                     one.plan,
-                    reader=source.reader(replace(read, columns=(name,))),
+                    reader=one.source.reader(replace(one.read, columns=(name,))),
                     reduction=replace(one.plan.reduction, seed=seed),  # units have one hash in both samples
                 )
-                for one, (source, read) in zip(mine, opened, strict=True)
+                for one in mine
             ]
             rows = draw_rows(plans, options.test.rows, seed, executor, progress)
             width = bandwidth_of(rows)
@@ -140,17 +132,17 @@ class PlannedComparison:
             by_units = options.means.rows.design.of_units
             tested = permuted_test(rows, statistics, options.test.n, seed, by_units=by_units)
             for place, one in enumerate(statistics):
-                asked.append(sample_question([s for s, _ in opened], mine, options.of(one), executor))
+                asked.append(sample_question(mine, options.of(one), executor))
                 tests.append((name, one, tested, place))
         return asked, tests
 
 
-def _facts(sources: Sequence[Source], samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:
+def _facts(samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:
     """What was read: a file of both samples is one file, though of two lakes that name theirs alike two."""
-    homes = [getattr(source, "address", None) for source in sources]
+    homes = [getattr(one.source, "address", None) for one in passes]
     if None in homes:
         homes = [0, int(samples[0].scan.data is not samples[1].scan.data)]
     pairs = list(zip(homes, passes, strict=True))
     files = {(home, file.path): file for home, one in pairs for file in one.plan.files}
     skipped = {(home, record.file): record for home, one in pairs for record in one.skipped}
-    return data_facts(list(files.values()), skipped.values(), *sources)
+    return data_facts(list(files.values()), skipped.values(), *(one.source for one in passes))

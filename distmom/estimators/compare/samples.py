@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from distmom.checks import did_you_mean
 from distmom.cluster import Executor, Progress
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
@@ -16,8 +16,7 @@ from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
-from distmom.lake.filters import as_filter
-from distmom.lake.group_filter import GroupFilter
+from distmom.lake.filters import GroupFilter, as_filter
 from distmom.lake.keys.keyvalues import Component, components
 from distmom.passes.census import column_share
 from distmom.passes.opening import open_data
@@ -124,8 +123,7 @@ def _place(wanted: Any, keys: Sequence[Component], texts: list[str], by: str) ->
     shown = cell(wanted)
     if shown in texts:
         return texts.index(shown)
-    near = difflib.get_close_matches(shown, texts, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(shown, texts)
     raise ConfigError(f"samples: no {shown!r} in column {by!r}, which has {listed(texts)}{hint}")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean.answer import plain_means
 from distmom.estimators.mean.counts import UnitCount, groups_of, shared_fields, unit_counts
@@ -22,6 +22,8 @@ from distmom.numerics.blocks.moments import Moments
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
 from distmom.report.words import cell, listed
+
+COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf")
 
 CARRIED = 10, 9
 """More than nine of ten sampled rows on one side of the mean: few rows carry it."""
@@ -76,8 +78,7 @@ def _place_of(values: list[Any], control: Any, by: str) -> int:
         if wanted in same:
             return same.index(wanted)
         wanted = wanted.casefold()
-    near = difflib.get_close_matches(cell(control), texts, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(cell(control), texts)
     raise ConfigError(f"control: no {cell(control)!r} in column {by!r}, which has {listed(texts)}{hint}")
 
 
@@ -109,19 +110,12 @@ def _variant(plan: MeanPlan, state: MeanState, g: int, value: Any, denominator: 
             f"denominator: the mean of column {denominator!r} is not positive in variant {cell(value)!r}; "
             "name a column that counts something, or filter by where"
         )
-    plain = [
-        plain_means(b, b.total().mean)[0] for b in (blocks.at((c, [g])) for c in range(len(blocks.count)))
-    ]
+    columns = (blocks.at((c, [g])) for c in range(len(blocks.count)))
+    plain, *by = (plain_means(b, b.total().mean)[0] for b in columns)
     with np.errstate(invalid="ignore", divide="ignore"):
-        quotient = float(np.divide(plain[0], plain[1])) if len(plain) > 1 else plain[0]
-    return Variant(
-        value,
-        counts,
-        None if units is None else units[g],
-        ratio,
-        quotient if counts["n_used"] else math.nan,
-        _carried(state, g, ratio.value),
-    )
+        plain = float(np.divide(plain, by[0])) if by else plain
+    mine, plain = None if units is None else units[g], plain if counts["n_used"] else math.nan
+    return Variant(value, counts, mine, ratio, plain, _carried(state, g, ratio.value))
 
 
 def _carried(state: MeanState, g: int, ratio: float) -> bool:
@@ -148,15 +142,11 @@ def _result(
     del told["block_size"]  # in units, not rows
     lift = paired.lift(plan.options.interval)
     n_blocks = int(answer.n_blocks[0])
-    both = {
-        n: control.counts[n] + variant.counts[n] for n in ("n_rows", "n_used", "n_null", "n_nan", "n_inf")
-    }
+    both = {n: control.counts[n] + variant.counts[n] for n in COUNTS}
     return DifferenceResult(
         metric=plan.reduction.columns[0],
         denominator=denominator,
         by=plan.reader.options.by[0],
-        control=control.value,
-        variant=variant.value,
         confidence_level=plan.options.confidence_level,
         lift=lift.value,
         lift_interval=lift.interval,
@@ -178,6 +168,7 @@ def _side(name: str, side: Variant, plan: MeanPlan) -> dict[str, Any]:
     """The fields of a result about one of its two variants."""
     one = estimate_of(side.ratio.answer, 0, plan.options.interval, plan.options.confidence_level)
     return {
+        name: side.value,
         f"{name}_mean": side.ratio.value,
         f"{name}_interval": one.shown.interval,
         f"plain_{name}": side.plain,

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from distmom.checks import check_choice, names_of
-from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.facts import data_facts
-from distmom.estimators.learn.labels import LabelReader, check_label_type, labels_of_lake, values_of
-from distmom.estimators.learn.parameters import check_positive
+from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.learn.labels import LabelReader, labels_of_lake, values_of
 from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.shared import COMPUTE
 from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for
+from distmom.lake.columns.schema import kind_of
 from distmom.passes.census import column_share, count_rows
 from distmom.passes.gather import RowSource
 from distmom.passes.opening import Names, open_data
@@ -25,10 +24,13 @@ from distmom.passes.scan import Scan
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.cluster.work import SkippedFile
+    from distmom.estimators.learn.learner import Learner
     from distmom.lake import BatchReader, ReadOptions, Source
 
 MODES = ("auto", "resident", "streaming")
+LABELS = ("number", "bool", "text", "null")
+"""Kinds of columns that labels may come from."""
+
 TARGETS = ("label", "target", "y")
 """Columns that are taken for the target where none is named."""
 
@@ -41,39 +43,17 @@ class DataOptions:
     mode: str = "auto"
     compute: str = "auto"
     state: str | os.PathLike[str] | None = None
-    checkpoint_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        check_positive("checkpoint_seconds", self.checkpoint_seconds, zero=True)
         check_choice("mode", self.mode, MODES)
         check_choice("compute", self.compute, COMPUTE)
-
-
-@dataclass(frozen=True)
-class LakeFacts:
-    """What is known of rows to learn from, without them: the mode and why, files as results tell them.
-
-    Rows are those of the files, those that do not count included; None of a stream.
-    """
-
-    names: tuple[str, ...]
-    target: str | None
-    mode: str
-    reason: str
-    n_rows: int | None
-    data: dict[str, Any] = field(default_factory=dict)
-    skipped: Sequence[SkippedFile] = ()
 
 
 def lake_arguments(learner: str, given: Mapping[str, Any]) -> tuple[Any, Any, DataOptions]:
     """Filter, executor and options that a caller gave to ``fit``, or the session's defaults.
 
-    Raises
-    ------
-    TypeError
-        If one is unknown: where its meaning lies now, or the nearest name.
-    ConfigError
-        If a value is wrong.
+    TypeError if one is unknown: where its meaning lies now, or the nearest name; ConfigError if a value is
+    wrong.
     """
     names = [field.name for field in fields(DataOptions)]
     known = ("where", "executor", *names)
@@ -94,26 +74,18 @@ def is_lake(data: Any, target: Any) -> bool:
     return type(data).__module__.split(".")[0] in ("pyarrow", "polars", "duckdb", "dask", "dask_expr")
 
 
-class LearnSource(NamedTuple):
-    """The source, what to read of it, and which column holds the targets."""
-
-    source: Source
-    read: ReadOptions
-    target: str | None
-
-
 def open_columns(
-    scan: Scan, target: str | None, columns: Names, *, needed: bool, labels: bool
-) -> LearnSource:
-    """What to read: features, and the target last, or as a key where it is a label.
+    scan: Scan, target: str | None, columns: Names, machine: Learner
+) -> tuple[Source, ReadOptions, str | None]:
+    """The source, what to read of it for a learner, and which column holds the targets.
 
-    Raises
-    ------
-    ConfigError
-        If columns are unknown or not of numbers, or there is no target.
+    Features, and the target last, or as a key where it is a label.
+
+    ConfigError if columns are unknown or not of numbers, or there is no target; DataError if labels are
+    anything but numbers, true or false, or text.
     """
-    opened, schema = scan.source, scan.schema
-    if target is None and needed:
+    opened, schema, labels = scan.source, scan.schema, machine._most_labels is not None
+    if target is None and machine._needs_target:
         found = [name for name in TARGETS if name in schema.names]
         if not found:
             raise ConfigError(
@@ -130,32 +102,26 @@ def open_columns(
     if not asked:
         raise ConfigError(f"columns: no column of numbers to learn from among {', '.join(schema.names[:20])}")
     by = target if labels else None
-    if by is not None and by in schema.names:
-        check_label_type(by, schema.field(by).type)
+    if by is not None and by in schema.names and kind_of(type_ := schema.field(by).type) not in LABELS:
+        raise DataError(f"y: column {by!r} holds {type_}; labels are numbers, true or false, or text")
     every = asked if target is None or labels else (*asked, target)
-    return LearnSource(*open_data(scan, every, by, joint=True), target)
+    return *open_data(scan, every, by, joint=True), target
 
 
 def _is_number(type_: Any) -> bool:
-    import pyarrow.types as t
-
-    if t.is_dictionary(type_):
-        type_ = type_.value_type
-    if t.is_list(type_) or t.is_large_list(type_) or t.is_fixed_size_list(type_):
-        type_ = type_.value_type
-    return bool(t.is_integer(type_) or t.is_floating(type_) or t.is_decimal(type_) or t.is_boolean(type_))
+    kind = kind_of(type_)
+    return kind in ("number", "bool") or (kind == "vector" and kind_of(type_.value_type) != "null")
 
 
 def rows_of_lake(
-    asked: LearnSource,
-    names: tuple[str, ...],
+    source: Source,
+    read: ReadOptions,
+    target: str | None,
     scan: Scan,
-    mode: str,
     executor: Executor,
     progress: Progress | None,
-) -> tuple[LakeRows, LakeFacts]:
-    """Rows of files or tables, counted but not read, and whether they are to be held in memory."""
-    source, read, target = asked
+) -> LakeRows:
+    """Rows of files or tables, counted but not read."""
     files, census = count_rows(source, executor, scan.on_bad_file).good(source.files)
     if not int(census.rows.sum()):
         raise NoAnswerError("the data has no rows; give data with rows")
@@ -164,23 +130,15 @@ def rows_of_lake(
         reader = LabelReader(reader)
     share = column_share(source, read)
     gathered = RowSource(reader, files, census.rows, executor, scan.nan, scan.on_bad_file, share)
-    rows = LakeRows(gathered, target is not None, progress, list(census.bad))
-    needed = f"{rows.n_rows:,} rows of {rows.row_bytes} bytes"
-    if mode == "streaming" or (mode == "auto" and not rows.fits()):
-        mode, why = "streaming", "as asked for" if mode == "streaming" else "as they do not fit into memory"
-        reason = f"{needed} are gathered for many steps at a time, {why}"
-    else:
-        mode, reason = "resident", f"{needed} fit into memory"
-    data = data_facts(source.files, (), source)
-    return rows, LakeFacts(names, target, mode, reason, rows.n_rows, data, rows.skipped)
+    return LakeRows(gathered, target is not None, progress, list(census.bad))
 
 
-def with_labels(asked: LearnSource, rows: LakeRows, most: int) -> tuple[LakeRows, NDArray[Any]]:
+def with_labels(
+    source: Source, read: ReadOptions, rows: LakeRows, most: int
+) -> tuple[LakeRows, NDArray[Any]]:
     """The rows with the numbers of their labels as targets, and these: one pass over their column."""
     gathered = rows.source
-    reader: Any = gathered.reader
-    keys, bad = labels_of_lake(
-        asked.source, asked.read, gathered.files, gathered.executor, gathered.on_bad_file, most
-    )
+    keys, bad = labels_of_lake(source, read, gathered, most)
     rows.skipped.extend(bad)
-    return replace(rows, source=replace(gathered, reader=replace(reader, labels=keys))), values_of(keys)
+    reader: Any = replace(gathered.reader, labels=keys)  # type: ignore[type-var]
+    return replace(rows, source=replace(gathered, reader=reader)), values_of(keys)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.checks import check_choice, check_count
+from distmom.checks import check_choice, check_count, check_positive
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.bases import ClusterMixin, TransformerMixin
 from distmom.estimators.learn.data import is_lake
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.parameters import LearnOptions, check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, ScaledSample
+from distmom.estimators.learn.parameters import with_shared_parameters
+from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.estimators.learn.scale import Scale
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
@@ -87,12 +87,13 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
         self.labels_ = self.predict(X)
         return self
 
-    def _options(self) -> LearnOptions:
+    def _check_own(self) -> None:
+        check_choice("loss", self.loss, ("kmeans", "pairs"))
         check_count("n_clusters", self.n_clusters)
         check_count("n_init", self.n_init)
-        return super()._options()
+        check_positive("temperature", self.temperature)
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         self.feature_centre_, self.feature_spread_ = found.scale.centre, found.scale.spread
         centres = found.x.reshape(self.n_clusters, -1)
         self.cluster_centers_ = centres * found.scale.spread + found.scale.centre
@@ -113,12 +114,11 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
         rows, scale = self._checked(X), Scale(self.feature_centre_, self.feature_spread_)
         return squared_to_centres(scale.features(rows), scale.features(self.cluster_centers_))
 
-    def _least_size(self, n_features: int) -> int:
+    @property
+    def _least_size(self) -> int:
         return max(2, 2 * int(self.n_clusters))
 
     def _problem(self, sample: ScaledSample) -> Problem:
-        check_choice("loss", self.loss, ("kmeans", "pairs"))
-        check_positive("temperature", self.temperature)
         if len(sample.features) < self.n_clusters:
             raise NoAnswerError(
                 f"n_clusters: {self.n_clusters} clusters are more than the {len(sample.features)} rows; "
@@ -129,10 +129,8 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
         starts = [self._start(sample, number) for number in range(self.n_init)]
         losses = np.array([lower_median(judge.losses(start.ravel(), blocks, none)) for start in starts])
         best = starts[int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))]
-        shares = np.bincount(
-            squared_to_centres(sample.features, best).argmin(axis=1), minlength=self.n_clusters
-        ) / len(sample.features)
-        step = 0.5 / float(shares.max())
+        sizes = np.bincount(squared_to_centres(sample.features, best).argmin(axis=1))
+        step = 0.5 / float((sizes / len(sample.features)).max())
         risk: BlockRisk = judge
         if self.loss == "pairs":
             width = float(np.nanmin(losses)) or 1.0

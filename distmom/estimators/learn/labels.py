@@ -7,25 +7,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.cluster import plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
-from distmom.errors import ConfigError, DataError
+from distmom.errors import ConfigError
 from distmom.lake import BatchReader
-from distmom.lake.columns.schema import kind_of
 from distmom.lake.keys.encoder import KeyEncoder
 from distmom.lake.keys.keyvalues import NAN, NULL, Key
 from distmom.passes.census import column_share
 from distmom.reductions.counting import DistinctKeys
 
 if TYPE_CHECKING:
-    from distmom.cluster import Executor
     from distmom.lake import Batch, FileRef, ReadOptions, Source
-
-KINDS = ("number", "bool", "text", "null")
-"""Of columns that labels may come from."""
+    from distmom.passes.gather import RowSource
 
 MISSING: tuple[Key, ...] = ((NULL,), (NAN,))
 
@@ -70,35 +65,21 @@ class LabelReader(BatchReader):
             yield replace(batch, values=(*batch.values, numbers), valid=(*batch.valid, valid), keys=())
 
 
-def check_label_type(name: str, type_: pa.DataType) -> None:
-    """Refuse a column of which no labels can be made.
-
-    Raises
-    ------
-    DataError
-        If it holds anything but numbers, true or false, or text.
-    """
-    if kind_of(type_) not in KINDS:
-        raise DataError(f"y: column {name!r} holds {type_}; labels are numbers, true or false, or text")
-
-
 def labels_of_lake(
-    source: Source, read: ReadOptions, files: tuple[FileRef, ...], executor: Executor, bad: Any, most: int
+    source: Source, read: ReadOptions, rows: RowSource, most: int
 ) -> tuple[tuple[Key, ...], tuple[SkippedFile, ...]]:
     """All labels of the rows that pass the filter, sorted, and files left out: one pass over their column.
 
-    Raises
-    ------
-    ConfigError
-        If there are more than `most`.
+    ConfigError if there are more than `most`.
     """
     alone = replace(read, columns=(), vectors=None)
     [name] = read.by
     many = f"y: more than {most:,} classes; is {name!r} a column of labels?"
     spec = DistinctKeys(most + len(MISSING), many)
-    work = ReadAndReduce(source.reader(alone), spec, n_keys=1, on_bad_file=bad)
-    units = plan_units(files, column_share=column_share(source, alone), threads=executor.threads)
-    found = run_units(work, units, spec.merge, executor)
+    work = ReadAndReduce(source.reader(alone), spec, n_keys=1, on_bad_file=rows.on_bad_file)
+    share = column_share(source, alone)
+    units = plan_units(rows.files, column_share=share, threads=rows.executor.threads)
+    found = run_units(work, units, spec.merge, rows.executor)
     labels = sorted(key for key in found.state or () if key not in MISSING)
     if len(labels) > most:
         raise ConfigError(many)

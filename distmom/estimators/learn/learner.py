@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,13 +18,12 @@ from distmom.estimators.command import answer
 from distmom.estimators.learn.bases import BaseEstimator
 from distmom.estimators.learn.data import is_lake, lake_arguments
 from distmom.estimators.learn.parameters import LearnOptions, SharedParameters, for_batches
-from distmom.estimators.learn.question import LearnQuestion, PlannedLearning
-from distmom.estimators.learn.rows import ArrayRows, Met, TrainingRows
+from distmom.estimators.learn.question import LearnPlan, LearnQuestion
+from distmom.estimators.learn.rows import ArrayRows, TrainingRows
 from distmom.estimators.learn.run import (
-    Learned,
-    Prepared,
     Problem,
     ScaledSample,
+    Training,
     Watch,
     learn,
     sample_of,
@@ -33,28 +32,16 @@ from distmom.estimators.learn.run import (
 )
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
-from distmom.estimators.learn.steps import StepPosition, StepStream
+from distmom.estimators.learn.steps import StepPosition
 from distmom.numerics.arrays import Floats
+from distmom.numerics.median import lower_median
 from distmom.numerics.random.philox import resolve_seed
-from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.passes.scan import as_scan
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.descent import Descent
-from distmom.solvers.state import DescentState
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-
-
-@dataclass
-class Begun:
-    """What is kept to go on with further rows."""
-
-    seed: int
-    prepared: Prepared
-    state: DescentState
-    n_batches: int = 0
-    met: Met = field(default_factory=Met)
 
 
 class Learner(SharedParameters, BaseEstimator):
@@ -64,7 +51,9 @@ class Learner(SharedParameters, BaseEstimator):
     _scale_targets = False
     _most_labels: int | None = None
     """Different targets of a lake at most, where they may be anything that can be told apart."""
-    _begun: Begun | None = None
+    _pairs_given = False
+    """Whether rows are differences of two, of which either may be the first: they have no middle but zero."""
+    _begun: Training | None = None
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
         """Learn from the rows of arrays, or of anything that `distmom.mean` reads.
@@ -81,8 +70,8 @@ class Learner(SharedParameters, BaseEstimator):
             gather those of many steps at a time, or "auto", which never changes a bit; ``compute``, "workers"
             to have threads or workers compute the losses and gradients of blocks, "here" to compute them in
             the process that takes the steps, or "auto", by what a step costs; ``executor``, where to run, as
-            for `distmom.mean`; ``state``, a file of checkpoints from which a run that was interrupted goes on
-            with the same bits, and ``checkpoint_seconds`` between them. How the lake is read (missing values,
+            for `distmom.mean`; ``state``, a file of checkpoints (or a `State`) from which a run that was
+            interrupted goes on with the same bits. How the lake is read (missing values,
             bad files, object stores) is said by `distmom.scan`.
 
         Raises
@@ -104,7 +93,7 @@ class Learner(SharedParameters, BaseEstimator):
         if lake:
             name = next(iter(lake))
             raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
-        self._fit_rows(self._of_arrays(X, y))
+        self._run(self._of_arrays(X, y), *self._seed())
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -126,35 +115,33 @@ class Learner(SharedParameters, BaseEstimator):
         NoAnswerError
             If there are too few rows, or half or more of the blocks of several steps have no finite loss.
         """
-        with threadpool_limits(1, "blas"):
-            return self._go_on(X, y)
-
-    def _go_on(self, X: Any, y: Any) -> Self:
         begun = self._begun
         rows = self._of_arrays(X, y, reset=begun is None)
         options = for_batches(self._options())
-        if begun is None:
-            if hasattr(self, "n_iter_"):
-                raise ConfigError("partial_fit: a model from a file does not know how to go on; fit it anew")
-            seed, self.seed_ = self._seed()
-            prepared = self._prepare(rows, options, seed)
-            begun = self._begun = Begun(seed, prepared, prepared.descent.begin(prepared.start))
-            self.mode_, self.mode_reason_ = "resident", "rows come in batches"
-        shape = begun.prepared.shape
-        n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
-        if not n_steps:
-            least = self._least_size(rows.n_features)
-            shape, n_steps = for_batches(options, any_size=True).shape(rows.n_rows, least), 1
-        order = VirtualOrder(begun.seed, rows.n_rows)
-        place = StepPosition(begun.n_batches, 0, begun.met)
-        stream = StepStream(order, rows, shape.n_blocks, shape.block_size, place, first_pass=begun.n_batches)
-        begun.n_batches += 1
-        found = walk(replace(begun.prepared, shape=shape), stream, begun.state, begun.state.step + n_steps)
-        begun.met = found.met
+        with threadpool_limits(1, "blas"):
+            if begun is None:
+                if hasattr(self, "n_iter_"):
+                    raise ConfigError(
+                        "partial_fit: a model from a file does not know how to go on; fit it anew"
+                    )
+                seed, self.seed_ = self._seed()
+                begun = self._begun = self._prepare(rows, options, seed)
+                self.mode_, self.mode_reason_ = "resident", "rows come in batches"
+            shape, place = begun.shape._replace(n_held_out=0), begun.place
+            n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
+            if not n_steps:
+                shape = for_batches(options, any_size=True).shape(rows.n_rows, self._least_size)
+                n_steps = 1
+            begun.place = StepPosition(place.number + 1, 0, place.met)
+            found = replace(begun, shape=shape, place=place)
+            walk(found, rows, begun.state.step + n_steps, place.number)
+        begun.place = begun.place._replace(met=found.place.met)
         self._remember(found)
         return self
 
     def _options(self) -> LearnOptions:
+        """The shared parameters; all have been checked."""
+        self._check_own()
         return LearnOptions(**{field.name: getattr(self, field.name) for field in fields(LearnOptions)})
 
     def _seed(self) -> tuple[int, int | str]:
@@ -166,34 +153,31 @@ class Learner(SharedParameters, BaseEstimator):
         except ConfigError as error:
             raise ConfigError(str(error).replace("rng", "random_state", 1)) from error
 
-    def _fit_rows(self, rows: ArrayRows) -> None:
-        """Run on rows in memory."""
-        seed, self.seed_ = self._seed()
-        self._run(rows, seed)
-        self.mode_, self.mode_reason_ = "resident", "the data is in memory"
-
     def _run(
         self,
         rows: TrainingRows,
         seed: int,
-        plan: PlannedLearning | None = None,
+        shown_seed: int | str,
+        plan: LearnPlan | None = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
         """Steps on rows; those of a lake as planned, with checkpoints where a file for them is named."""
-        options = self._options()
+        options, self.seed_ = self._options(), shown_seed
+        compute, keeper = ("here", None) if plan is None else (plan.question.options.compute, plan.keeper)
         # several threads would divide the products of matrices, which may change bits
         with threadpool_limits(1, "blas"):
-            prepared = self._prepare(rows, options, seed)
-            compute = "here" if plan is None else plan.question.options.compute
-            crew, why = place_of_blocks(prepared.risk, prepared.shape, rows.n_features, executor, compute)
-            watch, keeper = Watch(options.max_iter, progress), None if plan is None else plan.keeper
-            with nullcontext() if crew is None else closing(crew):
-                found = learn(rows, prepared, options, seed, keeper, watch, crew)
+            found = self._prepare(rows, options, seed)
+            crew, why = place_of_blocks(found.risk, found.shape, rows.n_features, executor, compute)
+            watch = Watch(options.max_iter, progress)
+            with nullcontext() if crew is None or crew is executor else closing(crew):
+                learn(found, rows, options, keeper, watch, crew)
         self._remember(found)
-        self._begun = Begun(seed, prepared, found.outcome.state, 1, found.met)
+        found.place = StepPosition(1, 0, found.place.met)
+        self._begun = found
+        self.mode_, self.mode_reason_ = "resident", "the data is in memory"
         if plan is not None:
-            self.mode_, self.mode_reason_ = plan.facts.mode, f"{plan.facts.reason}; {why}"
+            self.mode_, self.mode_reason_ = plan.mode, f"{plan.reason}; {why}"
 
     def _name_features(self, names: tuple[str, ...]) -> None:
         self.n_features_in_ = len(names)
@@ -201,7 +185,7 @@ class Learner(SharedParameters, BaseEstimator):
 
     def _of_arrays(self, X: Any, y: Any, *, reset: bool = True) -> ArrayRows:
         """Rows of arrays, checked as scikit-learn does."""
-        checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "reset": reset}
+        checks = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "reset": reset}
         if y is None and not self._needs_target:
             return ArrayRows(validate_data(self, X, **checks))
         X, y = validate_data(self, X, y, y_numeric=self._most_labels is None, **checks)
@@ -214,14 +198,13 @@ class Learner(SharedParameters, BaseEstimator):
     def _know(self, labels: NDArray[Any]) -> None:
         """Called with the labels of a lake, in the order of the numbers that stand for them."""
 
-    def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Prepared:
+    def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Training:
         """Scales, blocks, start and step size from a sample of the rows."""
         features, targets, share = sample_of(rows, seed)
-        scaled, centred = options.scaling == "robust", self._centred()
+        scaled, centred = options.scaling == "robust", not self._pairs_given
         of_targets = targets if self._scale_targets else None
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
-        n_rows, least_size = math.floor(share * rows.n_rows), self._least_size(rows.n_features)
-        shape = options.shape(n_rows, least_size, scale.wild_share)
+        shape = options.shape(math.floor(share * rows.n_rows), self._least_size, scale.wild_share)
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
         descent = Descent(
@@ -232,35 +215,35 @@ class Learner(SharedParameters, BaseEstimator):
             options.averaging,
         )
         start = seeing_start(problem, sample) if problem.blind else problem.start
-        return Prepared(scale, shape, problem.risk, descent, start)
+        return Training(seed, scale, shape, problem.risk, descent, descent.begin(start))
 
-    def _least_size(self, n_features: int) -> int:
+    def _check_own(self) -> None:
+        """ConfigError if a parameter of this learner alone is wrong: before any row is read."""
+
+    @property
+    def _least_size(self) -> int:
         """Rows that make a block."""
         return 2
-
-    def _centred(self) -> bool:
-        """Whether features have a middle that means nothing."""
-        return True
 
     def _problem(self, sample: ScaledSample) -> Problem:
         raise NotImplementedError
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         """Attributes of the model."""
         raise NotImplementedError
 
-    def _remember(self, found: Learned) -> None:
+    def _remember(self, found: Training) -> None:
         """Attributes of the model, and those that all learners have."""
         self._settle(found)
-        state, status = found.outcome.state, found.outcome.status
+        state, shape = found.state, found.shape
         self.n_iter_ = state.step
-        self.status_, self.advice_ = status.name, status.advice
+        self.status_, self.advice_ = found.status.name, found.status.advice
         self.history_ = {name: np.array(values) for name, values in vars(state.history).items()}
         self.n_skipped_blocks_ = int(np.sum(state.history.skipped))
-        self.n_blocks_, self.block_size_ = found.prepared.shape.n_blocks, found.prepared.shape.block_size
+        self.n_blocks_, self.block_size_ = shape.n_blocks, shape.block_size
         self.wild_share_ = found.scale.wild_share
         self.step_seconds_ = found.step_seconds
-        for name, count in found.met._asdict().items():
+        for name, count in found.place.met._asdict().items():
             setattr(self, f"{name}_", count)
 
     def __sklearn_tags__(self) -> Any:
@@ -304,8 +287,6 @@ def largest_curvature(blocks: Floats, extra: float = 0.0) -> float:
 
     A step of one over it cannot overshoot on most blocks.
     """
-    from distmom.numerics.median import lower_median
-
     n, size, width = blocks.shape
     whole = np.concatenate([blocks, np.ones((n, size, 1))], axis=2)
     good = np.isfinite(whole).all(axis=(1, 2))

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from distmom.checks import check_choice, check_fraction
+from distmom.checks import check_choice, check_fraction, check_positive
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
 from distmom.estimators.learn.learner import Learner, codes_among, labels_of, largest_curvature
-from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, ScaledSample
+from distmom.estimators.learn.parameters import with_shared_parameters
+from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk, softmax
@@ -70,7 +70,7 @@ class RobustLinearRegression(RegressorMixin, Learner):
     alpha: float = 0.0
     max_iter: int = 1000
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         scale = found.scale
         self.coef_ = found.x[:-1] * (scale.target_spread / scale.spread)
         middle = scale.target_centre + scale.target_spread * found.x[-1]
@@ -80,10 +80,12 @@ class RobustLinearRegression(RegressorMixin, Learner):
         """Predicted targets."""
         return np.asarray(self._checked(X) @ self.coef_ + self.intercept_)
 
-    def _problem(self, sample: ScaledSample) -> Problem:
+    def _check_own(self) -> None:
         check_choice("loss", self.loss, names_of("residual", slope=True))
         check_fraction("quantile", self.quantile, 1.0, "such as 0.9")
         check_positive("alpha", self.alpha, zero=True)
+
+    def _problem(self, sample: ScaledSample) -> Problem:
         risk = LinearRisk(self.loss, quantile=self.quantile, penalty=self.alpha)
         start = np.zeros(sample.features.shape[1] + 1)
         return Problem(risk, start, 1.0 / largest_curvature(sample.blocks()[0], self.alpha), blind=True)
@@ -128,7 +130,7 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
     max_iter: int = 1000
     _known_classes: NDArray[Any] | None = field(default=None, init=False)
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         w = found.x.reshape(-1, len(found.scale.spread) + 1)
         self.coef_ = w[:, :-1] / found.scale.spread
         self.intercept_ = w[:, -1] - self.coef_ @ found.scale.centre
@@ -193,8 +195,10 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
                 f"y: {len(self.classes_):,} classes, at most {MOST_CLASSES:,}; is it a column of labels?"
             )
 
-    def _problem(self, sample: ScaledSample) -> Problem:
+    def _check_own(self) -> None:
         check_positive("alpha", self.alpha, zero=True)
+
+    def _problem(self, sample: ScaledSample) -> Problem:
         n = len(self.classes_)
         risk: BlockRisk = LogisticRisk(self.alpha) if n == 2 else SoftmaxRisk(n, self.alpha)
         steepest = (n - 1) / n**2  # of the loss by the log odds, where the descent begins

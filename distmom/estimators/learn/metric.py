@@ -15,7 +15,7 @@ from distmom.estimators.learn.learner import Learner, check_sample_of_labels, la
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.ranker import share_in_order
 from distmom.estimators.learn.rows import ArrayRows
-from distmom.estimators.learn.run import Learned, Problem, ScaledSample
+from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.nearest import nearest_psd
 from distmom.numerics.losses.block_risk import BlockRisk
@@ -80,7 +80,7 @@ class MahalanobisMetric(TransformerMixin, Learner):
     """
 
     _most_labels = 1_000_000
-    _pairs_given = False
+    _least_size = 6
 
     loss: str = "hinge"
     balanced: bool = False
@@ -108,7 +108,7 @@ class MahalanobisMetric(TransformerMixin, Learner):
             raise DataError("y: pairs of different rows must be near (1) and far (-1), both kinds")
         self._pairs_given = True
         try:
-            self._fit_rows(ArrayRows(away[said], labels))
+            self._run(ArrayRows(away[said], labels), *self._seed())
         finally:
             del self._pairs_given
             self._begun = None
@@ -166,8 +166,12 @@ class MahalanobisMetric(TransformerMixin, Learner):
         check_sample_of_labels(codes, "y")
         return codes
 
-    def _problem(self, sample: ScaledSample) -> Problem:
+    def _check_own(self) -> None:
         check_choice("loss", self.loss, names_of("margin", slope=True))
+        if isinstance(self.init, str):
+            check_choice("init", self.init, ("identity",))
+
+    def _problem(self, sample: ScaledSample) -> Problem:
         rows = sample.features
         risk: BlockRisk
         if self._pairs_given:
@@ -185,15 +189,8 @@ class MahalanobisMetric(TransformerMixin, Learner):
         start = self._start(rows.shape[1]) / unit
         return Problem(risk, start.ravel(), 3.0 * rows.shape[1] / unit**2, psd_cone)
 
-    def _least_size(self, n_features: int) -> int:
-        return 6
-
-    def _centred(self) -> bool:
-        return not self._pairs_given  # which row of a pair is the first means nothing
-
     def _start(self, n_features: int) -> Floats:
         if isinstance(self.init, str):
-            check_choice("init", self.init, ("identity",))
             return np.eye(n_features)
         matrix = np.array(self.init, np.float64)
         if matrix.shape != (n_features, n_features) or not np.isfinite(matrix).all():
@@ -206,7 +203,7 @@ class MahalanobisMetric(TransformerMixin, Learner):
             )
         return matrix
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         if not self._pairs_given and hasattr(self, "n_skipped_pairs_"):
             del self.n_skipped_pairs_
         scaled = found.x.reshape(len(found.scale.spread), -1)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from distmom.checks import check_choice
+from distmom.checks import check_choice, check_positive
 from distmom.errors import ConfigError
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, ScaledSample
+from distmom.estimators.learn.parameters import with_shared_parameters
+from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import UserRisk
 from distmom.solvers.projections import Projection, ball, psd_cone, simplex, unconstrained
@@ -68,7 +68,7 @@ class RobustMinimizer(Learner):
     step_rule: str = "backtracking"
     scaling: str = "none"
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         self.parameters_ = found.x
 
     def _problem(self, sample: ScaledSample) -> Problem:

@@ -41,10 +41,7 @@ def class_of(name: str) -> type[Learner]:
 def check_model_folder(folder: str | os.PathLike[str]) -> Path:
     """The folder, once it is known that a model can be written there: call it before long work.
 
-    Raises
-    ------
-    ConfigError
-        If it exists and holds something else than a model, or the folder around it cannot be written.
+    ConfigError if it exists and holds something else than a model, or the folder around it cannot be written.
     """
     target = Path(folder).expanduser()
     around = target.absolute().parent
@@ -83,20 +80,19 @@ def save_model(model: Learner, folder: str | os.PathLike[str]) -> None:
     if not hasattr(model, "n_iter_"):
         raise ConfigError("model: has not been fitted; call fit first")
     target = check_model_folder(folder)
-    plain_parts, arrays = _parts(model)
+    description, arrays = _parts(model)
     try:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.absolute().parent))
-        try:
+        around = target.absolute().parent
+        with tempfile.TemporaryDirectory(None, f".{target.name}.", around, True) as whole:
+            temporary = Path(whole) / "model"
+            temporary.mkdir()
             for name, array in arrays.items():
                 np.save(temporary / f"{name}.npy", array, allow_pickle=False)
-            text = json.dumps(plain_parts, indent=1, allow_nan=False)
+            text = json.dumps(description, indent=1, allow_nan=False)
             (temporary / DESCRIPTION).write_text(text + "\n", "utf-8")
-            temporary.chmod(0o755)
             if target.exists():
                 shutil.rmtree(target)
             temporary.replace(target)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         reason = error.strerror or str(error).partition("\n")[0]
         raise ResourceError(f"model {str(folder)!r} could not be written: {reason}") from error
@@ -107,20 +103,22 @@ def _parts(model: Learner) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, An
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     learned: dict[str, Any] = {}
     for name, value in vars(model).items():
-        if not name.endswith("_") or name.startswith("_"):
+        if not _is_learned(name):
             continue
-        if isinstance(value, np.ndarray):
-            if value.dtype.kind == "O":
-                if not all(isinstance(item, str) for item in value.tolist()):
-                    raise ConfigError(f"model: {name} are neither numbers nor texts, so it cannot be written")
-                value = value.astype(str)
-            arrays[name] = value
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             arrays |= {f"{name}.{key}": np.asarray(part) for key, part in value.items()}
-        else:
+        elif not isinstance(value, np.ndarray):
             learned[name] = value.item() if isinstance(value, np.generic) else value
-    given = model.get_params(deep=False).items()
-    parameters = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in given}
+        elif value.dtype.kind != "O":
+            arrays[name] = value
+        elif all(isinstance(item, str) for item in value.tolist()):
+            arrays[name] = value.astype(str)
+        else:
+            raise ConfigError(f"model: {name} are neither numbers nor texts, so it cannot be written")
+    parameters = {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in model.get_params(deep=False).items()
+    }
     description = {
         "schema_version": SCHEMA_VERSION,
         "class": type(model).__name__,
@@ -130,6 +128,10 @@ def _parts(model: Learner) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, An
         "versions": versions(),
     }
     return description, arrays
+
+
+def _is_learned(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
 
 
 def _is_json(value: Any) -> bool:
@@ -182,7 +184,7 @@ def load_model(folder: str | os.PathLike[str]) -> Learner:
 def _set(model: Learner, name: str, value: Any) -> None:
     """Set what was learned; nothing else can be set."""
     first, _, key = name.partition(".")
-    if not first.endswith("_") or first.startswith("_"):
+    if not _is_learned(first):
         raise ValueError(f"{name!r} is nothing that is learned")
     if key:
         value = {**getattr(model, first, {}), key: value}

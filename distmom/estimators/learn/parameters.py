@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
 import re
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
-from distmom.checks import check_choice, check_count, check_fraction
+from distmom.checks import check_choice, check_count, check_fraction, check_positive
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.step_sizes import Adam, Backtracking, Decaying, StepSize
@@ -117,18 +116,22 @@ class SharedParameters:
 def with_shared_parameters(kind: C) -> C:
     """A learner whose ``__init__`` takes the annotated parameters of its class and the shared ones.
 
-    It only keeps them, as scikit-learn wants it. What the class does not tell of the shared ones is added to
-    its documentation.
+    It only keeps them, as scikit-learn wants it; its signature begins with those of the class.
+    What the class does not tell of the shared ones is added to its documentation.
     """
     parts = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
-    for shared in inspect.cleandoc(SharedParameters.__doc__ or "").split("\n\n")[1:]:
-        title, _, *entries = re.split(r"\n(?=\S)", shared)
+    for section in inspect.cleandoc(SharedParameters.__doc__ or "").split("\n\n")[1:]:
+        title, _, *entries = re.split(r"\n(?=\S)", section)
         for place, part in enumerate(parts):
             if part.startswith(f"{title}\n"):
                 told = {entry.partition(" : ")[0] for entry in part.splitlines()}
                 parts[place] = "\n".join([part, *(e for e in entries if e.partition(" : ")[0] not in told)])
     kind.__doc__ = "\n\n".join(parts)
     dataclass(eq=False, repr=False, kw_only=True)(kind)
+    init: Any = vars(kind)["__init__"]
+    signature, shared = inspect.signature(init), {one.name for one in fields(SharedParameters)}
+    own_first = sorted(signature.parameters.values(), key=lambda p: (p.kind, p.name in shared))
+    init.__signature__ = signature.replace(parameters=own_first)
     return kind
 
 
@@ -198,17 +201,14 @@ class LearnOptions(SharedParameters):
         return Shape(n_blocks, size, self._held_out(n_rows, n_blocks, size))
 
     def _block_size(self, least_size: int, wild_share: float) -> int:
-        eta = self.contamination
-        if self.block_size is None:
+        """Rows of a block; a warning where too few blocks can be clean."""
+        eta, size = self.contamination, self.block_size
+        if size is None:
             most = MOST_BLOCK_SIZE if eta is not None else BLOCK_SIZE
-            size = min(most, int(SAFE / max(eta or wild_share, 1e-9)))
-            size = max(size, least_size)
-            self._warn_of_wild_rows(wild_share, size)
-            return size
-        size = self.block_size
-        if size < least_size:
+            size = max(least_size, min(most, int(SAFE / max(eta or wild_share, 1e-9))))
+        elif size < least_size:
             raise ConfigError(f"block_size: must be at least {least_size} for this loss, not {size}")
-        if eta is not None and self.aggregator != "plain" and size > SAFE / eta:
+        elif eta is not None and self.aggregator != "plain" and size > SAFE / eta:
             text = (
                 f"block_size: with a share of {eta:g} wild rows only {(1 - eta) ** size:.0%} of blocks of "
                 f"{size} rows are clean; take at most {max(1, int(SAFE / eta))}"
@@ -216,7 +216,13 @@ class LearnOptions(SharedParameters):
             if size > LEAST / eta:
                 raise ConfigError(text)
             warnings.warn(text, stacklevel=2)
-        self._warn_of_wild_rows(wild_share, size)
+        if eta is None and self.aggregator != "plain" and wild_share * size > SAFE:
+            warnings.warn(
+                f"block_size: {wild_share:.2%} of the rows have a value more than 20 spreads from the "
+                f"middle, so only {(1 - wild_share) ** size:.0%} of blocks of {size} rows are without one; "
+                f"take at most {max(1, int(SAFE / wild_share))}, or give contamination",
+                stacklevel=2,
+            )
         return size
 
     def _held_out(self, n_rows: int, n_blocks: int, size: int) -> int:
@@ -233,30 +239,8 @@ class LearnOptions(SharedParameters):
             )
         return min(HELD_OUT_BLOCKS, free - 1 + free % 2)
 
-    def _warn_of_wild_rows(self, share: float, block_size: int) -> None:
-        """Warn if the rows look so wild that too few blocks can be clean."""
-        if self.contamination is not None or self.aggregator == "plain" or share * block_size <= SAFE:
-            return
-        most = max(1, int(SAFE / share))
-        warnings.warn(
-            f"block_size: {share:.2%} of the rows have a value more than 20 spreads from the middle, so only "
-            f"{(1 - share) ** block_size:.0%} of blocks of {block_size} rows are without one; take at most "
-            f"{most}, or give contamination",
-            stacklevel=2,
-        )
-
 
 def for_batches(options: LearnOptions, *, any_size: bool = False) -> LearnOptions:
     """The options without held-out blocks, and if `any_size` with blocks as large as the rows allow."""
     size = None if any_size else options.block_size
     return replace(options, early_stopping=False, block_size=size)
-
-
-def check_positive(name: str, value: Any, *, zero: bool = False, finite: bool = True) -> None:
-    """ConfigError unless the value is a positive number."""
-    number = math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
-    good = number > 0.0 or (zero and number == 0.0)
-    good = good and (not finite or math.isfinite(number))
-    if not good:
-        words = "a number of at least 0" if zero else "a positive number"
-        raise ConfigError(f"{name}: must be {words}, not {value!r}")

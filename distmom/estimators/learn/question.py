@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.learn.data import (
-    DataOptions,
-    LakeFacts,
-    LearnSource,
-    open_columns,
-    rows_of_lake,
-    with_labels,
-)
+from distmom.estimators.learn.data import DataOptions, open_columns, rows_of_lake, with_labels
 from distmom.estimators.learn.rows import LakeRows
-from distmom.estimators.learn.run import ALL_ROWS, KIND, DescentKeeper
+from distmom.estimators.learn.run import ALL_ROWS, KIND, SAMPLE, DescentKeeper
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan
 from distmom.report.values import plain
@@ -27,67 +20,63 @@ from distmom.state import Fingerprint, open_checkpoint, shown_filter
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.estimators.learn.learner import Learner
+    from distmom.lake import ReadOptions, Source
 
 
 @dataclass
 class LearnQuestion:
-    """What a learner makes of the rows of a scan; `finish` makes the answer of what it then knows."""
+    """What a learner makes of the rows of a scan; `finish` makes the answer of the plan that ran."""
 
     machine: Learner
     scan: Scan
     target: Any
     options: DataOptions
     memory_limit: int | str | None = None
-    finish: Callable[[LakeFacts, dict[str, Any]], Any] = lambda facts, run: None
+    finish: Callable[[LearnPlan, dict[str, Any]], Any] = lambda plan, run: None
     seed: int = field(init=False)
     shown_seed: int | str = field(init=False)
 
     def __post_init__(self) -> None:
         if self.target is not None and not isinstance(self.target, str):
             raise ConfigError(f"y: with a lake, name its column of targets, not {type(self.target).__name__}")
-        options = self.options
-        self.checkpoint = open_checkpoint(
-            options.state, KIND, self.memory_limit, every=options.checkpoint_seconds
-        )
+        self.checkpoint = open_checkpoint(self.options.state, KIND, self.memory_limit)
         if self.checkpoint is not None and self.machine.random_state is None:
             self.seed, self.shown_seed = self.checkpoint.seed(None)
         else:
             self.seed, self.shown_seed = self.machine._seed()
 
     @cached_property
-    def opened(self) -> LearnSource:
+    def opened(self) -> tuple[Source, ReadOptions, str | None]:
         """The source, what to read of it, and the column of targets."""
-        machine, columns = self.machine, self.options.columns
-        labels = machine._most_labels is not None
-        return open_columns(self.scan, self.target, columns, needed=machine._needs_target, labels=labels)
+        return open_columns(self.scan, self.target, self.options.columns, self.machine)
 
     @property
     def in_memory(self) -> bool:
         """Whether the data is in this process."""
-        return self.opened.source.in_memory
+        return self.opened[0].in_memory
 
     def load(self) -> Callable[[], None] | None:
         """Nothing: steps are NumPy's."""
         return None
 
-    def plan(self, executor: Executor, progress: Progress | None) -> PlannedLearning:
+    def plan(self, executor: Executor, progress: Progress | None) -> LearnPlan:
         """Columns, rows by footers, whether they are held in memory; no row is read."""
-        (source, read, target), keeper = self.opened, None
+        source, read, target = self.opened
         told = source.reader(read).options
         refuse_times(told, "name columns of numbers")
-        names = told.value_names if target is None or read.by else told.value_names[:-1]
+        plan = LearnPlan(self, told.value_names if target is None or read.by else told.value_names[:-1])
         if source.in_memory and self.checkpoint is not None:
             raise ConfigError("state: data in memory has no files to be known by; drop state")
         if source.one_pass:
-            data = data_facts(source.files, (), source)
-            facts = LakeFacts(names, target, "resident", "a stream is read once", None, data)
-            return PlannedLearning(self, facts)
-        rows, facts = rows_of_lake(self.opened, names, self.scan, self.options.mode, executor, progress)
+            return plan
+        rows = plan.rows = rows_of_lake(source, read, target, self.scan, executor, progress)
+        plan.mode, plan.reason = rows.mode(self.options.mode)
+        rows.source.check_memory(rows.n_rows if plan.mode == "resident" else min(rows.n_rows, SAMPLE))
         if self.checkpoint is not None:
             self.checkpoint.check_source(self.scan.data, source)
-            self.checkpoint.begin(self._fingerprint(names), source.files, ALL_ROWS)
-            keeper = DescentKeeper(self.checkpoint, tuple(source.files))
-        return PlannedLearning(self, facts, rows, keeper)
+            self.checkpoint.begin(self._fingerprint(plan.names), source.files, ALL_ROWS)
+            plan.keeper = DescentKeeper(self.checkpoint, tuple(source.files))
+        return plan
 
     def hold(self) -> None:
         """Have the rows of a stream in memory."""
@@ -116,34 +105,40 @@ class LearnQuestion:
 
 
 @dataclass
-class PlannedLearning:
+class LearnPlan:
     """The plan of a descent on a lake; without `rows` on a stream, whose rows are not known before."""
 
     question: LearnQuestion
-    facts: LakeFacts
+    names: tuple[str, ...]
     rows: LakeRows | None = None
+    mode: str = "resident"
+    reason: str = "a stream is read once"
     keeper: DescentKeeper | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Files as results tell them, and their rows, those that do not count included."""
+        source, rows = self.question.opened[0], self.rows
+        skipped, n_rows = ((), None) if rows is None else (rows.skipped, rows.n_rows)
+        return {**data_facts(source.files, skipped, source), "n_rows": n_rows}
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, rows, columns, mode and why, blocks and their rows, steps."""
-        machine, facts = self.question.machine, self.facts
-        options, shape = machine._options(), None
-        if facts.n_rows is not None:
-            shape = options.shape(facts.n_rows, machine._least_size(len(facts.names)))
+        machine, data = self.question.machine, self.data
+        options = machine._options()
+        sizes: tuple[int | None, ...] = (None, None, None)
+        if self.rows is not None:
+            sizes = options.shape(self.rows.n_rows, machine._least_size)
         return {
             "learner": type(machine).__name__,
-            "n_files": facts.data["n_files"],
-            "n_bytes": facts.data["n_bytes"],
-            "n_rows": facts.n_rows,
-            "columns": list(facts.names),
-            "target": facts.target,
-            "mode": facts.mode,
-            "mode_reason": facts.reason,
-            "n_blocks": None if shape is None else shape.n_blocks,
-            "block_size": None if shape is None else shape.block_size,
-            "n_held_out_blocks": None if shape is None else shape.n_held_out,
+            **{name: data[name] for name in ("n_files", "n_bytes", "n_rows")},
+            "columns": list(self.names),
+            "target": self.question.opened[2],
+            "mode": self.mode,
+            "mode_reason": self.reason,
+            **dict(zip(("n_blocks", "block_size", "n_held_out_blocks"), sizes, strict=True)),
             "max_iter": options.max_iter,
-            "skipped": [s._asdict() for s in facts.skipped],
+            "skipped": data["skipped"],
         }
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
@@ -152,11 +147,11 @@ class PlannedLearning:
         if rows is None:
             question.hold()
             return question.plan(executor, progress).run(executor, progress, run)
-        machine._name_features(self.facts.names)
-        machine.seed_ = question.shown_seed
-        if question.opened.read.by and machine._most_labels is not None:
-            rows, labels = with_labels(question.opened, rows, machine._most_labels)
+        machine._name_features(self.names)
+        source, read, _ = question.opened
+        if read.by and machine._most_labels is not None:
+            rows, labels = with_labels(source, read, rows, machine._most_labels)
             machine._know(labels)
-        held = rows.resident() if self.facts.mode == "resident" else rows
-        machine._run(held, question.seed, self, executor, progress)
-        return question.finish(self.facts, run)
+        held = rows.resident() if self.mode == "resident" else rows
+        machine._run(held, question.seed, question.shown_seed, self, executor, progress)
+        return question.finish(self, run)

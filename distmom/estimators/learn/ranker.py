@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from distmom.checks import check_choice
+from distmom.checks import check_choice, check_positive
 from distmom.errors import DataError
 from distmom.estimators.learn.learner import Learner, largest_curvature
-from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
-from distmom.estimators.learn.run import Learned, Problem, ScaledSample
+from distmom.estimators.learn.parameters import with_shared_parameters
+from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.table import names_of
@@ -53,7 +53,7 @@ class PairwiseRanker(Learner):
     loss: str = "logistic"
     alpha: float = 1e-3
 
-    def _settle(self, found: Learned) -> None:
+    def _settle(self, found: Training) -> None:
         self.coef_ = found.x / found.scale.spread
 
     def predict(self, X: Any) -> Floats:
@@ -64,9 +64,11 @@ class PairwiseRanker(Learner):
         """Share of the pairs of different outcomes that the scores put in their order, ties as one half."""
         return share_in_order(np.array(y, np.float64), self.predict(X))
 
-    def _problem(self, sample: ScaledSample) -> Problem:
+    def _check_own(self) -> None:
         check_choice("loss", self.loss, names_of("margin", slope=True))
         check_positive("alpha", self.alpha, zero=True)
+
+    def _problem(self, sample: ScaledSample) -> Problem:
         if np.unique(sample.targets).size < 2:
             raise DataError("y: all outcomes are equal, so there is no pair to rank")
         start = np.zeros(sample.features.shape[1])

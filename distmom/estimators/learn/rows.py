@@ -29,27 +29,15 @@ MOST_GATHERED = 400_000_000
 
 
 class Met(NamedTuple):
-    """Rows that were met, each once.
+    """Rows that were met, each once."""
 
-    Attributes
-    ----------
-    n_used : int
-        With all their values.
-    n_null, n_nan : int
-        With a value that is null, and of the others with one that is NaN.
-    n_dropped : int
-        That the filter drops, or whose file was left out.
-    n_inf : int
-        Those of the used ones that have an infinite value.
-    """
+    n_used: int = 0  # with all their values
+    n_null: int = 0  # with a value that is null,
+    n_nan: int = 0  # and of the others with one that is NaN
+    n_dropped: int = 0  # that the filter drops, or whose file was left out
+    n_inf: int = 0  # those of the used ones that have an infinite value
 
-    n_used: int = 0
-    n_null: int = 0
-    n_nan: int = 0
-    n_dropped: int = 0
-    n_inf: int = 0
-
-    def plus(self, rows: Fetched) -> Met:
+    def plus(self, rows: ArrayRows) -> Met:
         """With further rows."""
         counts = np.bincount(rows.fates, minlength=ABSENT + 1).tolist()
         infinite = np.isinf(rows.features).any(axis=1) | np.isinf(rows.targets)
@@ -61,68 +49,52 @@ class Met(NamedTuple):
         return Met(*(a + b for a, b in zip(self, other, strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """Rows in the order in which they were asked for: targets are zeros where there are none.
+class ArrayRows:
+    """Rows in memory, of float64 or float32; by default with targets of zero, and all of them count.
 
     The fates are those of `distmom.reductions.rows.gather`.
     """
 
-    features: Floats
-    targets: Floats
-    fates: Fates
-
-    @property
-    def used(self) -> Bools:
-        """Rows that count: not those with a missing value, that the filter drops, or of a bad file."""
-        return np.equal(self.fates, USED)
-
-    def part(self, start: int, stop: int | None = None) -> Fetched:
-        """Some of them."""
-        place = slice(start, stop)
-        return Fetched(self.features[place], self.targets[place], self.fates[place])
-
-    def then(self, more: Fetched) -> Fetched:
-        """These and more."""
-        if not self.targets.size:
-            return more
-        return Fetched(
-            np.concatenate([self.features, more.features]),
-            np.concatenate([self.targets, more.targets]),
-            np.concatenate([self.fates, more.fates]),
-        )
-
-
-@dataclass(frozen=True)
-class ArrayRows:
-    """Rows in memory, of float64 or float32; without fates all of them count."""
-
-    features: NDArray[Any]
-    targets: Floats | None = None
-    fates: Fates | None = None
-    far: ClassVar[bool] = False
+    far = False
     """Whether fetching takes so long that it is worth doing ahead."""
 
-    @property
-    def n_rows(self) -> int:
-        """Rows in all, those that do not count included."""
-        return int(self.features.shape[0])
+    def __init__(
+        self, features: NDArray[Any], targets: Floats | None = None, fates: Fates | None = None
+    ) -> None:
+        self.features, self.n_rows = features, int(features.shape[0])
+        self.targets = np.zeros(self.n_rows) if targets is None else targets
+        self.fates = np.full(self.n_rows, USED, np.uint8) if fates is None else fates
 
     @property
     def n_features(self) -> int:
         """Features of a row."""
         return int(self.features.shape[1])
 
+    @property
+    def used(self) -> Bools:
+        """Rows that count: not those with a missing value, that the filter drops, or of a bad file."""
+        return np.equal(self.fates, USED)
+
     def at_once(self, step_rows: int) -> int:
         """Rows to fetch at once for steps of so many."""
         return STEPS_AT_ONCE * step_rows
 
-    def fetch(self, rows: Ints, stop: Event | None = None) -> Fetched:
+    def fetch(self, rows: Ints, stop: Event | None = None) -> ArrayRows:
         """These rows, distinct and in any order."""
         features = self.features[rows].astype(np.float64, copy=False)
-        targets = np.zeros(rows.size) if self.targets is None else self.targets[rows]
-        fates = np.full(rows.size, USED, np.uint8) if self.fates is None else self.fates[rows]
-        return Fetched(features, targets, fates)
+        return ArrayRows(features, self.targets[rows], self.fates[rows])
+
+    def part(self, start: int, stop: int | None = None) -> ArrayRows:
+        """Some of them."""
+        place = slice(start, stop)
+        return ArrayRows(self.features[place], self.targets[place], self.fates[place])
+
+    def then(self, more: ArrayRows) -> ArrayRows:
+        """These and more."""
+        if not self.n_rows:
+            return more
+        pairs = ((getattr(rows, name) for rows in (self, more)) for name in ("features", "targets", "fates"))
+        return ArrayRows(*(np.concatenate([*pair]) for pair in pairs))
 
 
 @dataclass(frozen=True)
@@ -156,29 +128,33 @@ class LakeRows:
         room = min(self.source.executor.memory // 4, MOST_GATHERED) // ((COPIES + 1) * self.row_bytes)
         return max(STEPS_AT_ONCE * step_rows, room)
 
-    def fetch(self, rows: Ints, stop: Event | None = None) -> Fetched:
+    def fetch(self, rows: Ints, stop: Event | None = None) -> ArrayRows:
         """These rows, distinct and in any order; `Stopped` soon after the flag is set."""
         order = np.argsort(rows)
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         return self._gathered(rows[order], None if stop is None else _Until(stop), place)
 
-    def _gathered(self, rows: Ints, progress: Progress | None, place: Any = slice(None)) -> Fetched:
+    def _gathered(self, rows: Ints, progress: Progress | None, place: Any = slice(None)) -> ArrayRows:
         found, skipped = gather_rows(self.source, rows, progress)
         self.skipped.extend(file for file in skipped if file not in self.skipped)
         values, fates = found.values[place], found.fates[place]
         if not self.with_target:
-            return Fetched(values, np.zeros(values.shape[0]), fates)
-        return Fetched(values[:, :-1], np.ascontiguousarray(values[:, -1]), fates)
+            return ArrayRows(values, None, fates)
+        return ArrayRows(values[:, :-1], np.ascontiguousarray(values[:, -1]), fates)
 
-    def fits(self) -> bool:
-        """Whether all rows can be held in a half of the memory while they are being gathered."""
-        return COPIES * self.n_rows * self.row_bytes <= self.source.executor.memory // 2
+    def mode(self, asked: str) -> tuple[str, str]:
+        """Whether rows are held in memory, and why: they may take a half of it while they are gathered."""
+        needed = f"{self.n_rows:,} rows of {self.row_bytes} bytes"
+        fit = COPIES * self.n_rows * self.row_bytes <= self.source.executor.memory // 2
+        if asked == "resident" or (asked == "auto" and fit):
+            return "resident", f"{needed} fit into memory"
+        why = "as asked for" if asked == "streaming" else "as they do not fit into memory"
+        return "streaming", f"{needed} are gathered for many steps at a time, {why}"
 
     def resident(self) -> ArrayRows:
         """All rows, in memory."""
-        found = self._gathered(np.arange(self.n_rows, dtype=np.int64), self.progress)
-        return ArrayRows(found.features, found.targets, found.fates)
+        return self._gathered(np.arange(self.n_rows, dtype=np.int64), self.progress)
 
 
 TrainingRows = ArrayRows | LakeRows

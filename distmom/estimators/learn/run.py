@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.parameters import LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
-from distmom.estimators.learn.steps import StepPosition, Steps, StepStream
+from distmom.estimators.learn.shared import SharedBlocks
+from distmom.estimators.learn.steps import StepPosition, step_rows
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.solvers.blocks import RiskBlocks
-from distmom.solvers.descent import Descent, DescentOutcome, descend
+from distmom.solvers.descent import Descent, descend
 from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import DescentState
+from distmom.solvers.status import DescentStatus
 from distmom.state import Checkpoint, Saved
 from distmom.state.checkpoint import Content
 from distmom.state.saved import Change, understood
 
 if TYPE_CHECKING:
-    from distmom.cluster import Progress
-    from distmom.cluster.executors.crew import Crew
+    from distmom.cluster import Executor, Progress
     from distmom.lake import FileRef
 
 logger = logging.getLogger("distmom")
@@ -81,34 +83,25 @@ class ScaledSample:
         return self.features[: n * size].reshape(n, size, -1), self.targets[: n * size].reshape(n, size)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """What is settled before the first step."""
+@dataclass
+class Training:
+    """One descent: what is settled before the first step, where it stands, and what it found."""
 
+    seed: int
     scale: Scale
     shape: Shape
     risk: BlockRisk
     descent: Descent
-    start: Floats
+    state: DescentState
+    # where the step after the last complete one begins, and the rows that were met
+    place: StepPosition = StepPosition()  # noqa: RUF009
+    x: Floats = field(init=False)  # the best averaged point on held-out blocks, or the last one
+    status: DescentStatus = field(init=False)
+    step_seconds: float = field(init=False)  # mean time of a step, fetching its rows included
 
-
-@dataclass(frozen=True)
-class Learned:
-    """What a run found: `met` are rows of the first pass up to the last step, and held-out ones.
-
-    `step_seconds` is the mean time of a step, fetching its rows included.
-    """
-
-    x: Floats
-    prepared: Prepared
-    outcome: DescentOutcome
-    met: Met
-    step_seconds: float
-
-    @property
-    def scale(self) -> Scale:
-        """What the rows were scaled by."""
-        return self.prepared.scale
+    def order(self, source: TrainingRows) -> VirtualOrder:
+        """In which the rows of a source come, held-out ones first."""
+        return VirtualOrder(self.seed, source.n_rows, self.shape.n_held_out * self.shape.block_size)
 
 
 @dataclass(frozen=True)
@@ -118,13 +111,16 @@ class DescentKeeper:
     checkpoint: Checkpoint
     files: tuple[FileRef, ...]
 
-    def resume(self) -> tuple[DescentState, StepPosition] | None:
-        """The state to go on from, and where its next step begins."""
+    def resume(self, training: Training) -> None:
+        """Go on from the state, if there is one."""
         saved = self.checkpoint.saved
-        return None if saved is None else understood(self.checkpoint.name, lambda: _descent(saved))
+        if saved is not None:
+            found = understood(self.checkpoint.name, lambda: _descent(saved))
+            training.state, training.place = found
 
-    def content(self, state: DescentState, place: StepPosition) -> Content | None:
+    def content(self, training: Training) -> Content | None:
         """What is saved; None in the midst of a step."""
+        state, place = training.state, training.place
         if len(state.history.objective) != state.step or state.iterates.count != state.step:
             return None
         facts = {"place": [place.number, place.row, *place.met], "n_steps": state.step}
@@ -133,65 +129,73 @@ class DescentKeeper:
 
 def _descent(saved: Saved) -> tuple[DescentState, StepPosition]:
     number, row, *met = map(int, saved.facts["place"])
-    if len(met) != len(Met._fields):
-        raise ValueError("counts of rows are missing")
-    return DescentState.from_arrays(saved.arrays), StepPosition(number, row, Met(*met))
+    place = StepPosition(number, row, Met(**dict(zip(Met._fields, met, strict=True))))
+    return DescentState.from_arrays(saved.arrays), place
 
 
 def learn(
+    training: Training,
     source: TrainingRows,
-    prepared: Prepared,
     options: LearnOptions,
-    seed: int,
     keeper: DescentKeeper | None = None,
     watch: Callable[[DescentState], None] | None = None,
-    crew: Crew | None = None,
-) -> Learned:
-    """Robust descent on the rows of a source, for which it was prepared with the same options and seed.
+    crew: Executor | None = None,
+) -> None:
+    """Robust descent on the rows of a source, for which it was prepared with the same options.
 
     `watch` is called with the state after each step; a `crew` computes the blocks and never changes a bit.
 
-    Raises
-    ------
-    NoAnswerError
-        If there are too few rows, or half or more of the blocks of several steps have no finite loss.
+    NoAnswerError if there are too few rows, or half or more of the blocks of several steps have no finite
+    loss.
     """
-    shape = prepared.shape
-    order = VirtualOrder(seed, source.n_rows, shape.n_held_out * shape.block_size)
-    saved = keeper.resume() if keeper is not None else None
-    state, place = saved or (prepared.descent.begin(prepared.start), StepPosition())
-    held_out, met = _held_out(source, order, prepared, options)
-    n_steps = options.max_iter
-    stream = StepStream(order, source, shape.n_blocks, shape.block_size, place, n_steps - state.step)
-    found = walk(prepared, stream, state, n_steps, held_out, keeper, watch, crew)
-    return replace(found, met=found.met.joined(met))
+    if keeper is not None:
+        keeper.resume(training)
+    held_out, met = _held_out(training, source, options.tol)
+    walk(training, source, options.max_iter, 0, held_out, keeper, watch, crew)
+    training.place = training.place._replace(met=training.place.met.joined(met))
 
 
 def walk(
-    prepared: Prepared,
-    stream: StepStream,
-    state: DescentState,
+    training: Training,
+    source: TrainingRows,
     n_steps: int,
+    first_pass: int,
     held_out: HeldOut | None = None,
     keeper: DescentKeeper | None = None,
     watch: Callable[[DescentState], None] | None = None,
-    crew: Crew | None = None,
-) -> Learned:
-    """Steps on the blocks of a stream, up to the step `n_steps`."""
-    steps = Steps(stream, prepared.risk, prepared.scale, crew, watch)
-    began, first = perf_counter(), state.step
-    kept: Any = nullcontext()
+    crew: Executor | None = None,
+) -> None:
+    """Steps on the rows of a source, from where the training stands up to the step `n_steps`."""
+    state, shape, scale = training.state, training.shape, training.scale
+    coming, began, first = training.place, perf_counter(), state.step
+    size = shape.n_blocks, shape.block_size
+    rows = step_rows(training.order(source), source, *size, coming, n_steps - first, first_pass)
+
+    def blocks() -> Iterator[RiskBlocks]:
+        nonlocal coming
+        for features, targets, coming in rows:  # noqa: B007 (it is what `after` keeps)
+            of = training.risk, scale.features(features), scale.targets(targets)
+            yield RiskBlocks(*of) if crew is None else SharedBlocks(*of, crew)
+
+    def after(state: DescentState) -> None:
+        training.place = coming
+        note()
+        interrupts.check()
+        if watch is not None:
+            watch(state)
+
+    kept: Any = nullcontext(lambda: None)
     if keeper is not None:
-        kept = keeper.checkpoint.keeping(lambda: keeper.content(state, steps.place))
-    with kept as steps.note, closing(stream):
-        outcome = descend(prepared.descent, steps, state, n_steps, held_out, steps)
-        steps.place = steps.coming
+        kept = keeper.checkpoint.keeping(lambda: keeper.content(training))
+    with kept as note, closing(rows):
+        found = descend(training.descent, blocks(), state, n_steps, held_out, after)
+        training.place = coming
     if keeper is not None:
-        keeper.checkpoint.save(keeper.content(state, steps.place))
-    if not outcome.status.good:
-        raise NoAnswerError(f"step {outcome.state.step + 1}: {outcome.status}")
-    a_step = (perf_counter() - began) / max(1, outcome.state.step - first)
-    return Learned(outcome.x, prepared, outcome, steps.place.met, a_step)
+        keeper.checkpoint.save(keeper.content(training))
+    if not found.status.good:
+        raise NoAnswerError(f"step {state.step + 1}: {found.status}")
+    training.x, training.status = found.x, found.status
+    training.step_seconds = (perf_counter() - began) / max(1, state.step - first)
 
 
 class Watch:
@@ -199,8 +203,7 @@ class Watch:
 
     def __init__(self, n_steps: int, progress: Progress | None) -> None:
         self.n_steps, self.progress = n_steps, progress
-        self.began = self.said = monotonic()
-        self.first: int | None = None
+        self.said, self.first = monotonic(), -1
 
     def __call__(self, state: DescentState) -> None:
         """Say how far it is, once in a while."""
@@ -208,7 +211,7 @@ class Watch:
             return
         self.progress.advance(0, 0)  # there is progress, though not of rows
         now = monotonic()
-        if self.first is None:
+        if self.first < 0:
             self.first, self.began = state.step, now
         if now - self.said < EVERY:
             return
@@ -240,22 +243,19 @@ def seeing_start(problem: Problem, sample: ScaledSample) -> Floats:
     return moved if np.isfinite(moved).all() else problem.start
 
 
-def _held_out(
-    source: TrainingRows, order: VirtualOrder, prepared: Prepared, options: LearnOptions
-) -> tuple[HeldOut | None, Met]:
+def _held_out(training: Training, source: TrainingRows, tolerance: float) -> tuple[HeldOut | None, Met]:
     """The fixed blocks for stopping, and their rows; None without them, or where most rows do not count."""
-    shape, scale = prepared.shape, prepared.scale
-    if not shape.n_held_out:
+    size, scale = training.shape.block_size, training.scale
+    if not training.shape.n_held_out:
         return None, Met()
-    found = source.fetch(order.held_out())
+    found = source.fetch(training.order(source).held_out())
     met = Met().plus(found)
     keep = np.flatnonzero(found.used)
-    n = keep.size // shape.block_size
+    n = keep.size // size
     n -= 1 - n % 2
     if n < 3:
         return None, met
-    keep = keep[: n * shape.block_size]
-    features = scale.features(found.features[keep]).reshape(n, shape.block_size, -1)
-    targets = scale.targets(found.targets[keep]).reshape(n, shape.block_size)
-    blocks = RiskBlocks(prepared.risk, features, targets)
-    return HeldOut(blocks, tolerance=options.tol) if blocks.usable.any() else None, met
+    keep = keep[: n * size]
+    features = scale.features(found.features[keep]).reshape(n, size, -1)
+    blocks = RiskBlocks(training.risk, features, scale.targets(found.targets[keep]).reshape(n, size))
+    return HeldOut(blocks, tolerance=tolerance) if blocks.usable.any() else None, met

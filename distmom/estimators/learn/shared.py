@@ -1,30 +1,22 @@
-"""Blocks whose losses and gradients are computed by a crew: threads, or the workers of a cluster."""
+"""Blocks whose losses and gradients are computed by threads, or by the workers of a cluster."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from distmom.cluster.executors.crew import Crew, CrewLostError, crew_of
+from distmom.cluster import Call, ThreadExecutor, run_calls
 from distmom.errors import ConfigError
 from distmom.estimators.learn.parameters import Shape
-from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk, UserRisk
 from distmom.solvers.blocks import RiskBlocks
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
-
-logger = logging.getLogger("distmom")
-
-Part = tuple[Floats, Floats]
-"""Rows and targets of some blocks of several steps."""
 
 COMPUTE = ("auto", "here", "workers")
 
@@ -32,18 +24,15 @@ A_PAIR, A_VALUE = 15e-9, 3e-9
 """Seconds for the loss of a pair of rows, and for a value of a row, about."""
 
 WORTH_THREADS, WORTH_WORKERS = 3e-3, 60e-3
-"""Seconds of a step from which on it is shared: threads are asked in no time, workers in 5 to 20 ms."""
+"""Seconds of a step from which on it is shared: threads are asked in no time, workers in 20 ms or so."""
 
 
 def place_of_blocks(
     risk: BlockRisk, shape: Shape, n_features: int, executor: Executor | None, asked: str = "auto"
-) -> tuple[Crew | None, str]:
+) -> tuple[Executor | None, str]:
     """Who computes the blocks of a step (None: the process that takes the steps), and why.
 
-    Raises
-    ------
-    ConfigError
-        If workers are asked for where they cannot be.
+    ConfigError if workers are asked for where they cannot be.
     """
     if isinstance(risk, UserRisk):
         if asked == "workers":
@@ -51,83 +40,47 @@ def place_of_blocks(
         return None, "blocks are computed here: the loss is a function of yours"
     if executor is None or asked == "here":
         return None, "blocks are computed here, one after the other"
-    seconds = _seconds(risk, shape, n_features)
+    size = shape.block_size
+    values, pairs = size * n_features, size * (size - 1) / 2 if risk.pairwise else 0.0
+    seconds = shape.n_blocks * (A_VALUE * values + A_PAIR * pairs)
     who, worth = ("workers", WORTH_WORKERS) if executor.far else ("threads", WORTH_THREADS)
     about = f"a step takes about {1e3 * seconds:.2g} ms"
     if asked == "auto" and (executor.threads < 2 or seconds < worth):
         return None, f"blocks are computed here: {about}, less than it is worth asking {who}"
-    crew = crew_of(executor)
-    return crew, f"blocks are computed by {crew.size} {who}: {about}"
-
-
-def _seconds(risk: BlockRisk, shape: Shape, n_features: int) -> float:
-    """What the losses of a step cost, about."""
-    size = shape.block_size
-    block = A_VALUE * size * n_features
-    if risk.pairwise:
-        block += A_PAIR * size * (size - 1) / 2
-    return shape.n_blocks * block
+    # threads of their own do not wait for the rows of further steps
+    crew = executor if executor.far else ThreadExecutor(executor.threads)
+    return crew, f"blocks are computed by {crew.threads} {who}: {about}"
 
 
 @dataclass(frozen=True)
-class SharedBlocks:
-    """The blocks of one step, of this number among those that a crew holds.
+class SharedBlocks(RiskBlocks):
+    """The blocks of one step, some of them for each thread of an executor."""
 
-    Each part has a group of blocks ``[start, stop)``. The same blocks are `here`, for what is asked of few of
-    them and for when the crew is lost.
-    """
-
-    here: RiskBlocks
-    crew: Crew
-    number: int
-    groups: Sequence[tuple[int, int]]
-
-    @property
-    def usable(self) -> Bools:
-        """Blocks whose loss says something."""
-        return self.here.usable
+    crew: Executor
 
     def losses(self, x: Floats) -> Floats:
         """Loss of each block."""
-        question = partial(_losses, self.here.risk, self.number, x)
-        found = self._ask([(part, question) for part in range(len(self.groups))])
-        return self.here.losses(x) if found is None else found
+        return self._asked(_losses, x, range(len(self.targets)))
 
     def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
         """Gradients of the losses of some blocks, one a row."""
-        questions = []
-        for part, (start, stop) in enumerate(self.groups):
-            inside = tuple(k - start for k in blocks if start <= k < stop)
-            if inside:
-                questions.append((part, partial(_gradients, self.here.risk, self.number, x, inside)))
-        found = self._ask(questions) if len(questions) > 1 else None
-        return self.here.gradients(x, blocks) if found is None else found
+        return self._asked(_gradients, x, blocks) if len(blocks) > 1 else super().gradients(x, blocks)
 
-    def _ask(self, questions: Sequence[tuple[int, Callable[[Part], Floats]]]) -> Floats | None:
-        try:
-            return np.concatenate(self.crew.ask(questions))
-        except CrewLostError as error:
-            logger.warning("blocks of a step are computed here, as the workers did not answer: %s", error)
-            return None
+    def _asked(
+        self, what: Callable[[BlockRisk, Floats, Floats, Floats], Floats], x: Floats, blocks: Sequence[int]
+    ) -> Floats:
+        groups = np.array_split(np.array(blocks), min(self.crew.threads, len(blocks)))
+        calls = [
+            Call("blocks of a step", what, (self.risk, x, self.rows[k], self.targets[k])) for k in groups
+        ]
+        return np.concatenate(run_calls(calls, self.crew))
 
 
-def _losses(risk: BlockRisk, number: int, x: Floats, part: Part) -> Floats:
-    """Losses of a part's blocks in a step."""
-    return RiskBlocks(risk, part[0][number], part[1][number]).losses(x)
+def _losses(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats) -> Floats:
+    """On a thread or worker."""
+    return risk.losses(x, rows, targets)
 
 
-def _gradients(risk: BlockRisk, number: int, x: Floats, blocks: tuple[int, ...], part: Part) -> Floats:
-    """Gradients of some of a part's blocks in a step."""
-    return RiskBlocks(risk, part[0][number], part[1][number]).gradients(x, blocks)
-
-
-def share(steps: Sequence[RiskBlocks], crew: Crew) -> list[SharedBlocks]:
-    """Have a crew hold the blocks of these steps."""
-    n_blocks = len(steps[0].targets)
-    cuts = np.linspace(0, n_blocks, min(crew.size, n_blocks) + 1).astype(int).tolist()
-    groups = list(pairwise(cuts))
-    parts = [
-        (np.stack([s.rows[a:b] for s in steps]), np.stack([s.targets[a:b] for s in steps])) for a, b in groups
-    ]
-    crew.hold(parts)
-    return [SharedBlocks(step, crew, number, groups) for number, step in enumerate(steps)]
+def _gradients(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats) -> Floats:
+    """On a thread or worker."""
+    return RiskBlocks(risk, rows, targets).gradients(x, range(len(rows)))

@@ -13,10 +13,10 @@ from distmom.checks import check_choice
 from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
-from distmom.estimators.learn.data import DataOptions, LakeFacts
+from distmom.estimators.learn.data import DataOptions
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.model_files import LEARNERS, check_model_folder, class_of, save_model
-from distmom.estimators.learn.question import LearnQuestion
+from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import Met
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
@@ -42,7 +42,6 @@ def train(
     compute: Literal["auto", "here", "workers"] = "auto",
     rng: Any = None,
     state: str | os.PathLike[str] | None = None,
-    checkpoint_seconds: float = 30.0,
     executor: Any = None,
 ) -> TrainResult:
     """Learn a model from a lake by robust gradient descent, and write it.
@@ -69,10 +68,8 @@ def train(
         As for ``fit`` of the learners.
     rng : int, SeedSequence, Generator or None
         The learner's ``random_state``.
-    state : str or path, optional
+    state : str, path or State, optional
         File of checkpoints: a run that was interrupted goes on from it with the same bits.
-    checkpoint_seconds : float
-        Between checkpoints; there is one at the end too.
     executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`.
 
@@ -98,15 +95,15 @@ def train(
     if model is not None:
         check_model_folder(model)
 
-    def finish(facts: LakeFacts, run: dict[str, Any]) -> TrainResult:
-        found = _result(machine, facts, run)
+    def finish(plan: LearnPlan, run: dict[str, Any]) -> TrainResult:
+        found = _result(machine, plan, run)
         if model is not None:
             save_model(machine, model)
         for path in curves:
             write_whole(path, partial(_write_curve, found, path.suffix.lower()), "curve")
         return found
 
-    read = DataOptions(columns, mode, compute, state, checkpoint_seconds)
+    read = DataOptions(columns, mode, compute, state)
     limit = as_backend(executor).memory_limit
     question = LearnQuestion(machine, as_scan(data, where), target, read, limit, finish)
     return answer(question, executor)  # type: ignore[no-any-return]
@@ -138,9 +135,9 @@ def _write_curve(result: TrainResult, ending: str, path: Path) -> None:
         path.write_text(result.plot().svg, "utf-8")
 
 
-def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainResult:
+def _result(machine: Learner, plan: LearnPlan, run: dict[str, Any]) -> TrainResult:
     """What is known of a fitted learner."""
-    history = machine.history_
+    history, data = machine.history_, plan.data
     held = history["held_out"].size > 0
     chosen = history["objective"][len(history["objective"]) // 2 :]
     chosen = chosen[np.isfinite(chosen)]
@@ -154,12 +151,12 @@ def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainRes
             f"{n_dropped:,} of {n_met:,} rows that were met do not pass the filter, or are of files "
             "that were left out"
         )
-    if n_met < facts.n_rows:
-        notes.append(f"the steps ended when {n_met:,} of {facts.n_rows:,} rows had been met")
+    if n_met < data["n_rows"]:
+        notes.append(f"the steps ended when {n_met:,} of {data['n_rows']:,} rows had been met")
     return TrainResult(
         learner=type(machine).__name__,
-        target=facts.target,
-        columns=facts.names,
+        target=plan.question.opened[2],
+        columns=plan.names,
         estimate=float(loss),
         estimate_of="held-out blocks" if held else "chosen blocks",
         n_steps=machine.n_iter_,
@@ -173,6 +170,6 @@ def _result(machine: Learner, facts: LakeFacts, run: dict[str, Any]) -> TrainRes
         **counts,
         model=machine,
         history=history,
-        data={**facts.data, "n_rows": facts.n_rows, "skipped": [s._asdict() for s in facts.skipped]},
+        data=data,
         run=run,
     )

@@ -12,7 +12,7 @@ from distmom.inference.samples import TAU
 from distmom.reductions.layout import Layout
 from distmom.reductions.layouts import SampledLayout
 from distmom.theory.ladder import fine_blocks
-from distmom.theory.paper import mom_blocks, morm_blocks
+from distmom.theory.paper import mom_blocks, morgu_blocks
 
 FINE = {"standard": 945, "many": 10_395}
 FINE_OF_GROUP = 105
@@ -178,9 +178,9 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
     k, size = given, design.size
     if k is None or size is None:
         tau = TAU if design.tau is None else design.tau
-        prescribed = morm_blocks(options.confidence_level, tau, n_valid)
-        k = prescribed[0] if k is None else k
-        size = prescribed[1] if size is None else size
+        least, (most,) = morgu_blocks(options.confidence_level, tau, (n_valid,))
+        k = least if k is None else k
+        size = most if size is None else size
         check_most_blocks(f"blocks: tau: {tau:g}", k)
     if size > n_valid and not replace:
         of = "rows" if n_valid == n_rows else "rows that pass the filter"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.errors import NoAnswerError
+from distmom.estimators.facts import data_facts
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.median import lower_median
@@ -19,56 +20,43 @@ from distmom.theory.intervals import order_rank
 
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
+    from distmom.estimators.tournament.plan import TournamentPlan
 
 Interval = tuple[float, float] | None
 
 
 @dataclass(frozen=True)
 class TournamentOutcome:
-    """What the rounds leave behind.
-
-    Attributes
-    ----------
-    rows : tuple of int
-        Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities.
-    disagree : tuple of (str or None)
-        For each candidate what blocks of whole files say against those of rows.
-    intervals : bool
-        Whether blocks are independent, so that the spread between them tells how far the risk may be off.
-    cells : ndarray of int64, shape (m,), or None
-        Most cells of each partition in a block, where candidates are partitions.
-    """
+    """What the rounds leave behind, of m candidates."""
 
     decided: Decided
-    rows: tuple[int, int, int, int, int]
+    rows: dict[str, Any]  # that passed the filter, are used, null, NaN, infinite, as results call them
     plain: Floats  # (m,): plain risks
     missing: Ints  # (m,): rows without a finite prediction
     skipped: tuple[SkippedFile, ...]  # files that were left out
-    disagree: tuple[str | None, ...]
-    intervals: bool = True
-    cells: Ints | None = None
+    disagree: tuple[str | None, ...]  # of each what blocks of whole files say against those of rows
+    intervals: bool = (
+        True  # whether blocks are independent, so that their spread says how far risks may be off
+    )
+    cells: Ints | None = None  # (m,): most cells of each in a block, where candidates are partitions
 
 
 def tournament_result(
-    names: tuple[str, ...],
-    options: TournamentOptions,
-    outlying: int | None,
-    found: TournamentOutcome,
-    data: dict[str, Any],
-    run: dict[str, Any],
+    plan: TournamentPlan, found: TournamentOutcome, run: dict[str, Any]
 ) -> TournamentResult:
     """The result.
 
     NoAnswerError if no candidate has a finite loss.
     """
-    one = found.decided
+    one, options = found.decided, plan.options
     if not any(np.isfinite(v).any() for v in one.losses):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
-    lines = [_line(options, found, f, name, data, run) for f, name in enumerate(names)]
-    champions, finalists = set(one.champions), set(one.rounds.finalists)
-    order = sorted(
-        range(len(names)), key=lambda f: (f not in champions, f not in finalists, lines[f].estimate, f)
-    )
+    data = data_facts(plan.every.files, found.skipped, plan.every) | plan.keeper.facts()
+    names = tuple(c.name for c in plan.field.candidates)
+    lines = [_line(options, found, f, candidate=name, data=data, run=run) for f, name in enumerate(names)]
+    champions, finalists = one.champions, one.rounds.finalists
+    places = (Status.CHAMPION, Status.FINALIST, Status.BEATEN)
+    order = sorted(lines, key=lambda line: (places.index(line.status), line.estimate))
     settings = {
         "beta_r_found": one.rounds.found,
         "loss": options.loss_name,
@@ -78,12 +66,12 @@ def tournament_result(
         "blocks": [v.shape[1] for v in one.losses],
         "scheme": options.design.scheme,
         "pairs": options.pairs.name if options.pairwise else None,
-        "contamination": outlying,
+        "contamination": plan.outlying,
         "cycle": one.cycle,
         "rounds": one.distances.n_rounds,
     }
     return TournamentResult(
-        [lines[f] for f in order],
+        order,
         Duels(names, one.loses, one.margins, one.distances.known, one.last_loses, one.losses),
         tuple(names[f] for f in sorted(champions)),
         tuple(names[f] for f in sorted(finalists)),
@@ -94,26 +82,19 @@ def tournament_result(
     )
 
 
-def _line(
-    options: TournamentOptions,
-    found: TournamentOutcome,
-    f: int,
-    name: str,
-    data: dict[str, Any],
-    run: dict[str, Any],
-) -> CandidateResult:
-    one, delta = found.decided, options.rows.delta
+def _line(options: TournamentOptions, found: TournamentOutcome, f: int, **about: Any) -> CandidateResult:
+    one, rounds, delta = found.decided, found.decided.rounds, options.rows.delta
     values = np.concatenate([v[f] for v in one.losses])
-    plain, threshold = float(found.plain[f]), float(one.rounds.thresholds[f])
+    plain, threshold = float(found.plain[f]), float(rounds.thresholds[f])
     others = np.arange(len(one.loses)) != f
-    allowed = others & (one.distances.at_least(f) > one.rounds.level)
+    allowed = others & (one.distances.at_least(f) > rounds.level)
     lost = int((allowed & one.loses[f]).sum())
     ruined = int(np.isinf(values).sum())
-    n_rows, n_used, n_null, n_nan, n_inf = found.rows
+    champion, bad_files = f in one.champions, found.disagree[f] is not None
+    flags = ((Status.CYCLE, one.cycle and champion), (Status.FILES_DISAGREE, bad_files))
     return CandidateResult(
-        candidate=name,
-        status=_place(found, f),
-        flags=_flags(found, f),
+        status=Status.CHAMPION if champion else Status.FINALIST if f in rounds.finalists else Status.BEATEN,
+        flags=tuple(flag for flag, holds in flags if holds),
         estimate=float(lower_median(values)),
         interval=_order_interval(values, delta) if found.intervals else None,
         plain_estimate=plain,
@@ -126,27 +107,11 @@ def _line(
         n_missing=int(found.missing[f]),
         n_blocks=values.size,
         n_ruined_blocks=ruined,
-        n_rows=n_rows,
-        n_used=n_used,
-        n_null=n_null,
-        n_nan=n_nan,
-        n_inf=n_inf,
+        **found.rows,
         confidence_level=options.rows.confidence_level,
         notes=_notes(found, f, ruined, values.size),
-        data=data,
-        run=run,
+        **about,
     )
-
-
-def _place(found: TournamentOutcome, f: int) -> Status:
-    if f in found.decided.champions:
-        return Status.CHAMPION
-    return Status.FINALIST if f in found.decided.rounds.finalists else Status.BEATEN
-
-
-def _flags(found: TournamentOutcome, f: int) -> tuple[Status, ...]:
-    cycle = (Status.CYCLE,) if found.decided.cycle and f in found.decided.champions else ()
-    return cycle if found.disagree[f] is None else (*cycle, Status.FILES_DISAGREE)
 
 
 def _order_interval(values: Floats, delta: float) -> Interval:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,20 +24,25 @@ def load_model(path: str) -> Any:
         import skops.io
     except ImportError as error:
         raise ConfigError(f"candidate {path!r}: files of models need skops; {MODEL_INSTALL}") from error
-    try:
+    with _reading(path, "model", "skops"):
         unknown = skops.io.get_untrusted_types(file=path)
-        if unknown:
-            raise DataError(
-                f"candidate {path!r} holds the types {', '.join(map(str, unknown[:3]))}, which are not "
-                "trusted; save a plain scikit-learn model, or give its predictions as a column"
-            )
-        return skops.io.load(path, trusted=[])
-    except DataError:
-        raise
-    except Exception as error:  # whatever a strange file makes of the reader
-        reason = str(error).partition("\n")[0]
+        if not unknown:
+            return skops.io.load(path, trusted=[])
+    raise DataError(
+        f"candidate {path!r} holds the types {', '.join(map(str, unknown[:3]))}, which are not trusted; save "
+        "a plain scikit-learn model, or give its predictions as a column"
+    )
+
+
+@contextmanager
+def _reading(path: str, what: str, writer: str) -> Iterator[None]:
+    """DataError for whatever a strange file makes of the reader."""
+    try:
+        yield
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
         raise DataError(
-            f"candidate {path!r} cannot be read as a model: {reason}; write it by skops"
+            f"candidate {path!r} cannot be read as a {what}: {reason}; write it by {writer}"
         ) from error
 
 
@@ -66,11 +73,6 @@ def as_matrix(name: str, what: Any) -> Floats:
 def _load_matrix(path: str) -> Any:
     if not path.endswith(MATRIX_FILE):
         raise ConfigError(f"candidates: {path!r} is no matrix; name a {MATRIX_FILE} file")
-    try:
+    with _reading(path, "matrix", "numpy.save"):
         # mapped, so that nothing is allocated by what the header claims
         return np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # whatever a strange file makes of the reader
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise DataError(
-            f"candidate {path!r} cannot be read as a matrix: {reason}; write it by numpy.save"
-        ) from error

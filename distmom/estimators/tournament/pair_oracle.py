@@ -17,18 +17,16 @@ from distmom.estimators.mean.question import run_plan
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.estimators.ustat.cost import in_words
-from distmom.estimators.ustat.files import disagreeing_columns, disagreement_note
+from distmom.estimators.ustat.doubts import disagreeing_columns, disagreement_note
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import stream_key
 from distmom.passes.block_pass import run_blocks
-from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
 from distmom.passes.census import column_share
-from distmom.passes.counted import BlockQuestion, Counted
-from distmom.passes.drawn_blocks import evaluate_draws
-from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
+from distmom.passes.counted import BlockQuestion, CellMap, Counted, given_numbers, map_blocks
+from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples, evaluate_draws
 from distmom.passes.gather import RowSource, row_source
 from distmom.reductions.losses.pair_losses import BlockLossTable, PairLosses
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
@@ -71,7 +69,7 @@ class PairOracle:
 
     def losses(self, part: int) -> Floats:
         """Block losses of the candidates in a part."""
-        return _values(self._tables[part].losses[self._filled[part]].T)
+        return self._values(self._tables[part].losses, part)
 
     def bounds(self) -> Floats:
         """Lower bounds of all distances, from block means of roots of losses."""
@@ -80,9 +78,13 @@ class PairOracle:
 
     def distances(self, pairs: Sequence[Pair]) -> Floats:
         """Distances of pairs, from the round that asked for just these."""
-        found = self._plan.keeper.round(round_of("gaps", pairs), lambda: {"gaps": self._gaps(pairs)})
-        gaps = np.asarray(found["gaps"], np.float64)
-        return lower_median(_values(gaps[self._filled[DISTANCE_PART]].T))
+        found = self._plan.keeper.round(round_of(pairs), lambda: {"gaps": self._gaps(pairs)})
+        return lower_median(self._values(np.asarray(found["gaps"], np.float64), DISTANCE_PART))
+
+    def _values(self, means: Floats, part: int) -> Floats:
+        """Of the blocks with pairs, shape (m, K); what is not finite counts as +infinity."""
+        some = means[self._filled[part]].T
+        return np.where(np.isfinite(some), some, np.inf)
 
     def outcome(self, decided: Decided) -> TournamentOutcome:
         """What there is to say of the rows."""
@@ -95,7 +97,7 @@ class PairOracle:
             plain = np.concatenate(decided.losses, axis=1).mean(axis=1)
         return TournamentOutcome(
             decided,
-            (n, n - null - nan, null, nan, inf),
+            {"n_rows": n, "n_used": n - null - nan, "n_null": null, "n_nan": nan, "n_inf": inf},
             plain,
             np.sum([table.missing.sum(axis=0) for table in self._tables], axis=0),
             tuple(self._counted.skipped),
@@ -122,10 +124,8 @@ class PairOracle:
             found: BlockLossTable
             (found,) = run_blocks([BlockQuestion((mine,), work)], self._executor, self._progress)
             return found
-        degree = 2 if self._plan.options.by_pairs else 1
-        found = evaluate_draws(
-            work, work.merge, self._draws(part), [self._rows], self._progress, degree=degree
-        )
+        degrees = (2,) if self._plan.options.by_pairs else ()
+        (found,) = evaluate_draws(work, self._draws(part), [self._rows], self._progress, degrees=degrees)
         return found
 
     def _draws(self, part: int) -> DrawPlan:
@@ -135,7 +135,7 @@ class PairOracle:
         again, whole = self._plan.options.design.replace, self.n_parts * self._n_blocks
         if self._plan.options.by_pairs:
             key = stream_key(seed, "pairs")
-            drawn = draw_tuples(key, (n_part,), (2,), whole, self._drawn, replace=again, compiled=False)
+            drawn = draw_tuples(key, (n_part,), (2,), whole, self._drawn, replace=again)
         else:
             n = np.array([n_part])
             drawn = draw_rows([n], [seed], whole, [self._drawn], replace=again, compiled=False)
@@ -174,11 +174,6 @@ def _of_part(cells: CellMap, part: int, n_blocks: int) -> CellMap:
     inside = (mine >= 0) & (mine < n_blocks)
     sizes = cells.sizes[part * n_blocks : (part + 1) * n_blocks]
     return CellMap(np.array([n_blocks]), np.where(inside, mine, -1), sizes, cells.lowered)
-
-
-def _values(means: Floats) -> Floats:
-    """What is not finite counts as +infinity."""
-    return np.where(np.isfinite(means), means, np.inf)
 
 
 def blocks_of_part(plan: TournamentPlan, n_used: int) -> tuple[int, bool]:
@@ -243,29 +238,19 @@ def check_budget(plan: TournamentPlan, n: int, threads: int) -> None:
 
 
 def describe_pairs(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
-    """What the blocks cost, if all rows of the files count."""
+    """What the blocks cost, if all rows of the files count.
+
+    ConfigError if a sample is larger than a part; NoAnswerError if there are too few rows.
+    """
     assert plan.rows is not None
     n = sum(plan.rows)
     n_blocks, _ = blocks_of_part(plan, n)
     drawn, cells = rows_drawn(plan, n, n, n_blocks), plan.options.n_parts * n_blocks
     needed = n_losses(plan, np.full(cells, n // cells), drawn)
-    share = column_share(plan.source, plan.read)
     return {
-        "n_bytes": int(sum(f.size for f in plan.source.files) * share),
         "n_blocks": n_blocks,
         "scheme": plan.options.design.scheme,
         "drawn": drawn,
         "n_losses": needed,
         "seconds": round(needed / (RATE * executor.threads), 1),
     }
-
-
-def check_pairs(plan: TournamentPlan, executor: Executor) -> None:
-    """Refuse what would be refused if all rows of the files counted; with a filter that is not known.
-
-    ConfigError if more losses than the budget would be evaluated, or a sample is larger than a part;
-    NoAnswerError if there are too few rows.
-    """
-    told = describe_pairs(plan, executor)
-    if plan.read.where is None:
-        check_budget(plan, told["n_losses"], executor.threads)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.designs.design import MOST_BLOCKS
 from distmom.errors import ConfigError
-from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
 from distmom.estimators.tournament.answer import tournament_result
-from distmom.estimators.tournament.pair_oracle import PairOracle, check_pairs, describe_pairs
+from distmom.estimators.tournament.pair_oracle import PairOracle, check_budget, describe_pairs
 from distmom.estimators.tournament.row_oracle import RowOracle, describe_rows
-from distmom.passes.census import count_rows, count_valid
+from distmom.passes.census import column_share, count_rows, count_valid
 from distmom.passes.opening import refuse_times
 from distmom.solvers.tournament import play_tournament
 from distmom.theory.planning import AUTOMATIC, part_blocks, part_outlying
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
     from distmom.estimators.tournament.candidates import Field
     from distmom.estimators.tournament.options import TournamentOptions
+    from distmom.estimators.tournament.question import TournamentQuestion
     from distmom.estimators.tournament.state import RoundKeeper
     from distmom.lake import ReadOptions, Source
     from distmom.report import TournamentResult
@@ -32,16 +32,10 @@ LARGE_FILE = 64_000_000
 
 @dataclass(frozen=True)
 class TournamentPlan:
-    """Who meets, on which rows, in which parts and blocks.
+    """Who meets, on which rows, in which parts and blocks."""
 
-    Attributes
-    ----------
-    every, source : Source
-        As it is listed, and without the files that cannot even be opened.
-    """
-
-    every: Source
-    source: Source
+    every: Source  # as it is listed,
+    source: Source  # and without the files that cannot even be opened
     read: ReadOptions  # with the columns of all candidates
     field: Field
     options: TournamentOptions
@@ -60,15 +54,15 @@ class TournamentPlan:
         """
         oracle = (PairOracle if self.options.pairwise else RowOracle)(self, executor, progress)
         played = oracle.outcome(play_tournament(oracle, self.options.match.beta_r))
-        data = data_facts(self.every.files, played.skipped, self.every) | self.keeper.facts()
-        names = tuple(c.name for c in self.field.candidates)
-        return tournament_result(names, self.options, self.outlying, played, data, run)
+        return tournament_result(self, played, run)
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks; losses of pairs as if all rows of the files counted."""
+        files = self.source.files
         told = {
             "skipped": [s._asdict() for s in self.skipped],
-            "n_files": len(self.source.files),
+            "n_files": len(files),
+            "n_bytes": int(sum(f.size for f in files) * column_share(self.source, self.read)),
             "n_rows": None if self.rows is None else sum(self.rows),
             "n_candidates": len(self.field.candidates),
             "n_parts": self.options.n_parts,
@@ -80,21 +74,15 @@ class TournamentPlan:
 
 
 def plan_tournament(
-    every: Source,
-    read: ReadOptions,
-    field: Field,
-    options: TournamentOptions,
-    seed: int,
-    keeper: RoundKeeper,
-    executor: Executor,
-    progress: Progress | None,
+    asked: TournamentQuestion, keeper: RoundKeeper, executor: Executor, progress: Progress | None
 ) -> TournamentPlan:
     """Count rows where blocks depend on them, and lay the parts out.
 
     ConfigError if there are too many blocks, or too many losses of pairs; or what may be arbitrary could
     outvote them; DataError if a column holds times; NoAnswerError if there are too few rows.
     """
-    source = every
+    (source, read, field), options, common = asked.opened, asked.options, asked.options.rows
+    every, design = source, options.design
     # names and types are told before anything is counted
     refuse_times(source.reader(read).options, "losses take numbers")
     once = bool(getattr(source, "one_pass", False))
@@ -106,14 +94,19 @@ def plan_tournament(
     rows: tuple[int, ...] | None = None
     skipped: tuple[SkippedFile, ...] = ()
     large = any(f.size > LARGE_FILE for f in source.files)
-    by_rows = options.pairwise or (options.rows.contamination is not None and not options.design.of_units)
+    by_rows = options.pairwise or (common.contamination is not None and not design.of_units)
     if by_rows or large or (source.in_memory and not once):
-        good, census = count_rows(source, executor, options.rows.on_bad_file).good(source.files)
+        good, census = count_rows(source, executor, common.on_bad_file).good(source.files)
         rows, skipped = tuple(census.rows.tolist()), census.bad
         source = replace(source, files=good) if skipped else source  # type: ignore[type-var]
-    n_blocks, outlying = (AUTOMATIC if options.design.number is None else options.design.number), None
-    if options.rows.contamination is not None:
-        n_rows = _number_of(source, read, options, rows, executor, progress)
+    n_blocks, outlying = design.number or AUTOMATIC, None
+    if common.contamination is not None:
+        if design.of_units:
+            n_rows = len(source.files) if design.by_file else PLENTY
+        elif read.where is None:
+            n_rows = sum(rows or ())
+        else:
+            n_rows = count_valid(source, read, source.files, executor, common.on_bad_file, progress)
         n_blocks, outlying = _contaminated(options, n_rows)
     if options.n_parts * n_blocks > MOST_BLOCKS:
         raise ConfigError(
@@ -121,35 +114,20 @@ def plan_tournament(
             "contamination or their number, or take the worst rows out by where"
         )
     plan = TournamentPlan(
-        every, source, read, field, options, seed, keeper, n_blocks, rows, skipped, outlying
+        every, source, read, field, options, asked.seed, keeper, n_blocks, rows, skipped, outlying
     )
-    if options.pairwise:
-        check_pairs(plan, executor)
+    if options.pairwise:  # as if all rows counted, unless a filter decides which do
+        needed = describe_pairs(plan, executor)["n_losses"]
+        if read.where is None:
+            check_budget(plan, needed, executor.threads)
     return plan
-
-
-def _number_of(
-    source: Source,
-    read: ReadOptions,
-    options: TournamentOptions,
-    rows: tuple[int, ...] | None,
-    executor: Executor,
-    progress: Progress | None,
-) -> int:
-    """Rows that pass the filter, or units."""
-    if options.design.of_units:
-        return len(source.files) if options.design.by_file else PLENTY
-    if read.where is None:
-        assert rows is not None
-        return sum(rows)
-    return count_valid(source, read, source.files, executor, options.rows.on_bad_file, progress)
 
 
 def _contaminated(options: TournamentOptions, n_rows: int) -> tuple[int, int]:
     """Blocks of a part, and how many rows or units of all may be arbitrary."""
-    assert options.rows.contamination is not None
-    common, n_parts = options.rows, options.n_parts
-    o, what = outlying_number(options.rows.contamination, n_rows), counted_as(common)
+    common, n_parts, given = options.rows, options.n_parts, options.design.number
+    assert common.contamination is not None
+    o, what = outlying_number(common.contamination, n_rows), counted_as(common)
     try:
         best = part_blocks(n_rows, n_parts, common.delta, o)
     except (ConfigError, ValueError) as error:
@@ -157,9 +135,9 @@ def _contaminated(options: TournamentOptions, n_rows: int) -> tuple[int, int]:
             f"contamination: {o:,} arbitrary {what} of {n_rows:,} could outvote the blocks of one of "
             f"{n_parts} parts; lower it, or use more rows"
         ) from error
-    if options.design.number is None:
+    if given is None:
         return best, o
-    given, most = options.design.number, part_outlying(o, n_parts, common.delta)
+    most = part_outlying(o, n_parts, common.delta)
     if given <= 2 * most:
         raise ConfigError(
             f"contamination: of {o:,} arbitrary {what} up to {most:,} fall into one part and may outvote "

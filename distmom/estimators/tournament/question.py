@@ -10,13 +10,13 @@ from distmom.estimators.question import RowsQuestion
 from distmom.estimators.tournament.candidates import Field, find_candidates
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.plan import TournamentPlan, plan_tournament
-from distmom.estimators.tournament.state import KIND, RoundKeeper, fingerprint
+from distmom.estimators.tournament.state import KIND, SUMS, RoundKeeper
 from distmom.lake import ReadOptions
 from distmom.lake.filters import as_filter
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.opening import Names, unit_columns
 from distmom.passes.scan import Scan
-from distmom.state import Checkpoint, open_checkpoint
+from distmom.state import Checkpoint, Fingerprint, open_checkpoint, shown, shown_filter
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -38,9 +38,8 @@ class TournamentQuestion(RowsQuestion):
 
     def __post_init__(self) -> None:
         self.checkpoint = open_checkpoint(self.state, KIND, self.memory_limit)
-        self.seed, self.shown_seed = (
-            resolve_seed(self.rng) if self.checkpoint is None else self.checkpoint.seed(self.rng)
-        )
+        seed_of = resolve_seed if self.checkpoint is None else self.checkpoint.seed
+        self.seed, self.shown_seed = seed_of(self.rng)
 
     @cached_property
     def opened(self) -> tuple[Source, ReadOptions, Field]:
@@ -55,8 +54,28 @@ class TournamentQuestion(RowsQuestion):
 
     def plan(self, executor: Executor, progress: Progress | None) -> TournamentPlan:
         """Parts and blocks; what a saved state was made of is compared."""
-        source, read, found = self.opened
-        keeper = RoundKeeper(self.checkpoint)
-        marks = fingerprint(read, self.options, found.described(), self.seed, self.shown_seed)
-        keeper.begin(self.scan.data, source, marks)
-        return plan_tournament(source, read, found, self.options, self.seed, keeper, executor, progress)
+        keeper = RoundKeeper(self.checkpoint, self.scan.data, self.opened[0], self._fingerprint())
+        return plan_tournament(self, keeper, executor, progress)
+
+    def _fingerprint(self) -> Fingerprint:
+        """What the sums of the rounds depend on beside the files."""
+        (_, read, found), options = self.opened, self.options
+        candidates = found.described()
+        question = {
+            "target": read.columns[0],
+            "where": shown_filter(read.where),
+            "missing": options.rows.missing,
+        }
+        design = {
+            "loss": options.loss_name,
+            "distance": options.measured,
+            "version of the sums": SUMS,
+            "loss_parameter": options.loss_parameter,
+            "beta_r": options.match.beta_r,
+            "contamination": options.rows.contamination,
+            "confidence_level": options.rows.confidence_level,
+            "blocks": repr(options.design),
+            "pairs": repr(options.pairs),
+            "candidates": shown(candidates, [name for name, *_ in candidates]),
+        }
+        return Fingerprint.of(question, design, self.seed, self.shown_seed)

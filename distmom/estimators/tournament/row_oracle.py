@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from distmom.cluster import check_memory, plan_units, run_units
 from distmom.cluster.memory import in_words
-from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.cluster.work import ReadAndReduce
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES
 from distmom.estimators.mean.counts import check_state
@@ -30,10 +30,6 @@ from distmom.numerics.median import lower_median
 from distmom.passes.census import column_share
 from distmom.reductions.losses.block_distances import BlockDistances
 from distmom.reductions.losses.block_losses import (
-    INFS,
-    N_ROWS,
-    NANS,
-    NULLS,
     BlockLosses,
     BlockLossState,
     beside,
@@ -47,13 +43,16 @@ from distmom.theory.planning import joined_blocks
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress, Unit
     from distmom.estimators.tournament.plan import TournamentPlan
-    from distmom.lake import FileRef, ReadOptions, Source
+    from distmom.lake import ReadOptions, Source
 
 LEAST_BLOCKS = 5
 """Fewer blocks of rows give no spread to compare those of whole files with."""
 
 TOGETHER = 128
 """Candidates whose losses are summed in one pass: more are taken in turns, so that memory does not grow."""
+
+TALLIED = ("n_rows", "n_null", "n_nan", "n_inf")
+"""What results call the rows that the first pass tallies."""
 
 BATCH_BYTES = 16_000_000
 LEAST_BATCH_ROWS = 8_192
@@ -91,30 +90,23 @@ class RowOracle:
 
     def distances(self, pairs: Sequence[Pair]) -> Floats:
         """Distances of pairs, from the round that asked for just these."""
-        found = self._plan.keeper.round(round_of("distances", pairs), lambda: {"sums": self._sums(pairs)})
+        found = self._plan.keeper.round(round_of(pairs), lambda: {"sums": self._sums(pairs)})
         sums = self._joined(np.asarray(found["sums"], np.float64))
         return lower_median(block_values(sums, self._counts[DISTANCE_PART]))
 
     def outcome(self, decided: Decided) -> TournamentOutcome:
         """What there is to say of the rows."""
-        state, options = self._state, self._plan.options
-        n_used, tally = int(state.counts.sum()), state.tally
+        state = self._state
+        n_used = int(state.counts.sum())
         with np.errstate(over="ignore", invalid="ignore"):
             plain = state.losses.sum(axis=1) / n_used
         return TournamentOutcome(
             decided,
-            (int(tally[N_ROWS]), n_used, int(tally[NULLS]), int(tally[NANS]), int(tally[INFS])),
+            {"n_used": n_used, **dict(zip(TALLIED, state.tally.tolist(), strict=True))},
             np.where(np.isfinite(plain), plain, np.inf),
             state.missing,
             tuple(self._skipped),
-            _disagreement(
-                state,
-                self._joined(state.losses),
-                self._counts.ravel(),
-                self._source.files,
-                self._plan.seed,
-                options.rows.confidence_level,
-            ),
+            self._disagreement(),
         )
 
     def _joined(self, sums: NDArray[Any]) -> NDArray[Any]:
@@ -171,17 +163,36 @@ class RowOracle:
             compiled=of.compiled,
         )
         found = run_units(work, units, reduction.merge, executor, progress=self._progress)
-        self._leave_out(found.skipped)
+        if found.skipped:  # what could not be read in one pass is not read in the next one
+            self._skipped += found.skipped
+            bad = {s.file for s in found.skipped}
+            left = tuple(f for f in self._source.files if f.path not in bad)
+            self._source = replace(self._source, files=left)  # type: ignore[type-var]
         check_state(found.state, self._skipped, filtered=read.where is not None)
         return found.state
 
-    def _leave_out(self, skipped: Sequence[SkippedFile]) -> None:
-        """Files that could not be read in one pass are not read in the next one."""
-        if skipped:
-            self._skipped += skipped
-            bad = {s.file for s in skipped}
-            left = tuple(f for f in self._source.files if f.path not in bad)
-            self._source = replace(self._source, files=left)  # type: ignore[type-var]
+    def _disagreement(self) -> tuple[str | None, ...]:
+        """What cells of whole files say against blocks of rows: a bad file spoils every block of these.
+
+        For each candidate a note or None, by the rule of `distmom.mean` on its losses, over the blocks of all
+        parts.
+        """
+        state, losses, counts = self._state, self._joined(self._state.losses), self._counts.ravel()
+        notes: list[str | None] = [None] * len(losses)
+        if not state.file_counts.size or counts.size < LEAST_BLOCKS:
+            return tuple(notes)
+        with np.errstate(invalid="ignore", over="ignore"):
+            variances = state.file_squares / np.maximum(state.file_freedom, 1)
+            rows = _moments(losses, counts, np.zeros_like(losses))
+            cells = _moments(state.file_losses, state.file_counts, variances * state.file_counts)
+        level, n_cells = self._plan.options.rows.confidence_level, state.file_counts.size
+        found = answer_rule(rows, None, None, level, files=cells, n_blocks=counts.size, intervals=())
+        paths, seed = [file.path for file in self._source.files], self._plan.seed
+        for c in np.flatnonzero(found.status & int(Finding.FILES_DISAGREE)):
+            suspects = set(np.flatnonzero(found.suspect_cells[c]).tolist())
+            mine = tuple(path for path in paths if cell_of(seed, path, n_cells) in suspects)
+            notes[c] = "; ".join([ROWS_ALONE, *accused(mine)])
+        return tuple(notes)
 
 
 def units_that_fit(
@@ -226,11 +237,10 @@ def unit_memory(read: ReadOptions, of: BlockLosses, state_bytes: int) -> int:
 
 def describe_rows(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
     """What the passes read and hold."""
-    m, files = len(plan.field.candidates), plan.source.files
+    m = len(plan.field.candidates)
     read, of = declare(plan, plan.source, range(min(TOGETHER, m)))
     each = unit_memory(read, of, of.state_bytes())
     return {
-        "n_bytes": int(sum(f.size for f in files) * column_share(plan.source, plan.read)),
         "n_units": len(units_that_fit(plan, plan.source, read, each, executor)),
         "n_passes_for_losses": -(-m // TOGETHER),
         "projected_memory_per_process": in_words(each * executor.threads_per_process),
@@ -250,35 +260,6 @@ def _width(plan: TournamentPlan, counts: Ints) -> int:
     if plan.options.design.number is not None or plan.options.rows.contamination is not None:
         return 1
     return int(counts.shape[1]) // joined_blocks(int(per_part.min()))
-
-
-def _disagreement(
-    state: BlockLossState,
-    losses: Floats,
-    counts: Ints,
-    files: Sequence[FileRef],
-    seed: int,
-    confidence_level: float,
-) -> tuple[str | None, ...]:
-    """What cells of whole files say against blocks of rows: a bad file spoils every block of these.
-
-    For each candidate a note or None, by the rule of `distmom.mean` on its losses: sums over the blocks of
-    all parts, and their rows.
-    """
-    m = len(losses)
-    if not state.file_counts.size or counts.size < LEAST_BLOCKS:
-        return (None,) * m
-    with np.errstate(invalid="ignore", over="ignore"):
-        variances = state.file_squares / np.maximum(state.file_freedom, 1)
-        rows = _moments(losses, counts, np.zeros_like(losses))
-        cells = _moments(state.file_losses, state.file_counts, variances * state.file_counts)
-    found = answer_rule(rows, None, None, confidence_level, files=cells, n_blocks=counts.size, intervals=())
-    notes: list[str | None] = [None] * m
-    for c in np.flatnonzero(found.status & int(Finding.FILES_DISAGREE)):
-        suspects = set(np.flatnonzero(found.suspect_cells[c]).tolist())
-        mine = tuple(f.path for f in files if cell_of(seed, f.path, state.file_counts.size) in suspects)
-        notes[c] = "; ".join([ROWS_ALONE, *accused(mine)])
-    return tuple(notes)
 
 
 def _moments(sums: Floats, counts: Ints, squares: Floats) -> Moments:

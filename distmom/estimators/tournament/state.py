@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.tournament.options import TournamentOptions
 from distmom.solvers.tournament import Pair
-from distmom.state import Checkpoint, Fingerprint, shown, shown_filter
+from distmom.state import Checkpoint, Fingerprint
 from distmom.state.checkpoint import Content
 from distmom.state.saved import Change
 
 if TYPE_CHECKING:
-    from distmom.lake import ReadOptions, Source
+    from distmom.lake import Source
 
 KIND = "tournament"
 
@@ -29,29 +28,25 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class RoundKeeper:
-    """Keeps the arrays of each round under its name; without a checkpoint only hands them on."""
+    """Keeps the arrays of each round under its name; without a checkpoint only hands them on.
 
-    def __init__(self, checkpoint: Checkpoint | None = None) -> None:
-        self._checkpoint = checkpoint
-        self._source: Source | None = None
+    ConfigError if there is one and the data is no lake, so that nobody could tell whether it changed; or the
+    state is of another tournament; DataError if the lake has changed since.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint | None, data: Any, source: Source, fingerprint: Fingerprint
+    ) -> None:
+        self._checkpoint, self._source = checkpoint, source
         self._rounds: dict[str, dict[str, NDArray[Any]]] = {}
         self._n_resumed = 0
-
-    def begin(self, data: Any, source: Source, fingerprint: Fingerprint) -> None:
-        """Compare with what the state was made of, and take its rounds.
-
-        ConfigError if the data is no lake, so that nobody could tell whether it changed; or the state is of
-        another tournament; DataError if the lake has changed since.
-        """
-        if self._checkpoint is None:
+        if checkpoint is None:
             return
-        self._source = source
-        self._checkpoint.check_source(data, source, "write the data to Parquet, or drop state")
-        self._checkpoint.begin(fingerprint, source.files, SAME_ROWS)
-        if self._checkpoint.saved is not None:
-            for name, array in self._checkpoint.saved.arrays.items():
-                number, _, key = name.partition(".")
-                self._rounds.setdefault(number, {})[key] = np.asarray(array)
+        checkpoint.check_source(data, source, "write the data to Parquet, or drop state")
+        checkpoint.begin(fingerprint, source.files, SAME_ROWS)
+        for name, array in (checkpoint.saved.arrays if checkpoint.saved else {}).items():
+            number, _, key = name.partition(".")
+            self._rounds.setdefault(number, {})[key] = np.asarray(array)
 
     def round(self, name: str, play: Callable[[], Arrays]) -> Arrays:
         """The arrays of a round, from the file or else played now and saved."""
@@ -59,7 +54,7 @@ class RoundKeeper:
             self._n_resumed += 1
             return self._rounds[name]
         found = self._rounds[name] = {key: np.asarray(array) for key, array in play().items()}
-        if self._checkpoint is not None and self._source is not None:
+        if self._checkpoint is not None:
             arrays = {f"{n}.{key}": a for n, mine in self._rounds.items() for key, a in mine.items()}
             self._checkpoint.save(Content(self._source.files, {}, arrays))
         return found
@@ -72,37 +67,9 @@ class RoundKeeper:
         return {"rounds": {"file": file, "n_rounds": len(self._rounds), "n_rounds_before": self._n_resumed}}
 
 
-def fingerprint(
-    read: ReadOptions,
-    options: TournamentOptions,
-    candidates: list[list[str]],
-    seed: int,
-    shown_seed: int | str,
-) -> Fingerprint:
-    """What the sums of the rounds depend on beside the files."""
-    question = {
-        "target": read.columns[0],
-        "where": shown_filter(read.where),
-        "missing": options.rows.missing,
-    }
-    design = {
-        "loss": options.loss_name,
-        "distance": options.measured,
-        "version of the sums": SUMS,
-        "loss_parameter": options.loss_parameter,
-        "beta_r": options.match.beta_r,
-        "contamination": options.rows.contamination,
-        "confidence_level": options.rows.confidence_level,
-        "blocks": repr(options.design),
-        "pairs": repr(options.pairs),
-        "candidates": shown(candidates, [name for name, *_ in candidates]),
-    }
-    return Fingerprint.of(question, design, seed, shown_seed)
-
-
-def round_of(kind: str, pairs: Sequence[Pair]) -> str:
+def round_of(pairs: Sequence[Pair]) -> str:
     """Name of the round that asks for just these pairs."""
-    return f"{kind} {hashlib.blake2b(np.array(pairs, np.int32).tobytes(), digest_size=8).hexdigest()}"
+    return f"pairs {hashlib.blake2b(np.array(pairs, np.int32).tobytes(), digest_size=8).hexdigest()}"
 
 
 def numbered(pairs: Sequence[Pair]) -> tuple[list[int], NDArray[np.int32]]:

@@ -13,10 +13,16 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
 from distmom.estimators.mean.notes import block_notes
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.ustat.files import disagreement_note, files_disagree
+from distmom.estimators.ustat.doubts import (
+    bias_of_order,
+    disagreement_note,
+    files_disagree,
+    order_note,
+    variance_ratios,
+    worth_telling,
+)
 from distmom.estimators.ustat.lines import BlockLines
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.ordered import bias_of_order, order_note, variance_ratios, worth_telling
 from distmom.inference.estimate import Estimate, Shown
 from distmom.inference.fieller import uneven
 from distmom.inference.status import Finding, NoInterval
@@ -52,13 +58,7 @@ class Answerer(BlockLines):
     states: tuple[MeanState, ...]
 
     def results(self, column: str) -> list[UStatisticResult]:
-        """One result for each group.
-
-        Raises
-        ------
-        NoAnswerError
-            If there are no rows, or not one of the results has a finite answer.
-        """
+        """One result for each group; NoAnswerError without rows, or where none has a finite answer."""
         shared = fields_of_samples(self.plan, self.states, column)
         found = [self._result(g, fields) for g, fields in enumerate(shared)]
         if not any(np.isfinite(r.estimate).all() for r in found):
@@ -78,14 +78,9 @@ class Answerer(BlockLines):
         files = int(Finding.FILES_DISAGREE) if self._disagreeing[g] else 0
         order = 0 if bias is None else int(Finding.ROWS_IN_ORDER)
         told["flags"] = one.with_status(files | order).flags
-        return ustat_result(
-            options,
-            told | sigmas_of(options.kernel, self.blocks, mine),
-            shared,
-            plain_estimate=self._plain(mine),
-            n_tuples=self.blocks.n_tuples[mine],
-            notes=(*self._notes(g, shared, bias), *notes),
-        )
+        told |= shared | sigmas_of(options.kernel, self.blocks, mine)
+        notes, plain = (*self._notes(g, shared, bias), *notes), self._plain(mine)
+        return ustat_result(options, told, self.blocks.n_tuples[mine], plain_estimate=plain, notes=notes)
 
     def _shown(self, g: int, one: Estimate) -> Shown:
         """A group's interval."""
@@ -187,23 +182,15 @@ class Answerer(BlockLines):
 
 
 def ustat_result(
-    options: UStatOptions,
-    told: dict[str, Any],
-    shared: dict[str, Any],
-    *,
-    n_tuples: Sequence[int],
-    **own: Any,
+    options: UStatOptions, told: dict[str, Any], n_tuples: Sequence[int], **own: Any
 ) -> UStatisticResult:
-    """The result of a group: what is told of its blocks, the fields that do not depend on them, its own."""
-    return UStatisticResult(
-        kernel=options.kernel.name,
-        statistic=options.statistic,
-        pairs=options.pairs.name,
-        n_pairs=sum(n_tuples),
-        **told,
-        **shared,
-        **own,
-    )
+    """The result of a group: what is told of its blocks and rows, its own, and what was asked."""
+    asked: dict[str, Any] = {
+        "kernel": options.kernel.name,
+        "statistic": options.statistic,
+        "pairs": options.pairs.name,
+    }
+    return UStatisticResult(n_pairs=sum(n_tuples), **asked, **told, **own)
 
 
 def fields_of_samples(plan: MeanPlan, states: Sequence[MeanState], column: str) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.ladder import most_frequent
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.passes.cell_map import CellMap, given_numbers, map_blocks
+from distmom.passes.counted import CellMap, given_numbers, map_blocks
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.theory.ladder import ladder_levels
@@ -43,28 +44,18 @@ def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions)
     Samples have equally many blocks, as many as the scarcest one can fill; and so have partitions.
     """
     fine = [[blocks.at(0) for blocks in fine_blocks_of(plan, state)] for state in states]
-    numbers, lowered = _numbers(plan, fine, states, options.kernel.degrees)
-    return [tuple(map_blocks(one.count, numbers, lowered) for one in of_sample) for of_sample in fine]
-
-
-def _numbers(
-    plan: MeanPlan, fine: list[list[BlockState]], states: Sequence[MeanState], degrees: tuple[int, ...]
-) -> tuple[Ints, Bools]:
-    """Blocks of each group, and whether they are fewer than were asked for."""
-    if plan.blocks.n_blocks is not None:
-        wanted = plan.blocks.n_blocks
-        given = [
-            given_numbers(of_sample[0].count.sum(axis=1), wanted, degree)
-            for of_sample, degree in zip(fine, degrees, strict=True)
+    wanted, degrees, none = plan.blocks.n_blocks, options.kernel.degrees, np.zeros(len(states[0].keys), bool)
+    if wanted is not None:
+        rows = [of_sample[0].count.sum(axis=1) for of_sample in fine]
+        found = [given_numbers(n, wanted, degree) for n, degree in zip(rows, degrees, strict=True)]
+    else:
+        found = [
+            (automatic_numbers(one.count, one.total().effective, state, degree), none)
+            for of_sample, state, degree in zip(fine, states, degrees, strict=True)
+            for one in of_sample
         ]
-        return np.min([number for number, _ in given], axis=0), np.any([low for _, low in given], axis=0)
-    found = [
-        automatic_numbers(one.count, one.total().effective, state, degree)
-        for of_sample, state, degree in zip(fine, states, degrees, strict=True)
-        for one in of_sample
-    ]
-    numbers = np.min(found, axis=0)
-    return numbers, np.zeros(numbers.size, np.bool_)
+    numbers, lowered = np.min([k for k, _ in found], axis=0), np.any([low for _, low in found], axis=0)
+    return [tuple(map_blocks(one.count, numbers, lowered) for one in of_sample) for of_sample in fine]
 
 
 def automatic_numbers(count: Ints, n: Floats, state: MeanState, degree: int) -> Ints:
@@ -134,13 +125,6 @@ def joined(partitions: Sequence[BlockStatistics], cells: Cells) -> BlockStatisti
     """The blocks of all partitions: of one group after the other, and there one partition after the other."""
     if len(partitions) == 1:
         return partitions[0]
-    whole = partitions[0]
-    for other in partitions[1:]:
-        whole = whole.followed_by(other)
-    n_blocks, starts = cells[0].n_blocks, cells[0].starts
-    before = np.arange(len(partitions)) * int(starts[-1])
-    order = [
-        np.concatenate([before + block for before in before]).astype(np.int64)
-        for block in (np.arange(first, first + n) for first, n in zip(starts, n_blocks, strict=False))
-    ]
-    return whole.take(np.concatenate(order))
+    group = np.repeat(np.arange(cells[0].n_blocks.size), cells[0].n_blocks)
+    order = np.argsort(np.tile(group, len(partitions)), kind="stable")
+    return reduce(BlockStatistics.followed_by, partitions).take(order)

@@ -15,10 +15,9 @@ from distmom.estimators.mean.question import run_plan
 from distmom.estimators.ustat.cells import fine_blocks_of
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.numerics.arrays import Floats, Ints
-from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Kernel, Ratio
 from distmom.numerics.linalg.comoments import Comoments
-from distmom.passes.cell_map import CellMap
+from distmom.passes.counted import CellMap
 from distmom.reductions.block_comoments import BlockComoments, ComomentState
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
@@ -35,21 +34,17 @@ def from_comoments(options: UStatOptions, n_columns: int) -> bool:
     )
 
 
-def own_comoments(plan: MeanPlan, state: MeanState) -> list[Comoments]:
-    """Those of one column: the pass that counts its rows has them anyway, as moments of its fine blocks."""
-    found = []
-    for fine in fine_blocks_of(plan, state):
-        rows = fine.at(0)
-        assert isinstance(rows, Moments)
-        found.append(Comoments(rows.count, rows.mean[..., None], rows.m2[..., None, None]))
-    return found
+def fine_comoments(plan: MeanPlan, state: MeanState, both: Comoments | None) -> list[Comoments]:
+    """Those of the fine blocks of each partition; `both` are those of several columns, side by side.
 
-
-def partitions_of(comoments: Comoments, repeats: int) -> list[Comoments]:
-    """Those of the fine blocks of each partition, which stand side by side."""
-    width = comoments.rows.shape[1] // repeats
-    parts = [slice(r * width, (r + 1) * width) for r in range(repeats)]
-    return [Comoments(comoments.rows[:, p], comoments.mean[:, p], comoments.product[:, p]) for p in parts]
+    Those of one column the pass that counts its rows has anyway, as moments of its fine blocks.
+    """
+    if both is None:
+        rows = [fine.at(0) for fine in fine_blocks_of(plan, state)]
+        return [Comoments(one.count, one.mean[..., None], one.m2[..., None, None]) for one in rows]
+    repeats = plan.blocks.layout.repeats
+    parts = (np.split(a, repeats, axis=1) for a in (both.rows, both.mean, both.product))
+    return [Comoments(*one) for one in zip(*parts, strict=True)]
 
 
 def run_comoments(
@@ -57,10 +52,7 @@ def run_comoments(
 ) -> tuple[ComomentState, list[SkippedFile]]:
     """The pass that counts rows, with co-moments of the same fine blocks.
 
-    Raises
-    ------
-    ResourceError
-        If they do not fit into memory.
+    ResourceError if they do not fit into memory.
     """
     both = BlockComoments(plan.reduction)
     needed = plan.unit_memory + STATES * both.state_bytes()
@@ -99,12 +91,7 @@ def _means(kernel: Kernel, blocks: Comoments, v_form: bool) -> Floats:
 
 
 def _spread(
-    kernel: Kernel,
-    fine: Comoments,
-    of_fine: Ints,
-    rows: Ints,
-    means: Floats,
-    v_form: bool,
+    kernel: Kernel, fine: Comoments, of_fine: Ints, rows: Ints, means: Floats, v_form: bool
 ) -> Floats:
     """Sum of w^2 (e - mean e)^2 f/(f - 1) over the f fine blocks of a block, w their shares of its rows."""
     parts = np.moveaxis(_means(kernel, fine, v_form), 1, 0)

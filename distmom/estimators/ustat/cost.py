@@ -37,13 +37,7 @@ def seconds_for(kernel: Kernel, n_tuples: int, threads: int) -> float:
 
 
 def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: int, threads: int) -> None:
-    """Refuse a run that would take more tuples than allowed.
-
-    Raises
-    ------
-    ConfigError
-        With what the run would cost, and what is affordable.
-    """
+    """ConfigError, with what it would cost and what is affordable, for more tuples than are allowed."""
     remedy = affordable(options, n_tuples, n_blocks)
     if remedy is None:
         return

@@ -6,36 +6,31 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from distmom.cluster import Executor
-from distmom.errors import ConfigError
+from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
-from distmom.estimators.mean.plan import SMALL_DRAWS
+from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.sampled_tuples import refuse_repeats, tuple_plan
 from distmom.inference.samples import TAU
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.labels import repeat_seed
+from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
-from distmom.passes.draws import DrawPlan, draw_rows
-from distmom.theory.paper import morgu_blocks, morm_blocks
+from distmom.numerics.random.philox import stream_key
+from distmom.passes.draws import DrawPlan, draw_rows, draw_tuples
+from distmom.theory.paper import morgu_blocks
 from distmom.theory.tuples import TUPLE_BUDGET, default_tuples
+
+PURPOSES: dict[tuple[int, ...], str] = {(2,): "pairs", (3,): "triples"}
+"""What keys the draws; for other degrees that has their numbers."""
 
 
 class Draws(NamedTuple):
-    """The samples that a U-statistic draws.
-
-    Attributes
-    ----------
-    plan : DrawPlan
-    n_tuples : int
-        Tuples that are evaluated one by one, of all samples of one column (or set of columns).
-    n_pairs : int or None
-        Of each sample of pairs, as wanted.
-    """
+    """The samples that a U-statistic draws."""
 
     plan: DrawPlan
-    n_tuples: int
-    n_pairs: int | None
+    n_tuples: int  # that are evaluated one by one, of all samples of one column (or set of columns)
+    n_pairs: int | None  # of each sample of pairs, as wanted
 
     @property
     def at_once(self) -> int:
@@ -69,49 +64,56 @@ class Draws(NamedTuple):
 
 
 def planned_draws(
-    options: UStatOptions,
-    file_rows: Sequence[Ints],
-    n_passing: Sequence[int],
-    n_columns: int,
-    seed: int,
-    *,
-    compiled: bool,
+    options: UStatOptions, plan: MeanPlan, file_rows: Sequence[Ints], n_passing: Sequence[int], seed: int
 ) -> Draws:
-    """The samples, for `n_passing` of the rows of each lake passing the filter.
+    """The samples, of lakes whose files have `file_rows`, of which `n_passing` pass the filter.
 
-    Rows (or pairs of rows) that the filter drops are drawn and left out, so in proportion more are drawn.
-
-    Parameters
-    ----------
-    options : UStatOptions
-    file_rows : sequence of ndarray of int64
-        Rows of the files of each lake.
-    n_passing : sequence of int
-    n_columns : int
-        Of a row.
-    seed : int
-    compiled : bool
-        Whether compiled kernels are at hand.
-
-    Raises
-    ------
-    ConfigError
-        If there are no such numbers, or the pairs of samples of pairs are more than the budget.
-    NoAnswerError
-        If there are too few rows.
+    `plan` is that of a first pass. Rows (or pairs of rows) that the filter drops are drawn and left out, so
+    in proportion more are drawn. ConfigError if there are no such numbers, or the pairs of samples of pairs
+    are more than the budget; NoAnswerError if there are too few rows.
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
-    again = options.rows.design.replace
+    again, compiled = options.rows.design.replace, plan.reduction.compiled
     if options.pairs.name == "incomplete":
         k, m, drawn = pair_numbers(options, n_rows, n_passing)
-        compiled = compiled or k * drawn > SMALL_DRAWS
-        plan = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again, compiled=compiled)
-        return Draws(plan, k * drawn, m)
+        tuples = tuple_plan(options.kernel, n_rows, seed, k, drawn, replace=again)
+        return Draws(tuples, k * drawn, m)
     k, sizes = row_numbers(options, seed, n_rows, n_passing)
     compiled = compiled or k * sum(sizes) > SMALL_DRAWS
     seeds = [repeat_seed(seed, t) for t in range(len(n_rows))]
-    plan = draw_rows(file_rows, seeds, k, sizes, replace=again, compiled=compiled)
-    return Draws(plan, k * tuples_to_take(options.kernel, n_columns, [sizes]), None)
+    n_columns = len(plan.reduction.columns) if options.joint_rows else 1
+    drawn_rows = draw_rows(file_rows, seeds, k, sizes, replace=again, compiled=compiled)
+    return Draws(drawn_rows, k * tuples_to_take(options.kernel, n_columns, [sizes]), None)
+
+
+def tuple_plan(
+    kernel: Kernel,
+    n_rows: tuple[int, ...],
+    seed: int,
+    n_blocks: int,
+    n_tuples: int,
+    *,
+    replace: bool,
+) -> DrawPlan:
+    """The draws of samples of tuples; `NoAnswerError` if a lake has too few rows."""
+    degrees = kernel.degrees
+    for n, degree in zip(n_rows, degrees, strict=True):
+        if n < degree:
+            raise NoAnswerError(f"the data has {n} rows, and the kernel takes {degree}; give more rows")
+    refuse_repeats(kernel, n_rows, n_tuples, replace)
+    key = stream_key(seed, PURPOSES.get(degrees, f"tuples of {', '.join(map(str, degrees))}"))
+    return draw_tuples(key, n_rows, degrees, n_blocks, n_tuples, replace=replace)
+
+
+def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace: bool) -> None:
+    """ConfigError if more tuples are to be drawn without repeats than the rows have."""
+    there_are = count_tuples(kernel.degrees, tuple(n_rows))
+    if not replace and n_tuples > there_are > 0:
+        of = " and ".join(f"{n:,}" for n in n_rows)
+        raise ConfigError(
+            f"pairs: n: {n_tuples:,} without repeats are more than the {there_are:,} that {of} rows "
+            "have; lower it, or use SampledPairs(replace=True)"
+        )
 
 
 def row_numbers(
@@ -121,12 +123,8 @@ def row_numbers(
 
     Of one lake they are those of sampled means, with a tuple in every sample. Of several `block_size` is the
     number of rows of all together, in proportion to those that pass the filter; what is not given is that of
-    the proposition.
-
-    Raises
-    ------
-    ConfigError
-        If a sample has fewer rows of a lake than a tuple, or the proposition does not reach the level.
+    the proposition. ConfigError if a sample has fewer rows of a lake than a tuple, or the proposition does
+    not reach the level.
     """
     rows, degrees = options.rows, options.kernel.degrees
     tau = TAU if rows.design.tau is None else rows.design.tau
@@ -137,7 +135,7 @@ def row_numbers(
             drawn = [min(size, n) for size, n in zip(drawn, n_rows, strict=True)]
         return k, tuple(drawn)
     if rows.design.size is None:
-        morm_blocks(rows.confidence_level, tau, n_passing[0], degrees[0])
+        morgu_blocks(rows.confidence_level, tau, n_passing, degrees[:1])
     elif rows.design.size < degrees[0]:
         raise ConfigError(
             f"blocks: size: a tuple of kernel {options.kernel.name!r} has {degrees[0]} rows, and a sample "
@@ -156,7 +154,7 @@ def _several_numbers(
     given = rows.design.number
     if rows.design.size is None:
         k, sizes = morgu_blocks(rows.confidence_level, tau, n_passing, degrees)
-        return k if given is None else given, sizes
+        return given or k, sizes
     sizes = tuple(max(rows.design.size * n // max(sum(n_passing), 1), 0) for n in n_passing)
     if any(size < degree for size, degree in zip(sizes, degrees, strict=True)):
         raise ConfigError(
@@ -165,9 +163,7 @@ def _several_numbers(
             f"are {', '.join(map(str, sizes))}, and kernel {options.kernel.name!r} takes "
             f"{', '.join(map(str, degrees))}; use a larger one"
         )
-    if given is None:
-        return morm_blocks(rows.confidence_level, tau, PLENTY)[0], sizes
-    return given, sizes
+    return given or morgu_blocks(rows.confidence_level, tau, (PLENTY,))[0], sizes
 
 
 def pair_numbers(
@@ -176,20 +172,15 @@ def pair_numbers(
     """Samples K, pairs M of each as wanted, and as drawn from all rows, before the filter.
 
     K is given, or that of randomized means; M is given, or what `theory.default_tuples` says.
-
-    Raises
-    ------
-    ConfigError
-        If there are no such numbers, or the pairs are more than the budget.
+    ConfigError if there are no such numbers, or the pairs are more than the budget.
     """
     degrees, rows = options.kernel.degrees, options.rows
     repeats = rows.design.replace
-    if rows.design.number is not None:
-        if rows.design.tau is not None:
-            raise ConfigError("SampledBlocks: tau: it sets the number of samples, and n gives it; drop one")
-        k = rows.design.number
-    else:
-        k = morm_blocks(rows.confidence_level, TAU if rows.design.tau is None else rows.design.tau, PLENTY)[0]
+    k, tau = rows.design.number, rows.design.tau
+    if k is not None and tau is not None:
+        raise ConfigError("SampledBlocks: tau: it sets the number of samples, and n gives it; drop one")
+    if k is None:
+        k = morgu_blocks(rows.confidence_level, TAU if tau is None else tau, (PLENTY,))[0]
     everything, passing = count_tuples(degrees, n_rows), count_tuples(degrees, tuple(n_passing))
     m = options.pairs.n
     if m is None:

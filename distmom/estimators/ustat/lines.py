@@ -17,30 +17,19 @@ from distmom.inference.fieller import FiellerEnds, Quotients, fieller_ends
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.kernels.kernel import Ratio, is_quotient
-from distmom.passes.cell_map import CellMap
+from distmom.passes.counted import CellMap
 from distmom.reductions.rows.block_kernel import BlockStatistics
 
 
 @dataclass(frozen=True)
 class BlockLines:
-    """The blocks of all groups. The entries of a matrix are the columns of a vector for the rule.
-
-    Attributes
-    ----------
-    options : UStatOptions
-    plan : MeanPlan
-        Of the first pass.
-    cells : CellMap
-    blocks : BlockStatistics
-    source : BlockSource
-        What a block holds.
-    """
+    """The blocks of all groups. The entries of a matrix are the columns of a vector for the rule."""
 
     options: UStatOptions
-    plan: MeanPlan
+    plan: MeanPlan  # of the first pass
     cells: CellMap
     blocks: BlockStatistics
-    source: BlockSource
+    source: BlockSource  # what a block holds
 
     @cached_property
     def entries(self) -> tuple[Ints, Ints] | None:
@@ -110,18 +99,18 @@ class BlockLines:
         return slice(int(starts[g]), int(starts[g + 1]))
 
     def _moments(self) -> Moments:
-        """Blocks as if they were means of rows whose variance gives that of the statistic.
-
-        With V the variance of a block of n rows, n (n - 1) V takes the place of the second moment: merging
-        blocks then gives the variance of the mean of their statistics.
-        """
+        """The statistics of all blocks; of a ratio that is taken to first order linearised ones."""
         if self.point is None or not is_quotient(self.options.kernel):
             return self._placed(self._values, self.blocks.variance)
         ratio: Floats = np.asarray(self.options.kernel.combine(*self.point), np.float64)
         return self._placed(*self._quotients.linearised(ratio, self.point[1]))
 
     def _placed(self, values: Floats, variance: Floats) -> Moments:
-        """Values of all blocks, and their variances, as moments: a line for each group (and partition)."""
+        """Values of all blocks, and their variances, as moments: a line for each group (and partition).
+
+        With V the variance of a block of n rows, n (n - 1) V takes the place of the second moment: merging
+        blocks then gives the variance of the mean of their statistics.
+        """
         given, repeats = self.plan.blocks.n_blocks, self.repeats
         width = self.cells.cells.shape[1] if given is None else given
         n_groups = self.cells.n_blocks.size

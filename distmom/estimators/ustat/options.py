@@ -15,7 +15,7 @@ from distmom.estimators.options import JOINT, MeanOptions, refuse_pairs
 from distmom.lake import ReadOptions
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.scan import Scan
-from distmom.theory.paper import mou_blocks
+from distmom.theory.paper import mogu_blocks
 
 STATISTICS = ("u", "v")
 PROJECTIONS = ("psd", "correlation")
@@ -121,7 +121,7 @@ class UStatOptions:
         """How rows are counted in blocks: of these there are as many as the proposition for kernels says."""
         if not self.by_paper:
             return self.rows
-        k = mou_blocks(self.rows.confidence_level, PLENTY, self.degree)[0]
+        k = mogu_blocks(self.rows.confidence_level, (PLENTY,), (self.degree,))[0]
         return replace(self.rows, design=self.rows.design.with_number(k))
 
     @property

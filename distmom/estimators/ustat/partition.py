@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,48 +11,57 @@ from distmom.cluster import Executor, Progress
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.answer import Answerer
 from distmom.estimators.ustat.cells import Cells, cells_of, joined, plan_of_partition
-from distmom.estimators.ustat.comoments import from_comoments, own_comoments, partitions_of, statistics_of
-from distmom.estimators.ustat.cost import check_budget, tuples_to_take
-from distmom.estimators.ustat.disjoint import disjoint_statistics
+from distmom.estimators.ustat.comoments import fine_comoments, from_comoments, statistics_of
+from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.samples import Pass, Samples, as_blocks_of, passes_of
+from distmom.estimators.ustat.samples import Pass, as_blocks_of, passes_of
 from distmom.inference.answers import BlockSource
-from distmom.lake import Source
 from distmom.numerics.blocks.labels import repeat_seed
-from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.block_pass import run_blocks
-from distmom.passes.counted import BlockQuestion, Counted, kept_names
+from distmom.passes.counted import BlockQuestion, CellMap, Counted, kept_names
+from distmom.passes.regrouping import Piece, planned_regrouping
 from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
-from distmom.reductions.rows.disjoint_kernel import DisjointKernel
+from distmom.reductions.rows.tuple_kernel import TupleKernel
+from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
 from distmom.theory.paper import mogu_blocks
 
 
 class PartitionQuestions(NamedTuple):
-    """What is to be made of the blocks of all samples.
+    """What is to be made of the blocks of all samples."""
 
-    Attributes
-    ----------
-    questions : tuple of BlockQuestion
-        One for each partition.
-    plan : MeanPlan
-        Of the first sample's pass.
-    cells : tuple of CellMap
-        Its blocks in each partition.
-    """
+    questions: tuple[BlockQuestion, ...]  # one for each partition
+    plan: MeanPlan  # of the first sample's pass
+    cells: Cells  # its blocks in each partition
+    options: UStatOptions
 
-    questions: tuple[BlockQuestion, ...]
-    plan: MeanPlan
-    cells: Cells
+    @property
+    def states(self) -> tuple[MeanState, ...]:
+        """What the first passes found."""
+        return tuple(sample.state for sample in self.questions[0].samples)
+
+    def of_comoments(self, both: Comoments | None) -> list[BlockStatistics]:
+        """The blocks of each partition from co-moments, of all columns or of one that stands for itself."""
+        fine, variances = fine_comoments(self.plan, self.states[0], both), block_source_of(self.options)[1]
+        pairs = zip(fine, self.cells, strict=True)
+        return [statistics_of(*pair, self.options, variances=variances) for pair in pairs]
+
+    def results(self, partitions: Sequence[Any], column: str) -> list[UStatisticResult]:
+        """The results of a question whose blocks have been evaluated, one for each group."""
+        source, variances = block_source_of(self.options)
+        evaluated: list[BlockStatistics] = []
+        for question, found in zip(self.questions, partitions, strict=True):
+            if isinstance(question.kernel, TupleKernel):
+                sizes = np.stack([sample.cells.sizes for sample in question.samples], axis=1)
+                found = question.kernel.statistics(found, sizes, self.cells[0].starts, variances=variances)
+            evaluated.append(found)
+        blocks = joined(evaluated, self.cells)
+        return Answerer(self.options, self.plan, self.cells[0], blocks, source, self.states).results(column)
 
 
 def run_partition(
-    samples: Samples,
-    passes: Sequence[Pass],
-    options: UStatOptions,
-    executor: Executor,
-    progress: Progress | None,
+    passes: Sequence[Pass], options: UStatOptions, executor: Executor, progress: Progress | None
 ) -> list[UStatisticResult]:
     """The U-statistics of every column (or set of them) and group, of samples whose rows have been counted.
 
@@ -60,26 +69,21 @@ def run_partition(
     Where rows are regrouped one pass serves all columns. A group that a sample lacks is told, without an
     answer.
     """
-    sources, columns = [source for source, _ in samples], options.column_sets(samples[0][1])
-    n = range(len(columns))
-    asked = [sample_question(sources, passes_of(passes, options, c), options, executor) for c in n]
-    each: Iterator[Sequence[BlockStatistics | TupleMoments]]
+    columns = options.column_sets(passes[0].read)
+    asked = [sample_question(passes_of(passes, options, c), options, executor) for c in range(len(columns))]
+    each: Iterable[Sequence[Any]]
     if from_comoments(options, len(asked[0].plan.reduction.columns)):
-        each = (_of_comoments(one, passes[0].comoments, options) for one in asked)
+        each = [one.of_comoments(passes[0].comoments) for one in asked]
     else:
         states = iter(
             run_blocks([question for one in asked for question in one.questions], executor, progress)
         )
-        each = ([next(states) for _ in one.questions] for one in asked)
-    results = []
-    for names, one, blocks in zip(columns, asked, each, strict=True):
-        results += sample_results(one, options, blocks, ", ".join(names))
-    return results
+        each = [[next(states) for _ in one.questions] for one in asked]
+    found = zip(columns, asked, each, strict=True)
+    return [result for names, one, blocks in found for result in one.results(blocks, ", ".join(names))]
 
 
-def sample_question(
-    sources: Sequence[Source], passes: Sequence[Pass], options: UStatOptions, executor: Executor
-) -> PartitionQuestions:
+def sample_question(passes: Sequence[Pass], options: UStatOptions, executor: Executor) -> PartitionQuestions:
     """What is to be made of the blocks of all samples, whose rows are single values or vectors."""
     plans = [as_blocks_of(one.plan, options) for one in passes]
     cells = cells_of(plans[0], [one.state for one in passes], options)
@@ -89,43 +93,13 @@ def sample_question(
     questions = []
     for r, both in enumerate(zip(*cells, strict=True)):
         seed = repeat_seed(plans[0].reduction.seed, r)
-        kernel = complete if options.complete else DisjointKernel(options.kernel, seed)
-        found = zip(sources, plans, passes, both, strict=True)
+        kernel = complete if options.complete else TupleKernel(options.kernel, seed)
         counted = [
-            Counted(source, plan_of_partition(plan, r), one.state, one.skipped, blocks, kept_names(plan))
-            for source, plan, one, blocks in found
+            Counted(one.source, plan_of_partition(plan, r), one.state, one.skipped, blocks, kept_names(plan))
+            for one, plan, blocks in zip(passes, plans, both, strict=True)
         ]
         questions.append(BlockQuestion(tuple(counted), kernel))
-    return PartitionQuestions(tuple(questions), plans[0], cells[0])
-
-
-def _of_comoments(
-    asked: PartitionQuestions, both: Comoments | None, options: UStatOptions
-) -> list[BlockStatistics]:
-    """The blocks of each partition from co-moments, of all columns or of one that stands for itself."""
-    state, variances = asked.questions[0].samples[0].state, block_source_of(options)[1]
-    fine = own_comoments(asked.plan, state) if both is None else partitions_of(both, len(asked.cells))
-    pairs = zip(fine, asked.cells, strict=True)
-    return [statistics_of(*pair, options, variances=variances) for pair in pairs]
-
-
-def sample_results(
-    asked: PartitionQuestions,
-    options: UStatOptions,
-    partitions: Sequence[BlockStatistics | TupleMoments],
-    column: str,
-) -> list[UStatisticResult]:
-    """The results of a question whose blocks have been evaluated, one for each group."""
-    states = tuple(sample.state for sample in asked.questions[0].samples)
-    source, variances = block_source_of(options)
-    evaluated = []
-    for question, found in zip(asked.questions, partitions, strict=True):
-        if isinstance(found, TupleMoments):
-            cells = [sample.cells for sample in question.samples]
-            found = disjoint_statistics(options.kernel, found, cells, variances=variances)
-        evaluated.append(found)
-    blocks = joined(evaluated, asked.cells)
-    return Answerer(options, asked.plan, asked.cells[0], blocks, source, states).results(column)
+    return PartitionQuestions(tuple(questions), plans[0], cells[0], options)
 
 
 def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:
@@ -151,3 +125,47 @@ def check_sizes(
     blocks = list(zip(*each, strict=True))
     n_tuples = tuples_to_take(options.kernel, n_columns, blocks, weighted=options.weighted)
     check_budget(options, n_tuples, sum(n), len(blocks), threads)
+
+
+class PartitionPlan(NamedTuple):
+    """Blocks that partition the rows, if these are complete and in one group; see `Draws` for the others."""
+
+    plan: MeanPlan  # of the first pass over the first sample
+    cells: list[CellMap]  # of each sample
+    in_memory: bool  # whether some of the data is
+
+    def check(self, options: UStatOptions, threads: int) -> None:
+        """ConfigError if there are too many tuples, or the proposition does not reach the level."""
+        n_columns = len(self.plan.reduction.columns) if options.joint_rows else 1
+        check_sizes(1, [(one,) for one in self.cells], n_columns, options, threads)
+
+    def describe(
+        self, options: UStatOptions, n_columns: int, lines: int, least: int, executor: Executor
+    ) -> dict[str, Any]:
+        """Tuples, further passes and memory; `least` are bytes that the first pass needs on a thread."""
+        kernel, plan = options.kernel, self.plan
+        blocks = list(zip(*(one.sizes.tolist() for one in self.cells), strict=True))
+        lines *= options.rows.design.repeats
+        n_tuples = lines * (
+            tuples_to_take(kernel, n_columns, blocks, weighted=options.weighted)
+            if options.complete
+            else sum(min(n // d for n, d in zip(sizes, kernel.degrees, strict=True)) for sizes in blocks)
+        )
+        n_passes, needed, spilled = 1, least, None
+        if not from_comoments(options, n_columns):
+            sizes = np.sum([one.sizes for one in self.cells], axis=0)
+            names, width = plan.reader.options.value_names, len(plan.reduction.columns)
+            each = [names] if options.joint_rows else [(name, *names[width:]) for name in names[:width]]
+            pieces = [Piece(sizes, mine, plan.reader.options.batch_rows) for mine in each]
+            regrouping = planned_regrouping(
+                pieces * options.rows.design.repeats, executor, on_disk=not self.in_memory
+            )
+            n_passes, needed, spilled = 1 + regrouping.passes, regrouping.needed, regrouping.note
+        return {
+            "n_rows": int(sum(one.sizes.sum() for one in self.cells)),
+            "tuples_one_by_one": n_tuples,
+            "affordable": affordable(options, n_tuples, len(blocks)),
+            "passes": n_passes,
+            "sorted_on_disk": spilled,
+            "memory": needed * executor.threads_per_process,
+        }

@@ -1,22 +1,44 @@
-"""The question behind a robust U-statistic."""
+"""The question behind a robust U-statistic, and its plan, which refuses what is too much beforehand."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from distmom.cluster import Executor, Progress
+from distmom.cluster.memory import in_words as bytes_in_words
+from distmom.estimators.facts import data_facts, told
+from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
+from distmom.estimators.ustat.cells import expected_cells
+from distmom.estimators.ustat.cost import in_words, seconds_for
+from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.plan import UStatPlan
+from distmom.estimators.ustat.partition import PartitionPlan, run_partition
+from distmom.estimators.ustat.sampled import run_sampled
+from distmom.estimators.ustat.samples import (
+    check_samples,
+    numbers_of_all,
+    plan_passes,
+    run_passes,
+)
 from distmom.lake import ReadOptions, Source
+from distmom.numerics.kernels.evaluate import one_by_one
+from distmom.passes.census import Census, count_rows
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
+
+ADDED = ("n_files", "n_bytes", "n_units")
+"""What the plans of the passes over all samples say of each."""
 
 
 @dataclass
 class UStatQuestion(RowsQuestion):
-    """The robust U-statistics of columns of one or several scans, in groups or not."""
+    """The robust U-statistics of columns of one or several scans, in groups or not; and their plan."""
 
     scans: tuple[Scan, ...]
     column: Names
@@ -32,6 +54,79 @@ class UStatQuestion(RowsQuestion):
             for scan in self.scans
         ]
 
-    def plan(self, executor: Executor, progress: Progress | None) -> UStatPlan:
+    def plan(self, executor: Executor, progress: Progress | None) -> UStatQuestion:
         """Names, types and combinations are checked; no row is read."""
-        return UStatPlan(self.opened, self.options, self.seed)
+        check_samples(self.opened, self.options)
+        return self
+
+    def describe(self, executor: Executor) -> dict[str, Any]:
+        """Blocks, tuples, passes, memory, time: as if all rows were complete, in one group."""
+        samples = [(source, replace(read, where=None)) for source, read in self.opened]
+        options = numbers_of_all(samples, self.options, executor, None)
+        plans = plan_passes(samples, options, self.seed, executor, None)
+        first = [plan.describe(executor) for plan in plans]
+        width = len(plans[0].reduction.columns)
+        n_columns, lines = (width, 1) if options.joint_rows else (1, width)
+        ahead = self._ahead(plans, self._census(executor), options)
+        later = ahead.describe(options, n_columns, lines, plans[0].unit_memory, executor)
+        needed, n_tuples = later.pop("memory"), later["tuples_one_by_one"]
+        seconds = in_words(seconds_for(options.kernel, n_tuples, executor.threads)) if n_tuples else None
+        return {
+            **first[0],
+            **{name: sum(one[name] for one in first) for name in ADDED},
+            **later,
+            "kernel": options.kernel.name,
+            "statistic": options.statistic,
+            "pairs": options.pairs.name,
+            "seconds_one_by_one": seconds,
+            "pair_budget": options.pair_budget,
+            "projected_memory_per_process": bytes_in_words(needed),
+            "skipped": [record._asdict() for plan in plans for record in plan.skipped],
+        }
+
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """Count rows, form blocks, evaluate: one result for each column (or set of columns) and group."""
+        samples = self.opened
+        options = numbers_of_all(samples, self.options, executor, progress)
+        plans = plan_passes(samples, options, self.seed, executor, progress)
+        census = self._refuse(plans, options, executor)
+        passes = run_passes(samples, plans, options, executor, progress)
+        if options.sampled:
+            results = run_sampled(passes, census, options, self.seed, executor, progress)
+        else:
+            results = run_partition(passes, options, executor, progress)
+        skipped = {record.file: record for one in passes for record in one.skipped}
+        files = [file for plan in plans for file in plan.files]
+        data = data_facts(files, skipped.values(), *(source for source, _ in samples))
+        return told(results, data, run, several=bool(samples[0][1].by))
+
+    def _refuse(
+        self, plans: Sequence[MeanPlan], options: UStatOptions, executor: Executor
+    ) -> list[Census] | None:
+        """Refuse before a row is read what footers tell to be too much; the rows, if they have been counted.
+
+        Footers say nothing of filters and groups.
+        """
+        n_columns = len(plans[0].reduction.columns) if options.joint_rows else 1
+        slow = options.complete and one_by_one(options.kernel, n_columns, weighted=options.weighted)
+        plain = all(read.where is None and not read.by for _, read in self.opened)
+        if not plain or not (slow or options.sampled or options.by_paper):
+            return None
+        census = self._census(executor)
+        if all((one.rows > 0).any() for one in census):  # else a pass says why there is no row
+            self._ahead(plans, census, options).check(options, executor.threads)
+        return census
+
+    def _census(self, executor: Executor) -> list[Census]:
+        """The rows of the files of each sample."""
+        return [count_rows(source, executor, self.options.rows.on_bad_file) for source, _ in self.opened]
+
+    def _ahead(
+        self, plans: Sequence[MeanPlan], census: Sequence[Census], options: UStatOptions
+    ) -> PartitionPlan | Draws:
+        """What follows the first passes if all rows are complete and in one group."""
+        plan, file_rows = plans[0], [np.maximum(one.rows, 0) for one in census]
+        n_rows = [int(rows.sum()) for rows in file_rows]
+        if options.sampled:
+            return planned_draws(options, plan, file_rows, n_rows, self.seed)
+        return PartitionPlan(plan, expected_cells(plans, n_rows, options.kernel.degrees), self.in_memory)

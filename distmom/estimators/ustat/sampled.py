@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from distmom.cluster import Executor, Progress
+from distmom.errors import NoAnswerError
+from distmom.estimators.mean.partition import promise_of
+from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.ustat.answer import (
+    SAME,
+    fields_of_samples,
+    pooled,
+    sigmas_of,
+    ustat_result,
+    why_none,
+)
+from distmom.estimators.ustat.doubts import disagreement_note, files_disagree
 from distmom.estimators.ustat.draws import Draws, planned_draws
 from distmom.estimators.ustat.options import UStatOptions
-from distmom.estimators.ustat.sampled_answer import Drawn, drawn_pairs, drawn_rows, sample_result
-from distmom.estimators.ustat.sampled_tuples import sampled_tuples
-from distmom.estimators.ustat.samples import Pass, Samples, passes_of
-from distmom.lake import ReadOptions, Source
+from distmom.estimators.ustat.samples import Pass, passes_of
+from distmom.estimators.ustat.tuple_samples import SampledTuples, sampled_tuples
+from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
+from distmom.inference.status import Finding, NoInterval
+from distmom.numerics.kernels.tuples import part_weights
+from distmom.numerics.median import lower_median
 from distmom.passes.census import Census, column_share
-from distmom.passes.drawn_blocks import evaluate_draws
+from distmom.passes.draws import DrawPlan, evaluate_draws
 from distmom.passes.gather import RowSource, row_source
-from distmom.reductions.rows.block_kernel import BlockKernel
+from distmom.reductions.rows.block_kernel import BlockKernel, BlockStatistics
+from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
+from distmom.theory.variances import row_inverse_inclusion
+
+WidthOf = Callable[[str, float, Sequence[int]], Width]
+"""Half-width of an interval of this kind and failure probability, for so many used rows of each lake."""
+
+DrawnStatistics = tuple[BlockStatistics, WidthOf, tuple[str, ...]]
+"""Samples that share rows, the width of their interval, notes about what was drawn and does not count."""
 
 
 def run_sampled(
-    samples: Samples,
     passes: Sequence[Pass],
     census: Sequence[Census] | None,
     options: UStatOptions,
@@ -30,30 +53,23 @@ def run_sampled(
 ) -> list[UStatisticResult]:
     """The median of the statistics of samples of rows or of pairs, for each column (or set of them).
 
-    Pairs are gathered of as many columns at once as may be.
-
-    Parameters
-    ----------
-    samples, passes, options, seed, executor, progress
-    census : sequence of Census, optional
-        Of the files of each sample, if these have been counted already.
+    Pairs are gathered of as many columns at once as may be. `census` are the rows of the files of each
+    sample, if these have been counted already.
     """
-    columns = options.column_sets(samples[0][1])
+    columns = options.column_sets(passes[0].read)
     known: Sequence[Census | None] = census or [None] * len(passes)
     counted = [
-        row_source(source, read, one.plan, one.skipped, executor, rows)
-        for (source, read), one, rows in zip(samples, passes, known, strict=True)
+        row_source(one.source, one.read, one.plan, one.skipped, executor, rows)
+        for one, rows in zip(passes, known, strict=True)
     ]
     n_passing = [int(one.state.n_rows.sum()) for one in passes]
-    compiled, n_columns = passes[0].plan.reduction.compiled, counted[0].n_columns if options.joint_rows else 1
-    file_rows = [one.rows for one in counted]
-    draws = planned_draws(options, file_rows, n_passing, n_columns, seed, compiled=compiled)
+    draws = planned_draws(options, passes[0].plan, [one.rows for one in counted], n_passing, seed)
     draws.check(options, executor.threads)
     results = []
     for start in range(0, len(columns), draws.at_once):
         together = range(start, min(start + draws.at_once, len(columns)))
         names = tuple(name for c in together for name in columns[c])
-        sources = [_with(*sample, one, names) for sample, one in zip(samples, counted, strict=True)]
+        sources = [_with(rows, one, names) for rows, one in zip(counted, passes, strict=True)]
         drawn = _statistics(options, draws, sources, seed, progress)
         for c, one in zip(together, drawn, strict=True):
             mine = passes_of(passes, options, c)
@@ -62,20 +78,20 @@ def run_sampled(
     return results
 
 
-def _with(source: Source, read: ReadOptions, rows: RowSource, names: tuple[str, ...]) -> RowSource:
+def _with(rows: RowSource, one: Pass, names: tuple[str, ...]) -> RowSource:
     """The same rows of one lake with some of the columns."""
-    mine = replace(read, columns=names)
-    return replace(rows, reader=source.reader(mine), column_share=column_share(source, mine))
+    mine = replace(one.read, columns=names)
+    return replace(rows, reader=one.source.reader(mine), column_share=column_share(one.source, mine))
 
 
 def _statistics(
     options: UStatOptions, draws: Draws, sources: Sequence[RowSource], seed: int, progress: Progress | None
-) -> list[Drawn]:
+) -> list[DrawnStatistics]:
     """Samples of rows of one column or set of columns, with all pairs of each, or of pairs of all columns."""
     plan, spread = draws.plan, options.rows.interval != "none"
     if draws.n_pairs is None:
         kernel = BlockKernel(options.kernel, options.statistic, spread)  # type: ignore[arg-type]
-        blocks = evaluate_draws(kernel, kernel.merge, plan, sources, progress)
+        (blocks,) = evaluate_draws(kernel, plan, sources, progress)
         return [drawn_rows(options, blocks, plan)]
     sources = [replace(source, separate=not options.joint_rows) for source in sources]
     again = options.rows.design.replace
@@ -83,3 +99,84 @@ def _statistics(
         options.kernel, plan, sources, seed, replace=again, spread=spread, progress=progress
     )
     return [drawn_pairs(options, samples) for samples in found]
+
+
+def sample_result(
+    options: UStatOptions, plan: MeanPlan, states: tuple[MeanState, ...], column: str, drawn: DrawnStatistics
+) -> UStatisticResult:
+    """The result of all rows, after first passes that this plan began and that left these states.
+
+    NoAnswerError if there is no finite answer.
+    """
+    blocks, width, more = drawn
+    [shared] = fields_of_samples(plan, states, column)
+    n_used = shared.get("n_used_by_sample", (shared["n_used"],))
+    filled = np.array(blocks.n_tuples) > 0
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        parts = np.moveaxis(blocks.means, 1, 0)
+        values = np.asarray(options.kernel.combine(*parts), np.float64)[filled]
+    k, spread = values.size, blocks.variance[filled]
+    same = np.isfinite(values).all() and (values == values[:1]).all() and (spread == 0.0).all()
+    samples = Samples(values, blocks.sizes.sum(axis=1)[filled], lower_median(spread), bool(k and same))
+    found = samples.estimate(promise_of(plan), None, lambda kind, delta: width(kind, delta, n_used))
+    told, notes = found.fields(), [SAME] if samples.constant else []
+    if told["interval_reason"] == NoInterval.SAMPLES_TOO_SMALL.words:
+        told["interval_reason"] = "the samples are too small to tell their variance"
+    disagreeing = files_disagree(plan, states)[0]
+    if disagreeing:
+        told["flags"] = found.with_status(Finding.FILES_DISAGREE).flags
+        notes.append(disagreement_note(disagreeing))
+    if 0 < k < filled.size:
+        notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")
+    told |= shared | sigmas_of(options.kernel, blocks)
+    plain = pooled(options.kernel, blocks.means, blocks.n_tuples)
+    result = ustat_result(options, told, blocks.n_tuples, plain_estimate=plain, notes=(*notes, *more))
+    if not np.isfinite(found.value):
+        raise NoAnswerError(why_none(result, options.degree))
+    return result
+
+
+def drawn_pairs(options: UStatOptions, found: SampledTuples) -> DrawnStatistics:
+    """Samples of pairs."""
+    moments = found.moments
+    notes: tuple[str, ...] = ()
+    if found.n_dropped:
+        pairs = "pairs" if sum(options.kernel.degrees) == 2 else "tuples"
+        asked = found.n_asked * found.n_blocks
+        notes = (
+            f"{found.n_dropped:,} of {asked:,} {pairs} drawn have a row that does not count and are left out",
+        )
+    variance = moments.variance(part_weights(found.kernel, *lower_median(moments.mean, axis=0)))
+    count = moments.count.reshape(-1, 1)
+    blocks = BlockStatistics.of(count, tuple(moments.count.tolist()), moments.mean, variance)
+    return blocks, lambda kind, delta, n_used: (found.halfwidth(delta, n_used), None), notes
+
+
+def drawn_rows(options: UStatOptions, blocks: BlockStatistics, plan: DrawPlan) -> DrawnStatistics:
+    """Samples of rows.
+
+    A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
+    that the largest one uses a given row. With replacement a block is a sample of the data's own
+    distribution, whose statistic has about the variance of the complete one, which is added. Of several lakes
+    the chance is that of the one that is drawn from most densely.
+    """
+    every = np.asarray(blocks.sizes.sum(axis=1))
+
+    def width(kind: str, delta: float, n_used: Sequence[int]) -> Width:
+        filled = np.array(blocks.n_tuples) > 0
+        sizes, typical = every[filled], float(lower_median((blocks.variance * every)[filled]))
+        smallest, rows = int(sizes.min()), options.rows
+        if kind == "paper":
+            used = [d * n // of for d, n, of in zip(plan.sizes, n_used, plan.n_rows, strict=True)]
+            how = typical / smallest, sizes.size, used, n_used, options.kernel.degrees
+            return paper_sample_halfwidth(rows.confidence_level, rows.design.tau, *how)
+        replacement = rows.design.replace
+        variance = typical / smallest + (typical / sum(n_used) if replacement else 0.0)
+        largest = blocks.sizes[filled].max(axis=0)
+        a = min(
+            row_inverse_inclusion(n, int(size), replacement=replacement)
+            for n, size in zip(n_used, largest, strict=True)
+        )
+        return resampled_width([variance], sizes.size, a, delta, None), None
+
+    return blocks, width, ()

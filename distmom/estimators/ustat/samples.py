@@ -33,10 +33,7 @@ Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
 def sample_scans(data: Any, where: Any, kernel: Kernel) -> tuple[Scan, ...]:
     """The scan of every sample that a kernel takes; one of what is no kernel, which is refused later.
 
-    Raises
-    ------
-    ConfigError
-        If it takes several, and the data is not a list of as many.
+    ConfigError if it takes several, and the data is not a list of as many.
     """
     n = len(kernel.degrees) if isinstance(kernel, Kernel) else 1
     if n == 1:
@@ -54,11 +51,8 @@ def sample_scans(data: Any, where: Any, kernel: Kernel) -> tuple[Scan, ...]:
 def check_samples(samples: Samples, options: UStatOptions) -> None:
     """Refuse what the kernel or the options do not go with, by what is known of the data without reading it.
 
-    Raises
-    ------
-    ConfigError, DataError
-        If the kernel takes another number of columns, or a column holds times; or if there are groups, or
-        data that can be read only once, where these will not do.
+    ConfigError, DataError if the kernel takes another number of columns, or a column holds times; or if there
+    are groups, or data that can be read only once, where these will not do.
     """
     for source, read in samples:
         reader = source.reader(read)
@@ -107,6 +101,8 @@ def numbers_of_all(
 class Pass(NamedTuple):
     """The first pass over one sample, what it found, and the files that it left out."""
 
+    source: Source
+    read: ReadOptions
     plan: MeanPlan
     state: MeanState
     skipped: list[SkippedFile]
@@ -124,7 +120,7 @@ class Pass(NamedTuple):
         found = replace(
             state, counts=state.counts[lines], moments=state.moments.at(one), samples=state.samples[one]
         )
-        return Pass(mine, found, self.skipped)
+        return self._replace(plan=mine, state=found, comoments=None)
 
 
 def passes_of(passes: Sequence[Pass], options: UStatOptions, c: int) -> Sequence[Pass]:
@@ -159,27 +155,24 @@ def as_blocks_of(plan: MeanPlan, options: UStatOptions) -> MeanPlan:
 
 
 def run_passes(
+    samples: Samples,
     plans: Sequence[MeanPlan],
-    by: tuple[str, ...],
     options: UStatOptions,
     executor: Executor,
     progress: Progress | None,
 ) -> list[Pass]:
     """The first passes over all samples, which then have the same groups; with co-moments if these say all.
 
-    Raises
-    ------
-    NoAnswerError
-        If a sample has no rows.
+    NoAnswerError if a sample has no rows.
     """
     passes = []
-    for plan in plans:
+    for (source, read), plan in zip(samples, plans, strict=True):
         if options.joint_rows and from_comoments(options, len(plan.reduction.columns)):
-            both, skipped = run_comoments(plan, len(by), executor, progress)
-            one = Pass(plan, both.means, skipped, both.comoments)
+            both, skipped = run_comoments(plan, len(read.by), executor, progress)
+            one = Pass(source, read, plan, both.means, skipped, both.comoments)
         else:
-            one = Pass(plan, *run_plan(plan, len(by), executor, progress))
-        groups_of(plan, one.state, by)  # there are rows
+            one = Pass(source, read, plan, *run_plan(plan, len(read.by), executor, progress))
+        groups_of(plan, one.state, read.by)  # there are rows
         passes.append(one)
     if len(passes) == 1:
         return passes

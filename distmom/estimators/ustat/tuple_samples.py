@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from distmom.cluster import Progress
 from distmom.numerics.arrays import Floats
+from distmom.numerics.blocks.labels import COMPILE, repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import Value, count_tuples
 from distmom.numerics.kernels.tuples import (
@@ -20,41 +22,33 @@ from distmom.numerics.kernels.tuples import (
     sample_spreads,
 )
 from distmom.numerics.median import lower_median
+from distmom.numerics.random.philox import permutation, stream_key
+from distmom.numerics.samples.sampled_leaf import leaf_sample
+from distmom.passes.draws import DrawPlan, evaluate_draws
+from distmom.passes.gather import RowSource
+from distmom.reductions.rows.gather import GatheredRows
+from distmom.reductions.rows.tuple_kernel import TupleKernel
 from distmom.theory.resampled import resampled_halfwidth
 from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
 from distmom.theory.variances import two_sample_variance
 
+GROUPS, GROUP_ROWS = 31, {2: 256, 3: 40, 4: 24, 5: 19, 6: 17}
+"""Groups of rows, and rows of each sample in one by the rows that the kernel (of its parts the largest) takes
+in all: their row means tell what the rows vary by."""
+
+GROUP_ROWS_OF_MORE = 16
+"""Of kernels of more rows."""
+
 
 @dataclass(eq=False)
 class SampledTuples:
-    """K samples of M pairs: their values, and what the bound on their median needs.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    n_rows : tuple of int
-        Rows n of each lake, the missing ones included.
-    n_asked : int
-        Pairs M drawn for each sample.
-    replace : bool
-        Whether pairs may repeat.
-    groups : list of tuple of ndarray
-        Rows that count, in groups of so many of each lake; none where there are too few.
-    parts : list of TupleMoments
-        Of the samples so far.
-    """
+    """K samples of M pairs: their values, and what the bound on their median needs."""
 
     kernel: Kernel
-    n_rows: tuple[int, ...]
-    n_asked: int
-    replace: bool
-    groups: list[tuple[Floats, ...]] = field(default_factory=list)
-    parts: list[TupleMoments] = field(default_factory=list)
-
-    @cached_property
-    def moments(self) -> TupleMoments:
-        """Of the pairs whose rows both count."""
-        return TupleMoments.joined(self.parts)
+    n_asked: int  # pairs M drawn for each sample
+    replace: bool  # whether pairs may repeat
+    groups: list[tuple[Floats, ...]]  # of rows of each lake that count; none where there are too few
+    moments: TupleMoments  # of the pairs whose rows all count
 
     @property
     def values(self) -> Floats:
@@ -67,7 +61,7 @@ class SampledTuples:
 
         Of several lakes shape (groups, lakes, ...), see `sample_spreads`.
         """
-        if len(self.n_rows) > 1:
+        if len(self.kernel.degrees) > 1:
             return sample_spreads(self.kernel, self.groups)
         return row_spreads(self.kernel, [rows for (rows,) in self.groups], self._weights())
 
@@ -140,3 +134,53 @@ def _enough_rows(n_rows: Sequence[int], n_tuples: int, degrees: tuple[int, ...])
     while count_tuples(degrees, rows) < n_tuples:
         rows = tuple(n + 1 for n in rows)
     return rows
+
+
+def sampled_tuples(
+    kernel: Kernel,
+    plan: DrawPlan,
+    sources: Sequence[RowSource],
+    seed: int,
+    *,
+    replace: bool = False,
+    spread: bool = True,
+    progress: Progress | None = None,
+) -> list[SampledTuples]:
+    """K samples of M pairs, uniform over all pairs of rows of a lake: one, or one of each separate column.
+
+    Of several lakes a pair is a tuple of rows of each. One of which a row does not count (null, NaN, dropped
+    by the filter) is left out: the others are uniform over the pairs of rows that count. What the variance of
+    the complete statistic is estimated from, for an interval, is taken where `spread` is wanted. Row numbers,
+    sums and their order depend on seed and lake alone.
+    """
+    if not sources[0].separate:
+        kernel.check_columns(sources[0].n_columns)
+    groups: dict[int, list[tuple[Floats, ...]]] = {}
+
+    def look(c: int, rows: list[GatheredRows]) -> None:
+        if spread and not groups.get(c):
+            groups[c] = _groups(kernel, [kernel.as_sample(one.values)[one.used] for one in rows], seed)
+
+    found = evaluate_draws(TupleKernel(kernel), plan, sources, progress, degrees=kernel.degrees, look=look)
+    n_asked = plan.sizes[0] // kernel.degrees[0]
+    return [SampledTuples(kernel, n_asked, replace, groups.get(c, []), one) for c, one in enumerate(found)]
+
+
+def _groups(kernel: Kernel, used: list[Floats], seed: int) -> list[tuple[Floats, ...]]:
+    """Some of the rows that count, in random groups of each sample; none where there are too few of them."""
+    taken = max(sum(part.kernel.degrees) for part in kernel.parts)
+    most = GROUP_ROWS.get(taken, GROUP_ROWS_OF_MORE)
+    sizes, n_groups = [], GROUPS
+    for rows, degree in zip(used, kernel.degrees, strict=True):
+        n, least = rows.shape[0], max(5, degree + 1)
+        if n < least:
+            return []
+        sizes.append(min(most, max(least, n // GROUPS)))
+        n_groups = min(n_groups, n // sizes[-1])
+    samples = []
+    for t, (rows, size) in enumerate(zip(used, sizes, strict=True)):
+        key = stream_key(repeat_seed(seed, t), "tuples/groups")
+        chosen = leaf_sample(key, 0, 0, rows.shape[0], n_groups * size)
+        chosen = chosen[permutation(key, 1, chosen.size, compiled=chosen.size > COMPILE)]
+        samples.append([rows[part] for part in np.split(chosen, n_groups)])
+    return list(zip(*samples, strict=True))

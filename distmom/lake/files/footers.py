@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
-from functools import cache
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -32,7 +31,6 @@ LEAST_BUFFER, MOST_BUFFER, ALL_BUFFERS = 262_144, 4_194_304, 33_554_432
 At 30 ms a request, 24 MB of one column took 7.4 s by 256 kB, 2.4 by 1 MB, 0.7 by 4 MB, 0.6 by 8 MB."""
 WHOLE_BYTES = 1_048_576
 """Objects up to here are read at once: a request takes as long as some hundred thousand bytes do."""
-_SCHEMES = {"gcs": "gs"}
 FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
 
 
@@ -43,11 +41,8 @@ def location(root: str, file: FileRef) -> str:
 
 def name_of(filesystem: pafs.FileSystem, path: str) -> str:
     """How messages call a path that is opened."""
-    return (
-        path
-        if is_local(filesystem)
-        else f"{_SCHEMES.get(filesystem.type_name, filesystem.type_name)}://{path}"
-    )
+    scheme = "gs" if filesystem.type_name == "gcs" else filesystem.type_name
+    return path if is_local(filesystem) else f"{scheme}://{path}"
 
 
 @contextmanager
@@ -218,53 +213,20 @@ def first_values(
 
 
 class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
-    """A Parquet file that is read into a memory pool of our choice, which the parent does not offer."""
+    """A Parquet file, which has columns under the names that they have in its table."""
 
-    def __init__(
-        self,
-        stream: pa.NativeFile,
-        dictionaries: Sequence[str],
-        buffer_bytes: int,
-        metadata: pq.FileMetaData | None = None,
-        columns: TableColumns | None = None,
-    ) -> None:
-        self._columns = columns
-        self.reader = pq.ParquetReader(memory_pool=_pool())
-        self.reader.open(
-            stream,
-            use_memory_map=False,
-            read_dictionary=list(dictionaries) or None,
-            metadata=metadata,
-            buffer_size=buffer_bytes,
-            pre_buffer=False,
-        )
-        self.common_metadata = None
-        self._close_source = False  # whoever opened the stream closes it
+    columns: TableColumns | None = None
 
     @property
     def schema_arrow(self) -> pa.Schema:
-        """Columns of the file, under the names that they have in its table."""
-        schema = self.reader.schema_arrow
-        return schema if self._columns is None else self._columns.of(schema)
-
-
-@cache
-def _pool() -> pa.MemoryPool:
-    """Jemalloc where PyArrow has it, unless the user has chosen.
-
-    Batches of one size come and go in turn: jemalloc gives the same memory again, still in the cache. With
-    mimalloc, PyArrow's choice, decoding takes up to a quarter longer.
-    """
-    if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
-        with suppress(NotImplementedError):
-            return pa.jemalloc_memory_pool()
-    return pa.default_memory_pool()
+        """Columns of the file, or of the table."""
+        schema = super().schema_arrow
+        return schema if self.columns is None else self.columns.of(schema)
 
 
 def release_memory() -> None:
-    """Give back to the system what the pools keep: a worker that seems full is not given any work."""
-    for pool in (_pool(), pa.default_memory_pool()):
-        pool.release_unused()
+    """Give back to the system what the pool keeps: a worker that seems full is not given any work."""
+    pa.default_memory_pool().release_unused()
 
 
 def _parquet_file(
@@ -272,11 +234,13 @@ def _parquet_file(
 ) -> pq.ParquetFile:
     """A file that gives those text columns as dictionaries that it has as such throughout."""
     opened = [] if columns is not None else list(dictionaries)  # it may have other names than its table
+    options: dict[str, Any] = {"buffer_size": buffer_bytes, "pre_buffer": False}
     try:
-        found = _File(stream, opened, buffer_bytes, columns=columns)
+        found = _File(stream, read_dictionary=opened, **options)
     except KeyError:  # PyArrow wants every column named there to exist
         stream.seek(0)
-        opened, found = [], _File(stream, (), buffer_bytes)
+        opened, found = [], _File(stream, **options)
+    found.columns = columns
     if not dictionaries:
         return found
     known = column_positions(found.schema_arrow)
@@ -285,7 +249,9 @@ def _parquet_file(
     if good == opened:
         return found
     stream.seek(0)
-    return _File(stream, good, buffer_bytes, found.metadata, columns)
+    again = _File(stream, read_dictionary=good, metadata=found.metadata, **options)
+    again.columns = columns
+    return again
 
 
 def _outgrown(parquet: pq.ParquetFile, position: int) -> bool:
@@ -301,7 +267,7 @@ def _outgrown(parquet: pq.ParquetFile, position: int) -> bool:
 
 def problem(error: Exception, damage: str) -> str:
     """What is wrong with a file: ``damage``, or a feature of the format that PyArrow does not read."""
-    if isinstance(error, pa.ArrowNotImplementedError):
+    if isinstance(error, pa.ArrowNotImplementedError) or "not supported" in str(error):
         return f"cannot be read by pyarrow {pa.__version__}: {first_line(error)}"
     return f"is {damage}: {first_line(error)}"
 

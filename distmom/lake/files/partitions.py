@@ -7,7 +7,11 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from urllib.parse import unquote
 
+import pyarrow as pa
+
 from distmom.errors import DataError
+from distmom.lake.columns.convert import one_value
+from distmom.lake.columns.schema import partition_arrow_type
 from distmom.lake.source import PartitionType
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
@@ -18,20 +22,20 @@ _EPOCH = date(1970, 1, 1).toordinal()
 Pairs = tuple[tuple[str, str | None], ...]
 
 
-def parse_folders(folders: Sequence[str], name: str) -> Pairs:
+def parse_folders(path: str, name: str) -> Pairs:
     """Keys and values of the folders above a file, outermost first; other folders are passed over.
 
     DataError if a key occurs twice.
 
     Parameters
     ----------
-    folders : sequence of str
-        Raw names of the folders below the listing's root, still percent-encoded.
+    path : str
+        Of the file below the listing's root, still percent-encoded.
     name : str
-        The file, for messages.
+        How messages call it.
     """
     pairs: dict[str, str | None] = {}
-    for folder in folders:
+    for folder in path.split("/")[:-1]:
         key, equals, value = folder.partition("=")
         if not equals or not key:
             continue
@@ -89,18 +93,14 @@ def infer_types(rows: Sequence[tuple[str | None, ...]]) -> tuple[PartitionType, 
     return tuple("int" if found and all(map(_is_canonical, found)) else "text" for found in values)
 
 
-def typed_value(text: str | None, kind: PartitionType) -> int | float | str | bool | None:
-    """Value of a partition column as `distmom.lake.columns.convert.one_value` takes it; None for null.
-
-    A date is the number of days since 1970.
-    """
-    if text is None or kind == "text":
-        return text
-    if kind == "date":
-        return date.fromisoformat(text).toordinal() - _EPOCH
-    if kind == "bool":
-        return text == "true"
-    return float(text) if kind == "float" else int(text)
+def folder_value(text: str | None, kind: PartitionType) -> pa.Array:
+    """Value of a partition column, as an array of one."""
+    value: int | float | str | bool | None = text
+    if text is not None and kind == "date":  # days since 1970
+        value = date.fromisoformat(text).toordinal() - _EPOCH
+    elif text is not None and kind != "text":
+        value = text == "true" if kind == "bool" else float(text) if kind == "float" else int(text)
+    return one_value(value, partition_arrow_type(kind))
 
 
 def _is_canonical(value: str) -> bool:

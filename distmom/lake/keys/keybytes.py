@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types as patypes
 
-from distmom.lake.columns.convert import native_values
+from distmom.lake.columns.convert import native_values, one_value
 from distmom.lake.keys.keyvalues import NAN, NULL, Component, components
 from distmom.numerics.arrays import Floats, Ints
 
@@ -91,7 +91,7 @@ def key_bytes(array: pa.Array) -> Messages:
         found = _integers(native_values(array))
     elif patypes.is_floating(array.type):
         found = _floats(native_values(array).astype(np.float64))
-    elif patypes.is_string(array.type) or patypes.is_large_string(array.type):
+    elif len(array) and (patypes.is_string(array.type) or patypes.is_large_string(array.type)):
         found = _texts(array)
     if found is not None:
         return found
@@ -125,23 +125,15 @@ def _lettered(letters: str | NDArray[np.uint8], values: NDArray[np.generic]) -> 
 
 def _texts(array: pa.Array) -> Messages | None:
     """Texts in UTF-8, each behind its letter."""
-    n = len(array)
-    _, offsets, data = array.buffers()
-    kind = np.dtype(np.int32 if patypes.is_string(array.type) else np.int64)
-    if n == 0 or offsets is None:
-        return Messages(np.empty(0, np.uint8), np.zeros(n + 1, np.int64)) if n == 0 else None
-    edges = np.frombuffer(offsets, kind, n + 1, array.offset * kind.itemsize).astype(np.int64)
-    first, last = int(edges[0]), int(edges[-1])
-    text = np.frombuffer(data, np.uint8, last - first, first) if last > first else np.empty(0, np.uint8)
-    if text.size and text.max() >= 0x80:  # writers do not check; the slow way keeps bad texts apart
-        try:
-            text.tobytes().decode()
-        except UnicodeDecodeError:
-            return None
-    starts = edges[:-1] - first + np.arange(n)  # of the letters
-    out = np.empty(text.size + n, np.uint8)
-    letters = np.zeros(out.size, np.bool_)
-    letters[starts] = True
-    out[letters] = ord("s")
-    out[~letters] = text
-    return Messages(out, np.concatenate([starts, [out.size]]))
+    import pyarrow.compute as pc
+
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:  # writers do not check; the slow way keeps bad texts apart
+        return None
+    letter, nothing = (one_value(text, pa.large_string())[0] for text in ("s", ""))
+    options = pc.JoinOptions(null_handling="replace", null_replacement="")
+    parts = [letter, array.cast(pa.large_string()), nothing]
+    _, offsets, data = pc.call_function("binary_join_element_wise", parts, options).buffers()
+    edges = np.frombuffer(offsets, np.int64, len(array) + 1)
+    return Messages(np.frombuffer(data, np.uint8, edges[-1]), edges)

@@ -44,13 +44,12 @@ class UnitHashes:
 
     def __init__(self, n_columns: int, seed: int, *, compiled: bool = False) -> None:
         self._columns = [_ColumnHashes(seed, compiled) for _ in range(n_columns)]
-        self._compiled = compiled
 
     def of(self, keys: Sequence[pa.Array]) -> Words:
         """Hash of the unit of each row; null is a unit of its own."""
         found = self._columns[0].of(keys[0])
         for column, array in zip(self._columns[1:], keys[1:], strict=True):
-            found = join_hashes(found, column.of(array), compiled=self._compiled)
+            found = join_hashes(found, column.of(array))
         return found
 
 

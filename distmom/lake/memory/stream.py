@@ -105,22 +105,16 @@ class StreamReader(BatchReader):
     pattern: MemoryReader
     lake: StreamLake
     _started: bool = field(default=False, init=False)
-    _ahead: list[pa.RecordBatch] = field(default_factory=list, init=False)
-    _rest: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()), init=False)
+    _begun: Iterator[pa.RecordBatch] | None = field(default=None, init=False)
 
     def look_ahead(self) -> None:
         """Read the first batch, and count times from the day of its middle."""
-        self._rest = self.lake.start(list(self.pattern.columns), self.options.batch_rows)
-        self._ahead = list(islice(self._rest, 1))
-        for record in self._ahead:
+        records = self.lake.start(list(self.pattern.columns), self.options.batch_rows)
+        first = list(islice(records, 1))
+        self._begun = chain(first, records)
+        for record in first:
             times = tuple((n, s and s.near(record.column(n))) for n, s in self.options.times)
             self.options = replace(self.options, times=times)
-
-    def _records(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        if self._ahead:
-            ahead, self._ahead = self._ahead, []
-            return chain(ahead, self._rest)
-        return self.lake.start(names, self.options.batch_rows)
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """All rows, in batches of at most ``options.batch_rows``."""
@@ -130,7 +124,8 @@ class StreamReader(BatchReader):
         row = 0
         names = list(self.pattern.columns)
         try:
-            for record in self._records(names):
+            records, self._begun = self._begun, None
+            for record in records or self.lake.start(names, self.options.batch_rows):
                 yield from self._slices(record, names, row)
                 row += record.num_rows
         except (pa.ArrowException, OSError) as error:

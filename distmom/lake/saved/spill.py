@@ -107,10 +107,10 @@ class SpillWriter:
         buckets = np.concatenate(self._buckets)
         rows = pa.Table.from_batches(self._batches, self._schema).combine_chunks()
         self._batches, self._buckets, self._held = [], [], 0
+        none = pa.RecordBatch.from_pylist([], self._schema)
         order = np.argsort(buckets, kind="stable")
         edges = np.searchsorted(buckets[order], np.arange(self._n_buckets + 1))
-        rows = rows.take(pa.array(order))
-        [batch] = rows.combine_chunks().to_batches() or [_no_rows(self._schema)]
+        [batch] = rows.take(pa.array(order)).combine_chunks().to_batches() or [none]
         for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             self._writer.write_batch(batch.slice(start, stop - start))
         self._n_runs += 1
@@ -151,7 +151,3 @@ def _told(path: Path) -> Iterator[None]:
             raise ResourceError(f"scratch: {path.parent}: {why}, for rows on disk; {remedy}") from error
         remedy = "name a folder as scratch that all workers share and may write to"
         raise ResourceError(f"scratch: {path} on {platform.node()}: {why}; {remedy}") from error
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -19,29 +19,25 @@ if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table
 
 
-class FoundTable(NamedTuple):
-    """A table and where its folder is, as its metadata say."""
-
-    table: Any
-    location: str
-
-
-def load_metadata(place: str, options: Mapping[str, str], shown: str) -> FoundTable:
+def load_metadata(place: str, options: Mapping[str, str], shown: str) -> Any:
     """The table of a metadata file, or of a folder whose ``version-hint.text`` names the newest one."""
     with _reading(shown):
         from pyiceberg.table import StaticTable
 
-        table = StaticTable.from_metadata(place, dict(options))
-        return FoundTable(table, _local(str(table.location())))
+        return StaticTable.from_metadata(place, dict(options))
 
 
-def load_from_catalog(catalog: str, name: str, shown: str) -> FoundTable:
+def load_from_catalog(catalog: str, name: str, shown: str) -> Any:
     """A table of a catalog, which PyIceberg's own configuration describes."""
     with _reading(shown):
         from pyiceberg.catalog import load_catalog
 
-        table = load_catalog(catalog).load_table(name)
-        return FoundTable(table, _local(str(table.location())))
+        return load_catalog(catalog).load_table(name)
+
+
+def folder_of(table: Any) -> str:
+    """Where a table's files lie, as its metadata say."""
+    return _local(str(table.location()))
 
 
 @contextmanager
@@ -64,18 +60,17 @@ def _reading(shown: str) -> Iterator[None]:
         ) from error
 
 
-def read_iceberg(found: FoundTable, snapshot: int | None, shown: str) -> LoggedTable:
+def read_iceberg(table: Any, snapshot: int | None, shown: str) -> LoggedTable:
     """What the manifests say of a snapshot; of the current one where none is given.
 
     DataError if they cannot be read, there is no such snapshot, or live files have delete files, are not
     Parquet, or lie outside of the table's folder.
     """
     with _reading(shown):
-        return _logged(found, snapshot, shown)
+        return _logged(table, snapshot, shown)
 
 
-def _logged(found: FoundTable, snapshot: int | None, shown: str) -> LoggedTable:
-    table: Table = found.table
+def _logged(table: Table, snapshot: int | None, shown: str) -> LoggedTable:
     chosen = table.current_snapshot() if snapshot is None else table.snapshot_by_id(snapshot)
     if chosen is None:
         what = "no snapshot, so no rows yet" if snapshot is None else f"no snapshot {snapshot}"
@@ -85,7 +80,7 @@ def _logged(found: FoundTable, snapshot: int | None, shown: str) -> LoggedTable:
     tasks = list(scan.plan_files())
     for task in tasks:
         _check(task, shown)
-    paths = [_below(task.file.file_path, found.location, shown) for task in tasks]
+    paths = [_below(task.file.file_path, folder_of(table)) for task in tasks]
     declared = _arrow(schema)
     fields = _identity_fields(table, tasks, schema, declared)
     values = [_values(table, task, fields) for task in tasks]
@@ -115,7 +110,7 @@ def _check(task: FileScanTask, shown: str) -> None:
         )
 
 
-def _below(path: str, location: str, shown: str) -> str:
+def _below(path: str, location: str) -> str:
     """A file's path below the table's folder; the whole path if it is elsewhere."""
     inside, folder = (_plain(text).rstrip("/") for text in (path, location))
     return inside[len(folder) + 1 :] if inside.startswith(f"{folder}/") else path

@@ -128,7 +128,7 @@ def partition_type(type_: pa.DataType) -> PartitionType | None:
 
 
 def partition_text(value: object) -> str | None:
-    """The text of a partition value as `distmom.lake.files.partitions.typed_value` reads it."""
+    """The text of a partition value as `distmom.lake.files.partitions.folder_value` reads it."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

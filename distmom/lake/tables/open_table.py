@@ -19,7 +19,7 @@ from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import address_of, is_local
 from distmom.lake.lake import Lake, build_lake
 from distmom.lake.tables.delta import read_delta
-from distmom.lake.tables.iceberg import FoundTable, load_from_catalog, load_metadata, read_iceberg
+from distmom.lake.tables.iceberg import folder_of, load_from_catalog, load_metadata, read_iceberg
 from distmom.lake.tables.logged import LoggedTable
 from distmom.lake.tables.table_options import delta_options, iceberg_options
 
@@ -62,10 +62,6 @@ def open_table(name: str, options: Options) -> Lake | None:
     if has_wildcard(root):
         return None
     try:
-        if root.endswith(_METADATA):
-            found = load_metadata(prefix + root, iceberg_options(base, options), base)
-            snapshot = _snapshot(name, mark, number)
-            return _iceberg(found, snapshot, base, options)
         (delta,) = infos_of(filesystem, [f"{root}/_delta_log"])
         if delta.type == pafs.FileType.Directory:
             if number is not None and not mark:
@@ -73,9 +69,9 @@ def open_table(name: str, options: Options) -> Lake | None:
             version = None if number is None else int(number)
             logged = read_delta(prefix + root, version, delta_options(base, options), base)
             return _lake(filesystem, prefix, root, logged, base)
-        if _has_hint(filesystem, root):
-            found = load_metadata(prefix + root, iceberg_options(base, options), base)
-            return _iceberg(found, _snapshot(name, mark, number), base, options)
+        if root.endswith(_METADATA) or _holds(filesystem, f"{root}/metadata", "version-hint.text"):
+            table = load_metadata(prefix + root, iceberg_options(base, options), base)
+            return _iceberg(table, _snapshot(name, mark, number), base, options)
         if number is None or not _exists(filesystem, root):
             return None
     except OSError as error:
@@ -98,13 +94,13 @@ def _exists(filesystem: pafs.FileSystem, path: str) -> bool:
     return bool(filesystem.get_file_info(path).type != pafs.FileType.NotFound)
 
 
-def _has_hint(filesystem: pafs.FileSystem, root: str) -> bool:
-    """Whether a folder tells its newest Iceberg metadata: one request, where a file takes two."""
+def _holds(filesystem: pafs.FileSystem, folder: str, ending: str) -> bool:
+    """Whether a folder has a file whose name ends so: one request, where a file takes two."""
     try:
-        entries = filesystem.get_file_info(pafs.FileSelector(f"{root}/metadata", allow_not_found=True))
+        entries = filesystem.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
     except OSError:
         return False  # a file of that name, or not ours to read
-    return any(entry.base_name == "version-hint.text" for entry in entries)
+    return any(entry.base_name.endswith(ending) for entry in entries)
 
 
 def _snapshot(name: str, mark: str, number: str | None) -> int | None:
@@ -120,15 +116,15 @@ def _open_catalog(name: str, options: Options) -> Lake:
             f"data: {name}: write {CATALOG}catalog/namespace.table, with @ and a number for a snapshot"
         )
     shown = name.rpartition("@")[0] or name
-    found = load_from_catalog(match[1], match[2], shown)
-    return _iceberg(found, _snapshot(name, "", match[3]), shown, options)
+    table = load_from_catalog(match[1], match[2], shown)
+    return _iceberg(table, _snapshot(name, "", match[3]), shown, options)
 
 
-def _iceberg(found: FoundTable, snapshot: int | None, shown: str, options: Options) -> Lake:
+def _iceberg(table: Any, snapshot: int | None, shown: str, options: Options) -> Lake:
     """The lake of a snapshot, whose files lie where the metadata say."""
-    logged = read_iceberg(found, snapshot, shown)
-    remote = address_of(found.location) is not None
-    filesystem, prefix, (root,) = store_of([found.location.rstrip("/")], options if remote else None)
+    logged, folder = read_iceberg(table, snapshot, shown), folder_of(table)
+    remote = address_of(folder) is not None
+    filesystem, prefix, (root,) = store_of([folder.rstrip("/")], options if remote else None)
     return _lake(filesystem, prefix, root, logged, shown)
 
 
@@ -189,7 +185,7 @@ def refuse_tables_above(filesystem: pafs.FileSystem, folders: Iterable[str]) -> 
     for info, (mark, table, what) in zip(found, marks, strict=True):
         if info.type != pafs.FileType.Directory:
             continue
-        if mark.name in _MARKS or _holds_iceberg_metadata(filesystem, str(mark)):
+        if mark.name in _MARKS or _holds(filesystem, str(mark), _METADATA):
             raise _refusal(str(table), what)
 
 
@@ -206,14 +202,6 @@ def infos_of(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInf
             return [pafs.FileInfo(paths[0], type=pafs.FileType.NotFound)]
         return [info for path in paths for info in infos_of(filesystem, [path])]
     return found
-
-
-def _holds_iceberg_metadata(filesystem: pafs.FileSystem, folder: str) -> bool:
-    try:
-        entries = filesystem.get_file_info(pafs.FileSelector(folder))
-    except OSError:
-        return False  # not ours to read, so no table that we could list
-    return any(entry.base_name.endswith(".metadata.json") for entry in entries)
 
 
 def _refusal(folder: str, what: str) -> DataError:

@@ -94,9 +94,9 @@ def _rows_of(of_values: pa.Array, outcome: Callable[[pa.Array], Any], indices: p
     return result
 
 
-def _same_where_valid(array: pa.Array, value: bool) -> pa.Array:
-    """``value`` where the array is not null, else null."""
-    return _call("if_else", _call("is_valid", array), _boolean(value), _boolean(None))
+def _where_valid(array: pa.Array, outcome: Any) -> pa.Array:
+    """``outcome`` where the array is not null, else null."""
+    return _call("if_else", _call("is_valid", array), outcome, _boolean(None))
 
 
 def _compare(operator: nodes.Operator, literal: nodes.Literal, column: str, array: pa.Array) -> pa.Array:
@@ -107,7 +107,7 @@ def _compare(operator: nodes.Operator, literal: nodes.Literal, column: str, arra
     if grid is not None:
         placed = on_grid(operator, exact_value(literal, type_, column), grid)
         if isinstance(placed, bool):
-            return _same_where_valid(array, placed)
+            return _where_valid(array, _boolean(placed))
         return _call(_FUNCTIONS[placed[0]], array, one_value(placed[1], type_)[0])
     array, values = _plain(array, [literal])
     return _call(_FUNCTIONS[operator], array, some_values(values, array.type)[0])
@@ -126,8 +126,9 @@ def _is_in(array: pa.Array, items: tuple[nodes.Literal, ...], column: str) -> pa
         if patypes.is_floating(type_) and 0.0 in values:
             values += [0.0, -0.0]  # one number, but two for a hash table
     if not values:
-        return _same_where_valid(array, False)
-    return _known(array, pc.SetLookupOptions(some_values(values, array.type)))
+        return _where_valid(array, _boolean(False))
+    options = pc.SetLookupOptions(some_values(values, array.type))
+    return _where_valid(array, pc.call_function("is_in", [array], options))
 
 
 def _plain(array: pa.Array, literals: Sequence[nodes.Literal]) -> tuple[pa.Array, list[Any]]:
@@ -139,14 +140,6 @@ def _plain(array: pa.Array, literals: Sequence[nodes.Literal]) -> tuple[pa.Array
         return array.cast(pa.float64()), [float(one.value) for one in literals]
     array = array.cast(pa.large_string()) if patypes.is_string_view(type_) else array
     return array, [str(one.value) for one in literals]
-
-
-def _known(array: pa.Array, options: pc.SetLookupOptions) -> pa.Array:
-    """Membership, null where the array is."""
-    found = pc.call_function("is_in", [array], options)
-    if array.null_count == 0:
-        return found
-    return _call("if_else", _call("is_valid", array), found, _boolean(None))
 
 
 def _columns(operator: nodes.Operator, left: pa.Array, right: pa.Array) -> Logic:

@@ -7,8 +7,9 @@ so no value has to be rounded to be compared.
 
 from __future__ import annotations
 
-import datetime
 import re
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -20,12 +21,11 @@ from distmom.errors import ConfigError
 from distmom.lake.columns.times import DAY, NANOSECONDS
 from distmom.lake.where.nodes import Literal, Operator
 
-_TIME = r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?"
-_TIME_TEXT = re.compile(_TIME, re.ASCII)
-_DATE_TEXT = re.compile(rf"(\d{{4}})-(\d\d)-(\d\d)(?:[T ]{_TIME} ?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
-
-SECOND = NANOSECONDS["s"]
+_CLOCK = r"((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?)(?:(?<=:\d\d:\d\d)\.(\d{1,9}))?"
+_OFFSET = r"(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)"
+_TIME_TEXT = re.compile(_CLOCK, re.ASCII)
+_DATE_TEXT = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:[T ]{_CLOCK} ?{_OFFSET}?)?", re.ASCII)
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 def parse_date_text(text: str, column: str) -> tuple[int, bool]:
@@ -35,14 +35,9 @@ def parse_date_text(text: str, column: str) -> tuple[int, bool]:
     """
     match = _DATE_TEXT.fullmatch(text.strip())
     if match is not None:
-        year, month, day, *clock, offset = match.groups()
-        try:
-            days = datetime.date(int(year), int(month), int(day)).toordinal() - _EPOCH
-            nanoseconds = days * DAY + (_clock(clock) if clock[0] is not None else 0) - _offset(offset)
-        except ValueError:
-            pass
-        else:
-            return nanoseconds, offset is not None
+        day, clock, fraction, offset = match.groups()
+        with suppress(ValueError):  # no such day
+            return _nanoseconds(day, clock or "00:00", fraction, offset or "Z"), offset is not None
     raise ConfigError(
         f"where: column {column!r} is compared with {text!r}, which is no date; "
         "write '2024-01-31' or '2024-01-31T10:30:00'"
@@ -55,30 +50,18 @@ def parse_time_text(text: str, column: str) -> int:
     ConfigError if it is none; it names the column that it is compared with.
     """
     match = _TIME_TEXT.fullmatch(text.strip())
-    if match is not None:
-        try:
-            return _clock(list(match.groups()))
-        except ValueError:
-            pass
-    raise ConfigError(
-        f"where: column {column!r} is compared with {text!r}, which is no time; write '10:30:00'"
-    )
+    if match is None:
+        raise ConfigError(
+            f"where: column {column!r} is compared with {text!r}, which is no time; write '10:30:00'"
+        )
+    clock, fraction = match.groups()
+    return _nanoseconds("1970-01-01", clock, fraction, "Z")
 
 
-def _clock(parts: list[str | None]) -> int:
-    hours, minutes, seconds = (int(part or 0) for part in parts[:3])
-    if hours > 23 or minutes > 59 or seconds > 59:
-        raise ValueError("out of range")
-    return ((hours * 60 + minutes) * 60 + seconds) * SECOND + int((parts[3] or "").ljust(9, "0"))
-
-
-def _offset(text: str | None) -> int:
-    if text is None or text == "Z":
-        return 0
-    hours, minutes = int(text[1:3]), int(text[-2:])
-    if hours > 23 or minutes > 59:
-        raise ValueError("out of range")
-    return (-1 if text[0] == "-" else 1) * (hours * 60 + minutes) * 60 * SECOND
+def _nanoseconds(day: str, clock: str, fraction: str | None, offset: str) -> int:
+    """Since 1970; the digits behind the second are more than Python's times have."""
+    since = datetime.fromisoformat(f"{day}T{clock}{offset}") - _EPOCH
+    return since // timedelta(seconds=1) * NANOSECONDS["s"] + int((fraction or "").ljust(9, "0"))
 
 
 class UnitGrid(NamedTuple):

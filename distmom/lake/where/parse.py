@@ -16,12 +16,12 @@ MOST_DIGITS = 400  # of a number, before or after its point: bounds the exact ar
 
 KEYWORDS = frozenset({"and", "or", "not", "in", "is", "null", "between", "true", "false"})
 
-TokenKind = OneOf["name", "quoted", "number", "text", "keyword", "symbol", "end"]
+TokenKind = OneOf["operand", "keyword", "symbol", "end"]
 
 _TOKEN = re.compile(
     r"""
       (?P<blank>\s+)
-    | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+    | (?P<number>(?:-\s*)?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
     | (?P<name>[^\W\d]\w*)
     | (?P<text>'(?:[^']|'')*')
     | (?P<quoted>"(?:[^"]|"")+"|`(?:[^`]|``)+`)
@@ -36,8 +36,9 @@ class Token(NamedTuple):
     """A piece of the text, and where it starts."""
 
     kind: TokenKind
-    text: str  # keywords in lower case; names and texts without their quotes
+    text: str  # keywords in lower case
     position: int
+    operand: nodes.Operand | None = None
 
 
 def syntax_error(text: str, position: int, problem: str) -> ConfigError:
@@ -70,29 +71,34 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-def number_value(token: Token, text: str) -> int | Decimal:
-    """Exact value of a number token."""
-    value = Decimal(token.text)
-    if (value and abs(value.adjusted()) > MOST_DIGITS) or len(token.text) > MOST_DIGITS:
-        raise syntax_error(text, token.position, f"a number may have {MOST_DIGITS} digits or so")
-    return int(token.text) if token.text.isdigit() else value
+def number_value(found: str, position: int, text: str) -> int | Decimal:
+    """Exact value of a number that was found at a position of the text."""
+    value = Decimal("".join(found.split()))
+    if (value and abs(value.adjusted()) > MOST_DIGITS) or len(found) > MOST_DIGITS:
+        raise syntax_error(text, position, f"a number may have {MOST_DIGITS} digits or so")
+    return int(value) if found.lstrip("-").strip().isdigit() else value
 
 
 def _token(kind: str, found: str, position: int, text: str) -> Token:
+    operand: nodes.Operand
     if kind == "name":
         lower = found.lower()
-        return Token("keyword", lower, position) if lower in KEYWORDS else Token("name", found, position)
-    if kind == "number":
+        if lower in KEYWORDS - {"true", "false"}:
+            return Token("keyword", lower, position)
+        operand = nodes.Literal(lower == "true") if lower in KEYWORDS else nodes.Column(found)
+    elif kind == "number":
         after = text[position + len(found) :][:1]
         if after.isalnum() or after in ("_", "."):
             raise syntax_error(text, position, "a number must be followed by a blank or an operator")
-        return Token("number", found, position)
-    if kind == "text":
-        return Token("text", found[1:-1].replace("''", "'"), position)
-    if kind == "quoted":
+        operand = nodes.Literal(number_value(found, position, text))
+    elif kind == "text":
+        operand = nodes.Literal(found[1:-1].replace("''", "'"))
+    elif kind == "quoted":
         quote = found[0]
-        return Token("quoted", found[1:-1].replace(quote * 2, quote), position)
-    return Token("symbol", {"==": "=", "<>": "!="}.get(found, found), position)
+        operand = nodes.Column(found[1:-1].replace(quote * 2, quote), quoted=True)
+    else:
+        return Token("symbol", {"==": "=", "<>": "!="}.get(found, found), position)
+    return Token("operand", found, position, operand)
 
 
 def _bad_character(character: str) -> str:
@@ -176,7 +182,7 @@ class _ConditionParser:
     def _alone(self, operand: nodes.Operand, start: Token) -> nodes.Node:
         """A value without a comparison: a column of true and false, or ``true`` or ``false``."""
         if isinstance(operand, nodes.Column):
-            if self._peek().kind in ("name", "number", "text", "quoted"):
+            if self._peek().operand is not None:
                 raise self._error("expected an operator such as = or 'in'")
             return nodes.Truth(operand)
         if isinstance(operand.value, bool):
@@ -202,23 +208,11 @@ class _ConditionParser:
 
     def _operand(self) -> nodes.Operand:
         token = self._peek()
-        if token.kind in ("name", "quoted"):
+        if token.operand is not None:
             self._next()
-            return nodes.Column(token.text, token.kind == "quoted")
-        if token.kind == "text":
-            self._next()
-            return nodes.Literal(token.text)
-        if token.kind == "number":
-            self._next()
-            return nodes.Literal(number_value(token, self._text))
-        if token.kind == "keyword" and token.text in ("true", "false"):
-            self._next()
-            return nodes.Literal(token.text == "true")
+            return token.operand
         if token.kind == "symbol" and token.text == "-":
-            self._next()
-            if self._peek().kind != "number":
-                raise self._error("a minus sign goes with a number; arithmetic is not supported")
-            return nodes.Literal(-number_value(self._next(), self._text))
+            raise self._error("a minus sign goes with a number; arithmetic is not supported")
         if token.kind == "keyword" and token.text == "null":
             raise self._error("nothing equals null; write 'is null' or 'is not null'")
         raise self._error("expected a column or a value")

@@ -89,7 +89,7 @@ class Cells:
             n_blocks, magic = table.n_blocks // width, -(-(1 << _kernels.MAGIC_BITS) // width)
             _kernels.add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
             return
-        self.add(x, gone, block_cells(codes, first_row, key, table, width, compiled=self._compiled), w)
+        self.add(x, gone, block_cells(codes, first_row, key, table, width), w)
 
     def moments(self, n_cells: int) -> BlockState:
         """Moments of the first `n_cells` cells (views of the means)."""
@@ -112,25 +112,15 @@ class Cells:
 
 
 def block_cells(
-    codes: Ints,
-    first_row: int,
-    key: np.uint64,
-    table: LabelTable,
-    width: int,
-    chunk_rows: int = 1,
-    *,
-    compiled: bool = False,
+    codes: Ints, first_row: int, key: np.uint64, table: LabelTable, width: int, chunk_rows: int = 1
 ) -> Ints:
     """Cells of consecutive rows: their group's code times the number of blocks, plus their block.
 
     `width` neighbouring labels of the table make one block; `chunk_rows` consecutive rows have one label.
     """
-    n_blocks = table.n_blocks // width
-    if compiled:
-        out = np.empty(codes.size, np.int64)
-        _kernels.chunk_cells(codes, first_row, chunk_rows, key, table.forward, width, n_blocks, out)
-        return out
-    return codes * n_blocks + chunk_labels(first_row, codes.size, chunk_rows, key, table) // width
+    cells = codes * (table.n_blocks // width)
+    cells += chunk_labels(first_row, codes.size, chunk_rows, key, table, width)
+    return cells
 
 
 def _add_moments(x: Floats, w: Floats | None, cells: Ints, table: Floats) -> None:

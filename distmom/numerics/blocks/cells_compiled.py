@@ -100,31 +100,3 @@ def unload(table, n_blocks, n_once, count, mean, m2):
         if count.shape[1] > n_blocks:
             whole = total_row(count[g, :n_once], mean[g, :n_once], m2[g, :n_once])
             count[g, n_blocks], mean[g, n_blocks], m2[g, n_blocks] = whole
-
-
-@njit
-def chunk_cells(codes, first_row, chunk_rows, key, forward, width, n_blocks, out):
-    """Cells of rows, as for `add_blocks`, where `chunk_rows` consecutive rows have one label."""
-    k_labels = forward.shape[1]
-    n = codes.size
-    chunk = first_row // chunk_rows
-    run = chunk // k_labels
-    place = chunk - run * k_labels
-    left = (chunk + 1) * chunk_rows - first_row
-    i = 0
-    while i < n:
-        choice, rotation = run_choice(run, key, k_labels)
-        row = forward[choice]
-        while i < n and place < k_labels:
-            label = np.int64(row[place]) - rotation
-            if label < 0:
-                label += k_labels
-            block = label // width
-            m = min(left, n - i)
-            for j in range(i, i + m):
-                out[j] = codes[j] * n_blocks + block
-            i += m
-            place += 1
-            left = chunk_rows
-        place = 0
-        run += 1

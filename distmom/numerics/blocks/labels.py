@@ -24,6 +24,9 @@ SHORT = 1 << 16  # tables of so many blocks have 16-bit places
 COMPILE = 1 << 15  # shuffling more than these in Python takes longer than loading the compiled twin
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
+Labels = NDArray[np.unsignedinteger]
+"""Of as few bits as a table's places."""
+
 
 def file_key(seed: int, path: str) -> np.uint64:
     """64 hashed bits of (seed, relative path): the key of all draws of a file."""
@@ -69,8 +72,8 @@ class LabelTable:
     """
 
     n_blocks: int
-    inverse: NDArray[np.unsignedinteger]
-    forward: NDArray[np.unsignedinteger]
+    inverse: Labels
+    forward: Labels
 
 
 @lru_cache(maxsize=16)
@@ -120,7 +123,7 @@ def run_choices_of(runs: Words, key: np.uint64 | Words, n_blocks: int) -> tuple[
     return (z & np.uint64(PERMUTATIONS - 1)).astype(np.int64), rotation.astype(np.int64)
 
 
-def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable) -> Ints:
+def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable, width: int = 1) -> Labels:
     """The blocks of rows ``first_row … first_row + n_rows - 1`` of the file with this key.
 
     Parameters
@@ -130,34 +133,40 @@ def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable) -> In
     key : uint64
         `file_key` of the file.
     table : LabelTable
+    width : int
+        So many neighbouring labels of the table make one block.
 
     Returns
     -------
-    ndarray of int64, shape (n_rows,)
-        Block numbers in ``[0, table.n_blocks)``.
+    ndarray of uint16 or uint32, shape (n_rows,)
+        Block numbers in ``[0, table.n_blocks // width)``.
     """
     k = table.n_blocks
     first_run = first_row // k
     n_runs = (first_row + n_rows - 1) // k - first_run + 1 if n_rows else 0
     choice, rotation = run_choices(first_run, n_runs, key, k)
-    blocks = table.forward[choice].astype(np.int64) - rotation[:, None]
-    np.add(blocks, k, out=blocks, where=blocks < 0)
+    places, narrow = table.forward[choice], table.forward.dtype  # which wraps around: twice gives the block
+    turned = rotation.astype(narrow)[:, None]
+    blocks = places - turned + (places < turned) * narrow.type(k % (int(np.iinfo(narrow).max) + 1))
     start = first_row - first_run * k
-    return blocks.reshape(-1)[start : start + n_rows]
+    blocks = blocks.reshape(-1)[start : start + n_rows]
+    return blocks if width == 1 else blocks // narrow.type(width)
 
 
-def chunk_labels(first_row: int, n_rows: int, chunk_rows: int, key: np.uint64, table: LabelTable) -> Ints:
+def chunk_labels(
+    first_row: int, n_rows: int, chunk_rows: int, key: np.uint64, table: LabelTable, width: int = 1
+) -> Labels:
     """As `labels`, for chunks of `chunk_rows` consecutive rows: all rows of chunk j have the label of row j.
 
     Chunk j of a file holds its rows ``j * chunk_rows … (j + 1) * chunk_rows - 1``.
     """
     if n_rows == 0 or chunk_rows == 1:
-        return labels(first_row, n_rows, key, table)
+        return labels(first_row, n_rows, key, table, width)
     first, last = first_row // chunk_rows, (first_row + n_rows - 1) // chunk_rows
     edges = np.arange(first, last + 2, dtype=np.int64) * chunk_rows - first_row
     edges = np.clip(edges, 0, n_rows)  # the outer chunks may begin before or end behind the rows
     lengths: Ints = edges[1:] - edges[:-1]
-    return np.repeat(labels(first, last - first + 1, key, table), lengths)
+    return np.repeat(labels(first, last - first + 1, key, table, width), lengths)
 
 
 def stored_labels(first: int, n_rows: int, total: int, n_blocks: int) -> Ints:

@@ -8,21 +8,19 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distmom.numerics.arrays import NOTHING, Bools, Floats, read_only
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.numerics.blocks.labels import LabelTable, run_choices
+from distmom.numerics.blocks.labels import Labels, LabelTable, chunk_labels
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.median import lower_median
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
-_weighted = compiled_twin("distmom.numerics.blocks.weighted_leaf")
 
 Draws = tuple[int, np.uint64, LabelTable]
 """First row of a leaf, key of its file, and permutations."""
@@ -50,6 +48,7 @@ def leaf_moments(
     key: np.uint64,
     table: LabelTable,
     *,
+    chunk_rows: int = 1,
     rest: Floats = NOTHING,
     weights: Weights | None = None,
     compiled: bool = False,
@@ -67,6 +66,10 @@ def leaf_moments(
     key : uint64
         `labels.file_key` of the file.
     table : LabelTable
+    chunk_rows : int
+        So many consecutive rows go to one block: a burst of bad rows, or of rows that resemble their
+        neighbours, then falls into few blocks. Chunks are aligned to the row number in the file: a leaf's
+        edge may cut one, and its rest goes on in the same block.
     rest : ndarray of float64
         Further values of the leaf: what was read in two batches need not be copied together.
     weights : Weights, optional
@@ -85,10 +88,39 @@ def leaf_moments(
     One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block,
     six with weights.
     """
-    if compiled:
-        return _compiled_moments(x, rest, gone, (first_row, key, table), weights)
+    if compiled and weights is None and chunk_rows == 1:
+        return _compiled_moments(x, rest, gone, (first_row, key, table))
     x, w = together(x, rest), None if weights is None else together(*weights)
-    return recentred(lambda shift: _about(x, w, gone, (first_row, key, table), shift), middle_value(x, gone))
+    labels = chunk_labels(first_row, x.size, chunk_rows, key, table)
+    return labelled_moments(x, w, gone, labels, table.n_blocks, compiled=compiled)
+
+
+def labelled_moments(
+    x: Floats, w: Floats | None, gone: Bools | None, labels: Labels, n_blocks: int, *, compiled: bool = False
+) -> BlockState:
+    """Moments of given blocks, the last one of all rows: rows are added in their order, compiled or not.
+
+    About one shift for all blocks: so this is for the rows of one leaf, `cells.Cells` for cells of very
+    different levels.
+    """
+    kind = kind_of(w)
+
+    def about(shift: float) -> BlockState:
+        if compiled:
+            count, sums = np.zeros(n_blocks, np.int64), np.zeros((n_blocks, kind.width - 1))
+            heavy, hidden = None if w is None else read_only(w), NONE_GONE if gone is None else gone
+            _kernels.add_labelled(read_only(x), heavy, hidden, labels, shift, count, sums)
+            return with_total(kind.from_sums(count, list(sums.T.copy()), shift), compiled=True)
+        used = slice(None) if gone is None else ~gone
+        mine = labels[used]
+        with np.errstate(invalid="ignore", over="ignore"):
+            u = x[used] - shift
+            v = u if w is None else w[used]
+            terms = kind.terms(v, u if w is None else v * u)
+            added = [np.bincount(mine, term, n_blocks).astype(np.float64, copy=False) for term in terms]
+        return with_total(kind.from_sums(np.bincount(mine, minlength=n_blocks), added, shift))
+
+    return recentred(about, middle_value(x, gone))
 
 
 def recentred(take: Callable[[float], State], shift: float) -> State:
@@ -103,31 +135,16 @@ def together(x: Floats, rest: Floats) -> Floats:
     return np.concatenate([x, rest]) if rest.size else x
 
 
-def _compiled_moments(
-    x: Floats, rest: Floats, gone: Bools | None, draws: Draws, weights: Weights | None
-) -> BlockState:
+def _compiled_moments(x: Floats, rest: Floats, gone: Bools | None, draws: Draws) -> Moments:
+    """Faster than by labels: run by run, each in the order of the blocks."""
     first_row, key, table = draws
-    hidden = NONE_GONE if gone is None else gone
-    if weights is None:
-        out = Moments.unfilled(table.n_blocks + 1)
-        rows = (read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward)
-        lost, shift = _kernels.leaf_blocks(*rows, *out)
-        if lost and (better := amid(out, shift)) != shift:
-            _kernels.leaf_about(*rows, better, *out)
-        return out
-    heavy = WeightedMoments.unfilled(table.n_blocks + 1)
-    parts = (*map(read_only, (x, weights.w, rest, weights.rest)), hidden, first_row, key, table.inverse)
-    shift = _kernels.middle_value(parts[0], parts[2], hidden)
-    if _weighted.weighted_leaf_blocks(*parts, shift, *heavy) and (better := amid(heavy, shift)) != shift:
-        _weighted.weighted_leaf_blocks(*parts, better, *heavy)
-    return heavy
-
-
-def all_finite(x: Floats, *, compiled: bool = False) -> bool:
-    """Whether no value is infinite or NaN."""
-    if compiled:
-        return int(_kernels.count_strange(x.view(np.uint64))) == 0
-    return bool(np.isfinite(x).all())
+    out = Moments.unfilled(table.n_blocks + 1)
+    rows = read_only(x), read_only(rest), NONE_GONE if gone is None else gone
+    shift = _kernels.middle_value(*rows)
+    where = (*rows, first_row, key, table.inverse, table.forward)
+    if _kernels.leaf_about(*where, shift, *out) and (better := amid(out, shift)) != shift:
+        _kernels.leaf_about(*where, better, *out)
+    return out
 
 
 def middle_value(x: Floats, gone: Bools | None) -> float:
@@ -165,41 +182,6 @@ def kind_of(w: Floats | None) -> type[Moments] | type[WeightedMoments]:
     return Moments if w is None else WeightedMoments
 
 
-def _about(x: Floats, w: Floats | None, gone: Bools | None, draws: Draws, shift: float) -> BlockState:
-    """NumPy twin of `leaf_compiled.leaf_about` and of `weighted_leaf_compiled`.
-
-    Per block the rows are added in the order of the file; rows missing from a run add exactly nothing.
-    """
-    first_row, key, table = draws
-    k, n, kind = table.n_blocks, x.size, kind_of(w)
-    if not n:
-        return with_total(kind.empty(k))
-    first_run = first_row // k
-    n_runs = (first_row + n - 1) // k - first_run + 1
-    choice, rotation = run_choices(first_run, n_runs, key, k)
-    places = table.inverse[choice[:, None], rotation[:, None] + np.arange(k)].astype(np.int64)
-    places += np.arange(n_runs)[:, None] * k
-    offset = first_row - first_run * k
-
-    def by_block(values: NDArray[Any]) -> NDArray[Any]:
-        """The values of each run, a line, in the order of the blocks; 0 where the leaf's edge cuts one."""
-        whole = np.zeros(n_runs * k, values.dtype)
-        whole[offset : offset + n] = values
-        return np.asarray(whole.take(places))
-
-    count = n_runs - (places[0] < offset) - (places[-1] >= offset + n)
-    with np.errstate(invalid="ignore", over="ignore"):
-        u = x - shift if w is None else w * (x - shift)
-        if gone is not None:
-            count -= np.count_nonzero(by_block(gone), axis=0)
-            u = np.where(gone, 0.0, u)
-            w = None if w is None else np.where(gone, 0.0, w)
-        u = by_block(u)
-        terms = kind.terms(u if w is None else by_block(w), u)
-        sums = [add_in_order(np.zeros(k), term) for term in terms]
-    return with_total(kind.from_sums(count, sums, shift))
-
-
 def with_total(blocks: State, *, n_once: int | None = None, compiled: bool = False) -> State:
     """The blocks along the last axis, and one more: all rows together.
 
@@ -207,13 +189,3 @@ def with_total(blocks: State, *, n_once: int | None = None, compiled: bool = Fal
     """
     whole = blocks.at((..., slice(n_once))).total(compiled=compiled)
     return blocks.joined(whole.at((..., None)))
-
-
-def add_in_order(start: Floats, terms: Floats) -> Floats:
-    """Sum over the first axis, one row after the other.
-
-    That is what NumPy does over the first axis of a C-contiguous array, unless the rows have one element:
-    then the array counts as flat, and flat sums are taken pairwise.
-    """
-    rows = np.concatenate([start[None], terms])
-    return np.asarray(rows.sum(axis=0) if start.size > 1 else np.cumsum(rows, axis=0)[-1])

@@ -1,4 +1,4 @@
-"""Compiled sums of one leaf; the NumPy twins with the same bits are in ``leaf.py``."""
+"""Compiled sums of one leaf; `leaf.labelled_moments` has the same bits."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -13,7 +13,6 @@ from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.leaf import LOST_BITS, SHIFT_PROBES
 from distmom.numerics.blocks.moments_compiled import total_row
 
-U = np.uint64
 RUNS_TOGETHER = 4
 LINE = 8  # values in a cache line
 LEAST_AHEAD = 2048  # values to ask for beforehand: fetching one takes as long as adding hundreds
@@ -148,15 +147,6 @@ def finish(runs, shift, count, mean, m2):
     return lost
 
 
-@njit
-def count_strange(bits):
-    """How many of the float64 values with these bits are infinite or NaN."""
-    n = 0
-    for i in range(bits.size):
-        n += (bits[i] & U(0x7FF0000000000000)) == U(0x7FF0000000000000)
-    return n
-
-
 @inline
 def value_at(x, rest, i):
     """Value i of a leaf that comes in two arrays."""
@@ -208,8 +198,23 @@ def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, me
 
 
 @njit
-def leaf_blocks(x, rest, gone, first_row, key, inverse, forward, count, mean, m2):
-    """The same about a value from the middle of the leaf; returns that value, too."""
-    shift = middle_value(x, rest, gone)
-    lost = leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, mean, m2)
-    return lost, shift
+def add_labelled(x, w, gone, labels, shift, count, sums):
+    """Add each row to the sums of its block: two, and five of weighted rows; `gone` of size 0: all count."""
+    some_gone = gone.size > 0
+    for i in range(x.size):
+        if some_gone and gone[i]:
+            continue
+        k = labels[i]
+        d = x[i] - shift
+        count[k] += 1
+        if w is None:
+            sums[k, 0] += d
+            sums[k, 1] += d * d
+        else:
+            a = w[i]
+            b = a * d
+            sums[k, 0] += a
+            sums[k, 1] += b
+            sums[k, 2] += a * a
+            sums[k, 3] += a * b
+            sums[k, 4] += b * b

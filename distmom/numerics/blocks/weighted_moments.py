@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from distmom.numerics.arrays import NOTHING, Bools, Floats, Ints, read_only
+from distmom.numerics.arrays import NOTHING, Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.moments import pooled, union
 from distmom.numerics.twins import compiled_twin
@@ -126,13 +126,9 @@ class WeightedMoments(_WeightedMomentArrays, BlockState):
         return cls(count.astype(np.int64, copy=False), weight, mean, weight2, mean2, m2)
 
 
-def plain_rows(w: Floats, rest: Floats = NOTHING, *, compiled: bool = False) -> Bools | None:
+def plain_rows(w: Floats, rest: Floats = NOTHING) -> Bools | None:
     """Rows whose weight lies between `SMALLEST` and `LARGEST`; None if that is every row."""
     plain = np.empty(w.size + rest.size, np.bool_)
-    if compiled:
-        mark = WeightedMoments.kernels.mark_plain
-        n = mark(read_only(w), plain[: w.size]) + mark(read_only(rest), plain[w.size :])
-        return None if n == plain.size else plain
     for part, mine in ((w, plain[: w.size]), (rest, plain[w.size :])):
         np.logical_and(part >= SMALLEST, part <= LARGEST, out=mine)
     return None if plain.all() else plain

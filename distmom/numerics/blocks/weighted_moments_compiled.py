@@ -9,7 +9,6 @@ import math
 from distmom.numerics._jit import njit
 from distmom.numerics.blocks.leaf import LOST_BITS
 from distmom.numerics.blocks.moments_compiled import merge_cell, total_row
-from distmom.numerics.blocks.weighted_moments import LARGEST, SMALLEST
 
 
 @njit
@@ -63,14 +62,3 @@ def lost_digits(rows, weight2, mean2, m2, shift):
     """Twin of `weighted.has_lost` for one block."""
     distance = mean2 - shift
     return rows > 1 and weight2 * (distance * distance) > LOST_BITS * m2
-
-
-@njit
-def mark_plain(w, plain):
-    """Mark the weights between the smallest and the largest one allowed; how many they are."""
-    n = 0
-    for i in range(w.size):
-        good = (w[i] >= SMALLEST) & (w[i] <= LARGEST)
-        plain[i] = good
-        n += good
-    return n

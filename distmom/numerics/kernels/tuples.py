@@ -7,7 +7,7 @@ from itertools import chain, combinations, pairwise, product
 
 import numpy as np
 
-from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.arrays import Floats, Ints, Record
 from distmom.numerics.kernels.components import jackknife_by_sample, two_sample_variances
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel, Part, Ratio
@@ -15,7 +15,7 @@ from distmom.numerics.kernels.sums import Value, add_up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TupleMoments:
+class TupleMoments(Record):
     """Means over the tuples of K samples; P parts of the kernel, each with values of some shape.
 
     Attributes

@@ -55,25 +55,17 @@ def hash_messages(data: NDArray[np.uint8], edges: Ints, secret: bytes, *, compil
     return out
 
 
-def join_hashes(left: Words, right: Words, *, compiled: bool = False) -> Words:
+def join_hashes(left: Words, right: Words) -> Words:
     """Hash of pairs of hashes; the order within a pair counts."""
-    if compiled:
-        out = np.empty(left.size, np.uint64)
-        _kernels.join_words(left, right, out)
-        return out
     with np.errstate(over="ignore"):
         return mix(left * GOLDEN + right)
 
 
-def unit_cells(codes: Ints, hashes: Words, n_cells: int, *, compiled: bool = False) -> Ints:
+def unit_cells(codes: Ints, hashes: Words, n_cells: int) -> Ints:
     """Cells of rows: their group's code times `n_cells`, below 2**32, plus the cell of their unit.
 
     That one is `labels.file_cell` of the hash: the whole part of hash * n_cells / 2**64.
     """
-    if compiled:
-        out = np.empty(codes.size, np.int64)
-        _kernels.word_cells(codes, hashes, n_cells, out)
-        return out
     n = np.uint64(n_cells)
     low = ((hashes & LOW) * n) >> HALF
     return codes * n_cells + (((hashes >> HALF) * n + low) >> HALF).astype(np.int64)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import numpy as np
 
 from distmom.numerics._jit import njit
-from distmom.numerics.blocks.labels_compiled import mix
 
 U = np.uint64
 BLOCK = 128
@@ -109,19 +108,3 @@ def blake2b_words(data, edges, secret, out):
             compress(h, m, read, stop == high)
             low = stop
         out[i] = h[0]
-
-
-@njit
-def join_words(left, right, out):
-    """Twin of `keyed_hash.join_hashes`."""
-    for i in range(out.size):
-        out[i] = mix(left[i] * U(0x9E3779B97F4A7C15) + right[i])
-
-
-@njit
-def word_cells(codes, hashes, n_cells, out):
-    """Twin of `keyed_hash.unit_cells`."""
-    n = U(n_cells)
-    for i in range(out.size):
-        low = ((hashes[i] & U(0xFFFFFFFF)) * n) >> U(32)
-        out[i] = codes[i] * n_cells + np.int64(((hashes[i] >> U(32)) * n + low) >> U(32))

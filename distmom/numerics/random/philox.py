@@ -7,7 +7,7 @@ address serves one draw: two draws from the same address share their words.
 
 NumPy may change the streams of its ``Generator`` from one feature release to the next, so it is used for
 nothing but turning the user's seed into 128 bits; frozen vectors in the tests pin these bits and every draw.
-Functions here are NumPy; ``compiled=True`` gives the same bits from ``philox_compiled.py``.
+Functions here are NumPy; `permutation` gives the same one, compiled, from ``philox_compiled.py``.
 
 References
 ----------
@@ -156,7 +156,7 @@ def word_pairs(key: Key, index: Words, block: Words, node: Words) -> tuple[Words
     return c0 | (c1 << _HALF), c2 | (c3 << _HALF)
 
 
-def words(key: Key, block: int, size: int, *, node: int = 0, first: int = 0, compiled: bool = False) -> Words:
+def words(key: Key, block: int, size: int, *, node: int = 0, first: int = 0) -> Words:
     """Words ``first`` to ``first + size - 1`` of one stream: uint64, uniform over all 64 bits.
 
     Raises
@@ -167,10 +167,6 @@ def words(key: Key, block: int, size: int, *, node: int = 0, first: int = 0, com
     _check_address(block, node)
     if size < 0 or first < 0 or first + size > _MAX_WORDS:
         raise ValueError(f"words {first} to {first + size} are not in a stream of 2**33 words")
-    if compiled:
-        out = np.empty(size, dtype=np.uint64)
-        _kernels.fill_words(np.uint64(key), np.uint64(block), np.uint64(node), np.uint64(first), out)
-        return out
     start = first // 2
     index = np.arange(start, (first + size + 1) // 2, dtype=np.uint64)
     address = np.array([[block], [node]], dtype=np.uint64)
@@ -178,9 +174,9 @@ def words(key: Key, block: int, size: int, *, node: int = 0, first: int = 0, com
     return pairs[first - 2 * start :][:size]
 
 
-def uniform(key: Key, block: int, size: int, *, node: int = 0, compiled: bool = False) -> Floats:
+def uniform(key: Key, block: int, size: int, *, node: int = 0) -> Floats:
     """`size` uniform numbers in [0, 1): multiples of 2**-53, one word each."""
-    return closed_open(words(key, block, size, node=node, compiled=compiled))
+    return closed_open(words(key, block, size, node=node))
 
 
 def closed_open(word: Words) -> Floats:

@@ -59,13 +59,6 @@ def bounded64(word, bound):
     return upper, lower >= bound or lower >= (U(0) - bound) % bound
 
 
-@njit
-def fill_words(key, block, node, first, out) -> None:
-    """Twin of `random.words`."""
-    for i in range(out.size):
-        out[i] = word_at(key, first + U(i), block, node)
-
-
 @inline
 def next_bounded(key, block, node, place, second, bound):
     """A number below the bound from the word at `place` on; the next place, and the word kept for it."""
@@ -89,17 +82,3 @@ def shuffle(key, block, node, order) -> None:
         number, place, second = next_bounded(key, block, node, place, second, U(last + 1))
         partner = np.int64(number)
         order[last], order[partner] = order[partner], order[last]
-
-
-@njit
-def fill_pairs(key, block, node, bounds, same, out):
-    """Twin of `tuple_draws._draw` for pairs."""
-    place, second = U(0), U(0)
-    for i in range(out.shape[1]):
-        for side in range(2):
-            number, place, second = next_bounded(key, block, node, place, second, bounds[side])
-            out[side, i] = np.int64(number)
-        if same:
-            a, b = out[0, i], out[1, i]
-            b += b >= a
-            out[0, i], out[1, i] = min(a, b), max(a, b)

@@ -17,9 +17,6 @@ import numpy as np
 
 from distmom.numerics.arrays import Ints
 from distmom.numerics.random.philox import Key, bounded_in_order
-from distmom.numerics.twins import compiled_twin
-
-_kernels = compiled_twin("distmom.numerics.random.philox")
 
 Degrees: TypeAlias = tuple[int, ...]
 """A number for each sample."""
@@ -39,7 +36,6 @@ def sample_tuples(
     size: int,
     *,
     replace: bool = False,
-    compiled: bool = False,
 ) -> Tuples:
     """`size` tuples of rows of one or several samples, uniform over all tuples that there are.
 
@@ -55,8 +51,6 @@ def sample_tuples(
         Tuples; without repeats at most as many as there are.
     replace : bool
         Tuples may repeat.
-    compiled : bool
-        Draw pairs with Numba (the same ones).
 
     Returns
     -------
@@ -87,13 +81,13 @@ def sample_tuples(
         )
     how = key, block, rows, degrees
     if replace:
-        return _ordered(_draw(*how, 0, size, compiled), max(rows))
+        return _ordered(_draw(*how, 0, size), max(rows))
     n_tuples = prod(comb(n, d) for n, d in zip(rows, degrees, strict=True))
     if size > n_tuples:
         raise ValueError(f"{size} tuples without repeats are more than the {n_tuples} that there are")
     if 2 * size > n_tuples:
-        return _all_but(_distinct(*how, n_tuples - size, compiled), rows, degrees)
-    return _distinct(*how, size, compiled)
+        return _all_but(_distinct(*how, n_tuples - size), rows, degrees)
+    return _distinct(*how, size)
 
 
 def _all_but(left_out: Tuples, rows: Degrees, degrees: Degrees) -> Tuples:
@@ -119,11 +113,11 @@ def _ordered(tuples: Tuples, n: int) -> Tuples:
     return tuple(row[order] for row in tuples)
 
 
-def _distinct(key: Key, block: int, rows: Degrees, degrees: Degrees, size: int, compiled: bool) -> Tuples:
+def _distinct(key: Key, block: int, rows: Degrees, degrees: Degrees, size: int) -> Tuples:
     found: Tuples = (np.empty(0, np.int64),) * sum(degrees)
     node = 0
     while found[0].size < size:
-        fresh = _draw(key, block, rows, degrees, node, size - found[0].size, compiled)
+        fresh = _draw(key, block, rows, degrees, node, size - found[0].size)
         found = _ordered(tuple(map(np.concatenate, zip(found, fresh, strict=True))), max(rows))
         new = np.zeros(found[0].size, np.bool_)
         new[:1] = True
@@ -134,17 +128,10 @@ def _distinct(key: Key, block: int, rows: Degrees, degrees: Degrees, size: int, 
     return found
 
 
-def _draw(
-    key: Key, block: int, rows: Degrees, degrees: Degrees, node: int, size: int, compiled: bool
-) -> Tuples:
+def _draw(key: Key, block: int, rows: Degrees, degrees: Degrees, node: int, size: int) -> Tuples:
     """`size` independent tuples, ascending within each sample, in the order of their words."""
     left = [n - taken for n, d in zip(rows, degrees, strict=True) for taken in range(d)]
     bounds = np.array(left, np.uint64)
-    if compiled and len(left) == 2:
-        out = np.empty((2, size), np.int64)
-        same = degrees == (2,)
-        _kernels.fill_pairs(np.uint64(key), np.uint64(block), np.uint64(node), bounds, same, out)
-        return tuple(out)
     drawn = bounded_in_order(key, block, node, np.tile(bounds, size)).reshape(size, len(left)).T
     starts = np.cumsum((0, *degrees)).tolist()
     return tuple(row for a, b in pairwise(starts) for row in _skipping(drawn[a:b]))

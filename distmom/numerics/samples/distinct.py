@@ -15,9 +15,6 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN
-from distmom.numerics.twins import compiled_twin
-
-_kernels = compiled_twin(__name__)
 
 NO_BOUND = np.uint64(2**64 - 1)
 
@@ -74,56 +71,24 @@ def smallest(hashes: Words, groups: Ints, size: int, bound: np.uint64 = NO_BOUND
 class DistinctUnits:
     """Collects the sketch of rows as they come.
 
-    Rows of units that were met before must cost little: a table holds words made of hash and group. The
-    compiled engine probes it linearly; whenever it is half full, all but the smallest pairs are dropped, and
-    pairs above these are passed over from then on. The NumPy engine keeps one word a slot, which lets some
-    pairs through again. The sketch is that of the set of all pairs whatever the engine. (Two pairs with one
-    word would be taken for one: of a million pairs with probability 3e-8.)
+    Rows of units that were met before must cost little: a table holds words made of hash and group, one a
+    slot, which lets some pairs through again. (Two pairs with one word would be taken for one: of a million
+    pairs with probability 3e-8.)
     """
 
-    def __init__(self, size: int, *, compiled: bool = False) -> None:
+    def __init__(self, size: int) -> None:
         self._size = size
-        self._compiled = compiled
-        self._n_slots = 1 << ((4 if compiled else 32) * size - 1).bit_length()
         self._kept = UnitSketch(np.empty(0, np.uint64), np.empty(0, np.int64))
-        self._empty_table()
-
-    def _empty_table(self) -> None:
-        self._words = np.zeros(self._n_slots, np.uint64)  # 0 stands for an empty slot
-        self._groups = np.zeros(self._n_slots if self._compiled else 0, np.int64)
-        self._filled = 0
+        self._words = np.zeros(1 << (32 * size - 1).bit_length(), np.uint64)  # 0 stands for an empty slot
 
     def offer(self, hashes: Words, groups: Ints, keep: Bools | None) -> None:
         """Offer the units of rows: their hashes and their groups; anything where a row is not kept."""
-        if not self._compiled:
-            self._offer_fresh(*((hashes, groups) if keep is None else (hashes[keep], groups[keep])))
-            return
-        none = keep if keep is not None else np.empty(0, np.bool_)
-        start = 0
-        while start < hashes.size:
-            room = self._n_slots // 2 - self._filled
-            start, added = _kernels.add_pairs(
-                hashes, groups, none, self._kept.bound, start, room, self._words, self._groups
-            )
-            self._filled += added
-            if added == room:
-                self._settle()
-
-    def _settle(self) -> None:
-        """Compiled engine: reduce the table to the smallest pairs."""
-        met = np.flatnonzero(self._words)
-        groups = self._groups[met]
-        self._kept = smallest(self._words[met] - _offsets(groups), groups, self._size, self._kept.bound)
-        self._empty_table()
-        _, self._filled = _kernels.add_pairs(
-            *self._kept[:2], np.empty(0, np.bool_), NO_BOUND, 0, self._n_slots, self._words, self._groups
-        )
-
-    def _offer_fresh(self, hashes: Words, groups: Ints) -> None:
+        if keep is not None:
+            hashes, groups = hashes[keep], groups[keep]
         low = hashes < self._kept.bound
         hashes, groups = hashes[low], groups[low]
-        words = hashes + _offsets(groups)
-        slots = (words & np.uint64(self._n_slots - 1)).astype(np.int64)
+        words = hashes + groups.astype(np.uint64) * GOLDEN
+        slots = (words & np.uint64(self._words.size - 1)).astype(np.int64)
         fresh = self._words[slots] != words
         if fresh.any():
             self._words[slots[fresh]] = words[fresh]
@@ -131,11 +96,4 @@ class DistinctUnits:
 
     def result(self) -> UnitSketch:
         """The sketch of all rows offered."""
-        if self._compiled:
-            self._settle()
         return self._kept
-
-
-def _offsets(groups: Ints) -> Words:
-    """What is added to a hash to make it the word of a pair."""
-    return groups.astype(np.uint64) * GOLDEN

@@ -89,10 +89,10 @@ def _widened(moments: BlockState, n_groups: int) -> BlockState:
     return moments.each(lambda a: np.pad(a, ((0, 0), (0, missing), (0, 0))))
 
 
-def weigh(rows: Rows, *, compiled: bool) -> tuple[Rows, Mask, Ints]:
+def weigh(rows: Rows) -> tuple[Rows, Mask, Ints]:
     """The rows with only those of positive weight kept; those of null weight; numbers of other odd ones."""
     parts = [part[-1] for part in (rows.values, rows.rest) if part]
-    plain = plain_rows(*parts, compiled=compiled)
+    plain = plain_rows(*parts)
     odd = np.zeros(0, np.int64)
     if plain is None and rows.valid[-1] is None:
         return rows, None, odd
@@ -137,7 +137,7 @@ class GroupCounts:
         """
         if self._spec.weights is None:
             return rows
-        weighed, null, odd = weigh(rows, compiled=self._spec.compiled)
+        weighed, null, odd = weigh(rows)
         if null is not None or odd.size:
             self._count_weightless(rows, null, odd, path)
         return weighed
@@ -210,7 +210,7 @@ class UnitCounter:
 
     def __init__(self, spec: BlockMeans) -> None:
         self._by_file = spec.count_units == "file"
-        self._met = DistinctUnits(spec.sketch_size, compiled=spec.compiled)
+        self._met = DistinctUnits(spec.sketch_size)
         self._files: list[tuple[np.uint64, Ints]] = []
         self._n_pairs = 0
 

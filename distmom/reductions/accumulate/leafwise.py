@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from distmom.numerics.arrays import NOTHING
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
-from distmom.numerics.blocks.leaf_stack import LeafStack
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.sample import LeafSampler
 from distmom.reductions.accumulate.files import MeansKeeper
@@ -21,9 +19,6 @@ from distmom.reductions.state import Key, MeanState
 if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
     from distmom.reductions.file_facts import FileWatcher
-
-Taker = Callable[[int, list[LeafRows], bool], list[BlockState] | None]
-"""Takes the columns of the set of a number, if they are finite or `anything` may be."""
 
 
 class LeafwiseMeans(MeansKeeper):
@@ -39,20 +34,11 @@ class LeafwiseMeans(MeansKeeper):
             if spec.sample_size
             else []
         )
-        self._stacks = [LeafStack(spec.layout.n_blocks + 1, sampler) for sampler in self._to_stack()]
         self._cutter = LeafCutter()
         self._n_groups = 1
         self._strange = [False for _ in spec.sets]
         self._small = SmallFiles(spec, n_files)
         self._cut = False  # whether a leaf of this file has been taken already
-
-    def _to_stack(self) -> Sequence[LeafSampler | None]:
-        """The samplers (or none) of columns that take the short way from leaf to leaf."""
-        spec = self._spec
-        plain = spec.compiled and not spec.grouped and not spec.joint and spec.weights is None
-        if not (plain and spec.layout.has_stack):
-            return []
-        return self._samplers or [None for _ in spec.columns]
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
         super().start_file(number, path)
@@ -76,9 +62,6 @@ class LeafwiseMeans(MeansKeeper):
         self._number, self._path, self._key = file.number, file.path, file.key
         if file.rows is not None:
             self._take(file.rows)
-        leaves = [moments for stack in self._stacks if (moments := stack.close()) is not None]
-        if leaves:
-            self._tree.push_leaf(leaves[0].stacked(*leaves[1:]))
         whole = self._tree.end_file(self._number, self._key)
         if self._watcher is not None:
             self._watcher.end_file(self._number, self._group_counts.counts[:, 0], whole)
@@ -111,15 +94,11 @@ class LeafwiseMeans(MeansKeeper):
         leaf = self._group_counts.weighed(leaf, self._path)
         place = Place(self._key, leaf.first_row, self._number)
         sets = range(len(self._spec.sets))
-        if self._stacks:
-            for number in sets:
-                self._enter(leaf, number, place, self._push)
-            return
-        first, *others = [b for number in sets for b in self._enter(leaf, number, place, self._blocks)]
+        first, *others = [b for number in sets for b in self._enter(leaf, number, place)]
         self._tree.push_leaf(first.stacked(*others))
 
-    def _enter(self, leaf: Rows, number: int, place: Place, take: Taker) -> list[BlockState]:
-        """What is taken of the columns of a set; searched for NaN and infinity if the sums tell of some.
+    def _enter(self, leaf: Rows, number: int, place: Place) -> list[BlockState]:
+        """Moments of the columns of a set; searched for NaN and infinity if the sums tell of some.
 
         A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
         searched first, which saves doing it twice.
@@ -127,21 +106,16 @@ class LeafwiseMeans(MeansKeeper):
         gone, found = self._group_counts.missing(leaf, number), None
         if not self._strange[number]:
             mine = self._mine(leaf, number, gone, place)
-            found = take(number, mine, False)
+            found = self._blocks(number, mine, False)
         if found is None:
             searched = self._group_counts.strange(leaf, number, gone, self._path)
             self._strange[number] = searched is not gone
             mine = self._mine(leaf, number, searched, place)
-            found = take(number, mine, True) or []
+            found = self._blocks(number, mine, True) or []
         if self._watcher is not None:
             for c, rows in zip(self._spec.sets[number], mine, strict=True):
                 self._watcher.leaf(c, rows)
         return found
-
-    def _push(self, number: int, columns: list[LeafRows], anything: bool) -> list[BlockState] | None:
-        """The short way, of a column of its own: nothing is left to be merged. None: it is not finite."""
-        stack, [rows] = self._stacks[number], columns
-        return [] if self._spec.layout.push(stack, rows, self._window, anything=anything) else None
 
     def _blocks(self, number: int, columns: list[LeafRows], anything: bool) -> list[BlockState] | None:
         """Moments of each, which is sampled; None as soon as one is not finite, unless `anything` may be."""

@@ -10,7 +10,7 @@ from distmom.errors import ResourceError
 from distmom.numerics.arrays import NOTHING, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import CELL_BYTES, WEIGHTED_CELL_BYTES, Cells
-from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, all_finite
+from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
 from distmom.numerics.samples.group_sample import GroupSampler
 from distmom.reductions.accumulate.files import MeansKeeper
 from distmom.reductions.accumulate.leaves import Rows, stretches
@@ -76,12 +76,12 @@ class RowwiseMeans(MeansKeeper):
         weights = None if spec.weights is None else Weights(rows.values[-1], NOTHING)
         for number, columns in enumerate(spec.sets):
             gone = self._group_counts.missing(rows, number)
-            if not all(all_finite(rows.values[c], compiled=spec.compiled) for c in columns):
+            if not all(np.isfinite(rows.values[c]).all() for c in columns):
                 gone = self._group_counts.strange(rows, number, gone, self._path)
             for c in columns:
                 x = rows.values[c]
                 mine = LeafRows(x, NOTHING, gone, codes, self._n_groups, place, weights)
-                spec.layout.add_rows(self._cells[c], mine, self._window, compiled=spec.compiled)
+                spec.layout.add_rows(self._cells[c], mine, self._window)
                 if self._samplers:
                     self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
         self._filled = True

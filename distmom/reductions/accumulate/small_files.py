@@ -129,7 +129,7 @@ class Together:
         self._odd = np.zeros(len(files), np.bool_)
         kept = self.rows
         if spec.weights is not None:
-            kept, _, odd = weigh(self.rows, compiled=spec.compiled)
+            kept, _, odd = weigh(self.rows)
             self._odd[self._file_of[odd[self.rows.values[-1][odd] != 0.0]]] = True
         for columns in spec.sets:
             known = all_of([kept.valid[c] for c in columns])

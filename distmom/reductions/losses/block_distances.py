@@ -53,7 +53,7 @@ class _LeafDistances:
         """Add rows of the leaf: those of the part, a piece at a time, so that a block of pairs stays near."""
         of = self._spec.of
         blocks = of.parts.n_blocks
-        cells = of.parts.cells(rows, key, compiled=of.compiled)
+        cells = of.parts.cells(rows, key)
         gone, _ = missing_rows(rows.valid[of.target], rows.keep)
         truth = rows.values[of.target]
         there = ~np.isnan(truth) if gone is None else ~(gone | np.isnan(truth))

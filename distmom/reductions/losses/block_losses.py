@@ -151,7 +151,7 @@ class _LeafLosses:
         spec = self._spec
         if spec.n_file_cells:
             self._file = file_cell(key, spec.n_file_cells)
-        cells = spec.parts.cells(rows, key, compiled=spec.compiled)
+        cells = spec.parts.cells(rows, key)
         truth, cells = self._truths(rows, cells)
         self._counts += np.bincount(cells, minlength=self._counts.size)
         size = rows.n_rows if spec.named is not None else PIECE  # the compiled kernels keep no arrays between

@@ -120,15 +120,13 @@ class RowKeeper(KeyedFiles, Accumulator):
         """Fine blocks of the rows."""
         spec = self._spec
         place = Place(self._key, rows.first_row, self._number, rows.units)
-        return row_labels(
-            spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows, compiled=spec.compiled
-        )
+        return row_labels(spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows)
 
     def put(self, rows: Rows, labels: Ints) -> None:
         """Take rows of known fine blocks."""
         gone = missing_values(rows, self._spec.nan)
         if self._spec.weighted:
-            plain = plain_rows(rows.values[-1], compiled=self._spec.compiled)
+            plain = plain_rows(rows.values[-1])
             gone = gone if plain is None else any_of(gone, ~plain)
         try:
             self._cells.add(rows.values, gone, self._cells_of(labels, rows.codes))

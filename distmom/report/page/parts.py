@@ -12,6 +12,7 @@ from distmom.report.page.pictures import Picture
 
 Mood = Literal["good", "look", "bad"]
 """Nothing to do; something to look into; not to be relied upon."""
+MOODS: tuple[Mood, ...] = ("bad", "look", "good")
 
 
 @dataclass(frozen=True)

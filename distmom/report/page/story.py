@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.report.page.parts import Block, Facts, Grid, Section, Story
+from distmom.report.page.parts import MOODS, Block, Facts, Grid, Section, Story
 from distmom.report.page.pictures import Picture, Span, Spans
 from distmom.report.page.scales import Numbers, Times
 from distmom.report.page.telling import (
@@ -42,7 +42,7 @@ def story(results: Results) -> Story:
     names = list(dict.fromkeys(cell(r.name) for r in results))
     kinds = results[0].kind if len(results) else results.title
     title = f"{kinds}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
-    order = sorted(range(len(told)), key=lambda i: (("bad", "look", "good").index(told[i].mood), i))
+    order = sorted(range(len(told)), key=lambda i: (MOODS.index(told[i].mood), i))
     chosen = [told[i] for i in sorted(order[:MOST_SECTIONS])]
     sections = tuple(Section(one.heading, one.answer, _figures(one)) for one in chosen)
     blocks = (*first, *groups(results), _table(results), *notes)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from distmom.report.page.parts import Advice, Block, Code, Facts, Grid, Listing, Mood
+from distmom.report.page.parts import MOODS, Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
 from distmom.report.result import Result
 from distmom.report.results import Results
@@ -117,8 +117,7 @@ def mood(result: Result) -> Mood:
 
 def gravest(moods: Iterable[Mood]) -> Mood:
     """The mood of several results together."""
-    found = set(moods)
-    return "bad" if "bad" in found else "look" if "look" in found else "good"
+    return min(moods, key=MOODS.index, default="good")
 
 
 def advice(result: Result) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ import distmom as dm
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn import rows as learn_rows
 from distmom.estimators.learn.rows import ArrayRows
-from distmom.estimators.learn.steps import Steps, StepStream
+from distmom.estimators.learn.run import Watch
+from distmom.estimators.learn.steps import StepPosition, step_rows
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.reductions.rows.gather import NULL, USED
 
@@ -119,7 +120,7 @@ def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
 
     learner = dm.MahalanobisMetric(random_state=0, max_iter=60, aggregator=aggregator)
     right = model(fitted(learner, lake))
-    original, killed = Steps.__call__, []
+    original, killed = Watch.__call__, []
 
     with (
         LocalCluster(
@@ -139,7 +140,7 @@ def test_a_worker_that_is_killed_changes_no_bit(aggregator, lake, monkeypatch):
                 os.kill(victim, signal.SIGKILL)
                 killed.append(victim)
 
-        monkeypatch.setattr(Steps, "__call__", kill)
+        monkeypatch.setattr(Watch, "__call__", kill)
         monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
         monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 8)
         found = fitted(learner, lake, executor=client, mode="streaming", compute="workers")
@@ -170,25 +171,24 @@ def test_rows_with_missing_values_and_filters_leave_blocks_full():
     g = np.array(whole["a"]), np.array(whole["b"].to_numpy(zero_copy_only=False)), np.array(whole["c"])
     used = ~np.isnan(g[1])
     fates = np.where(used, USED, NULL).astype(np.uint8)
-    stream = StepStream(VirtualOrder(1, 3000), ArrayRows(np.stack(g, axis=1), None, fates), 11, 16)
+    stream = step_rows(VirtualOrder(1, 3000), ArrayRows(np.stack(g, axis=1), None, fates), 11, 16)
     seen = []
     for _ in range(int(used.sum()) // 176):
-        features, _ = stream.take()
+        features, _, place = next(stream)
         assert features.shape == (11, 16, 3) and np.isfinite(features).all()
-        assert stream.place[0] == 0
+        assert place.number == 0
         seen.append(features.reshape(-1, 3))
     assert len(np.unique(np.concatenate(seen), axis=0)) == 176 * len(seen)  # no row twice in a pass
-    stream.take()
-    assert stream.place.number == 1 and stream.place.met == (used.sum(), 3000 - used.sum(), 0, 0, 0)
+    *_, place = next(stream)
+    assert place.number == 1 and place.met == (used.sum(), 3000 - used.sum(), 0, 0, 0)
 
 
 def test_a_stream_goes_on_from_any_place():
     source = ArrayRows(np.arange(500.0)[:, None], None, (np.arange(500) % 7 == 0).astype(np.uint8))
-    stream = StepStream(VirtualOrder(1, 500), source, 3, 20)
+    stream, place = step_rows(VirtualOrder(1, 500), source, 3, 20), StepPosition()
     for _ in range(20):
-        place = stream.place
-        features, _ = stream.take()
-        again, _ = StepStream(VirtualOrder(1, 500), source, 3, 20, place).take()
+        again, _, _ = next(step_rows(VirtualOrder(1, 500), source, 3, 20, place))
+        features, _, place = next(stream)
         assert again.tobytes() == features.tobytes()
 
 
@@ -197,8 +197,8 @@ def test_every_row_is_drawn_equally_often():
     source = ArrayRows(np.arange(150.0)[:, None])
     counts = np.zeros(150)
     for seed in range(1000):
-        stream = StepStream(VirtualOrder(seed, 150), source, 3, 40)  # 120 of the 150 rows of each pass
-        features, _ = stream.take()
+        stream = step_rows(VirtualOrder(seed, 150), source, 3, 40)  # 120 of the 150 rows of each pass
+        features, _, _ = next(stream)
         counts[features[0, :, 0].astype(int)] += 1
     expected, sd = 1000 * 40 / 150, np.sqrt(1000 * (40 / 150) * (110 / 150))
     assert np.abs(counts - expected).max() < 6.0 * sd  # 150 rows: fails by chance with 3e-7
@@ -207,7 +207,7 @@ def test_every_row_is_drawn_equally_often():
 def test_too_few_rows_that_count_are_an_error():
     source = ArrayRows(np.zeros((500, 1)), None, (np.arange(500) >= 40).astype(np.uint8))
     with pytest.raises(NoAnswerError, match="40 rows that count are too few for a step of 3 blocks of 20"):
-        StepStream(VirtualOrder(1, 500), source, 3, 20).take()
+        next(step_rows(VirtualOrder(1, 500), source, 3, 20))
 
 
 COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_dropped")
@@ -273,6 +273,7 @@ def test_the_target_may_go_without_saying(lake):
         ("label", {"column": ["a"]}, TypeError, "column: now columns="),
         ("label", {"nan": "keep"}, TypeError, r"nan: now dm\.scan\(data, nan=.*MahalanobisMetric\.fit"),
         ("label", {"threads": 2}, TypeError, r"threads: now executor=dm\.Threads"),
+        ("label", {"checkpoint_seconds": 1.0}, TypeError, r"checkpoint_seconds: now state=dm\.State"),
         ("label", {"wher": "a > 0"}, TypeError, "did you mean 'where'"),
         ("label", {"mode": "fast"}, ConfigError, "mode"),
         ("label", {"where": "a > 99"}, NoAnswerError, "none of"),
@@ -297,14 +298,14 @@ class Interrupt(Exception):
 def test_an_interrupted_run_goes_on_with_the_same_bits(learner, lake, tmp_path, monkeypatch):
     whole = fitted(learner, lake)
     state = tmp_path / "s.state"
-    original = Steps.__call__
+    original = Watch.__call__
 
     def stop_now_and_then(self, descent_state):
         original(self, descent_state)
         if descent_state.step % 23 == 0:
             raise Interrupt
 
-    monkeypatch.setattr(Steps, "__call__", stop_now_and_then)
+    monkeypatch.setattr(Watch, "__call__", stop_now_and_then)
     times = 0
     while True:
         try:

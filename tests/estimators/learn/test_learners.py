@@ -10,8 +10,9 @@ import pytest
 
 import distmom as dm
 from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.learn.parameters import SharedParameters
 from distmom.estimators.learn.rows import ArrayRows
-from distmom.estimators.learn.steps import StepStream
+from distmom.estimators.learn.steps import step_rows
 from distmom.numerics.random.virtual_order import VirtualOrder
 
 sklearn = pytest.importorskip("sklearn")
@@ -44,7 +45,11 @@ def test_shared_parameters_are_parameters_like_others(learner):
     from sklearn.base import clone
 
     kind = type(learner)
-    known = set(inspect.signature(kind).parameters)
+    shared = list(inspect.signature(SharedParameters).parameters)
+    parameters = list(inspect.signature(kind).parameters)
+    own = [parameter for parameter in parameters if parameter not in shared]
+    assert parameters == [*own, *shared]
+    known = set(parameters)
     assert {"n_blocks", "clip", "random_state"} < known == learner.get_params().keys()
     again = clone(learner.set_params(n_blocks=5))
     assert again.get_params() == learner.get_params() and again != learner and hash(again) != hash(learner)
@@ -358,10 +363,10 @@ def test_steps_go_by_blocks_with_both_kinds_of_pairs_and_count_the_others():
     assert found.n_skipped_blocks_ == found.history_["skipped"].sum()
     # 550 blocks, sd 12; six of them
     assert abs(found.n_skipped_blocks_ - 550 * 0.95**12) < 72
-    stream = StepStream(VirtualOrder(found._seed()[0], 2000), ArrayRows(X, y.astype(float)), 11, 12)
+    stream = step_rows(VirtualOrder(found._seed()[0], 2000), ArrayRows(X, y.astype(float)), 11, 12)
     skipped = 0
     for block in found.history_["block"]:
-        labels = stream.take()[1]
+        labels = next(stream)[1]
         kinds = [len(set(b.tolist())) == 2 for b in labels]
         skipped += kinds.count(False)
         assert kinds[block]

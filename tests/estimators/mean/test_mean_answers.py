@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from flat import flat
 from mean_lakes import write
+from paper_numbers import morm_blocks
 
 import distmom as dm
 from distmom.theory.intervals import least_order_blocks
-from distmom.theory.paper import mom_blocks, morm_blocks, paper_halfwidth_mom, paper_halfwidth_morm
+from distmom.theory.paper import mom_blocks, paper_halfwidth_mom, paper_halfwidth_morm
 from distmom.theory.resampled import resampled_halfwidth
 from distmom.theory.variances import mean_variance
 

@@ -20,7 +20,7 @@ from distmom.numerics.random.part_rows import rows_of_part
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
-from distmom.passes.cell_map import map_blocks
+from distmom.passes.counted import map_blocks
 
 K, N, SEED = 3, 96, 7
 FAR = dm.Match(beta_r=1e9)

@@ -223,7 +223,7 @@ def test_lakes_of_thousands_of_millions_of_rows(monkeypatch: pytest.MonkeyPatch)
     with row_source({"x": np.arange(3.0)}) as small:
         both = [RowSource(small.reader, small.files, np.array([m]), ThreadExecutor(1)) for m in n]
         tracemalloc.start()
-        found = sampled_tuples(KERNELS["auc"], both, 1, 5, 20_000, compiled=False)[0]
+        found = sampled_tuples(KERNELS["auc"], both, 1, 5, 20_000)[0]
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert all(wanted[-1] > 2**32 and wanted.size > 99_900 for wanted in seen)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import distmom as dm
-from distmom.estimators.ustat.ordered import worth_telling
+from distmom.estimators.ustat.doubts import worth_telling
 
 GINI = 2.0 / np.sqrt(np.pi)
 LAWS: dict[str, Any] = {

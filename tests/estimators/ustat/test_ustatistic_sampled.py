@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from gather_lakes import all_rows, row_source, sampled_tuples
 from mean_lakes import dirty_lake, same, write
+from paper_numbers import morm_blocks
 
 import distmom as dm
 from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.passes import draws
-from distmom.theory.paper import morm_blocks
 from distmom.theory.resampled import resampled_halfwidth
 from distmom.theory.variances import row_inverse_inclusion
 

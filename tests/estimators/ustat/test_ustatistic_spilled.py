@@ -20,7 +20,7 @@ from distmom.cluster.scratch import Scratch
 from distmom.errors import DataError, ResourceError
 from distmom.estimators.mean import plan as mean_plan
 from distmom.lake.saved.spill import SpillWriter
-from distmom.passes import from_disk, regrouping
+from distmom.passes import block_rows, regrouping
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "grouped, two keys and a filter": {"by": ["name", "key"], "where": "u > 0.1"},
@@ -59,13 +59,13 @@ def patch_disk(patch: pytest.MonkeyPatch, room: int = 500, range_bytes: int = 2_
     for name, value in {"MOST_READS": 0, "LEAST_BYTES": 0, "DISK_BYTES": range_bytes}.items():
         patch.setattr(regrouping, name, value)
     units: list[int] = []
-    sort_rows = from_disk.sort_rows
+    sort_rows = block_rows.sort_rows
 
-    def counted(work: from_disk.SortUnits, mine: Sequence[Any], *more: Any) -> Any:
+    def counted(work: block_rows.SortUnits, mine: Sequence[Any], *more: Any) -> Any:
         units.append(len(mine))
         return sort_rows(replace(work, room=room), mine, *more)
 
-    patch.setattr("distmom.passes.from_disk.sort_rows", counted)
+    patch.setattr("distmom.passes.block_rows.sort_rows", counted)
     return units
 
 
@@ -233,12 +233,12 @@ def test_failures_are_one_line_and_leave_nothing(
         with pytest.raises(ResourceError, match=r"No space left on device, .* another folder as scratch$"):
             run(lake, {}, dm.Threads(1, scratch=scratch))
     with monkeypatch.context() as patch:  # as workers that do not share the folder see it
-        patch.setattr("distmom.passes.from_disk.make_folder", lambda *_: scratch / "elsewhere")
+        patch.setattr("distmom.passes.block_rows.make_folder", lambda *_: scratch / "elsewhere")
         with pytest.raises(ResourceError, match=r"No such file or directory; name a folder .* share"):
             run(lake, {}, dm.Threads(1, scratch=scratch))
-    bucket_batches = from_disk.bucket_batches
+    bucket_batches = block_rows.bucket_batches
     with monkeypatch.context() as patch:  # the lake changes between the passes
-        patch.setattr(from_disk, "bucket_batches", lambda *a: (b.slice(1) for b in bucket_batches(*a)))
+        patch.setattr(block_rows, "bucket_batches", lambda *a: (b.slice(1) for b in bucket_batches(*a)))
         with pytest.raises(DataError, match="other rows than when they were counted"):
             run(lake, {}, dm.Threads(1, scratch=scratch))
     assert list(scratch.iterdir()) == []

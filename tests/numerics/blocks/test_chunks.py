@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.numerics.blocks.cells import block_cells
-from distmom.numerics.blocks.chunks import chunk_moments
 from distmom.numerics.blocks.labels import chunk_labels, file_key, label_table, labels
 from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments
 from distmom.numerics.blocks.moments import Moments
@@ -74,12 +73,14 @@ def test_moments_equal_the_twins(k, first, n, chunk_rows, seed, share, kind):
     gone = rng.random(n) < share
     garbage = np.where(gone, np.nan, x)
     before = garbage.copy()
-    fast = chunk_moments(garbage, gone, first, KEY, TABLES[k], chunk_rows, compiled=True)
+    fast = leaf_moments(garbage, gone, first, KEY, TABLES[k], chunk_rows=chunk_rows, compiled=True)
     assert np.array_equal(garbage, before, equal_nan=True)
-    assert same_bits(fast, chunk_moments(garbage, gone, first, KEY, TABLES[k], chunk_rows))
+    assert same_bits(fast, leaf_moments(garbage, gone, first, KEY, TABLES[k], chunk_rows=chunk_rows))
     if not gone.any():
-        assert same_bits(fast, chunk_moments(x, None, first, KEY, TABLES[k], chunk_rows, compiled=True))
-        assert same_bits(fast, chunk_moments(x, None, first, KEY, TABLES[k], chunk_rows))
+        assert same_bits(
+            fast, leaf_moments(x, None, first, KEY, TABLES[k], chunk_rows=chunk_rows, compiled=True)
+        )
+        assert same_bits(fast, leaf_moments(x, None, first, KEY, TABLES[k], chunk_rows=chunk_rows))
     if kind in ("normal", "offset") and k < 100:
         blocks = chunk_labels(first, n, chunk_rows, KEY, TABLES[k])
         want, scale = slow_moments(x, gone, blocks, k), 1e9 if kind == "offset" else 1.0
@@ -93,15 +94,19 @@ def test_a_full_leaf_equals_the_twin():
     x, gone = rng.lognormal(0, 2, LEAF_ROWS), rng.random(LEAF_ROWS) < 0.05
     for mask in (None, gone):
         for chunk_rows in (2, 192, 50_000):
-            fast = chunk_moments(x, mask, 5 * LEAF_ROWS, KEY, TABLES[945], chunk_rows, compiled=True)
-            assert same_bits(fast, chunk_moments(x, mask, 5 * LEAF_ROWS, KEY, TABLES[945], chunk_rows))
+            fast = leaf_moments(
+                x, mask, 5 * LEAF_ROWS, KEY, TABLES[945], chunk_rows=chunk_rows, compiled=True
+            )
+            assert same_bits(
+                fast, leaf_moments(x, mask, 5 * LEAF_ROWS, KEY, TABLES[945], chunk_rows=chunk_rows)
+            )
 
 
 def test_chunks_of_one_row_are_rows():
     x = np.random.default_rng(0).normal(size=4000)
     for compiled in (False, True):
         rows = leaf_moments(x, None, 17, KEY, TABLES[45], compiled=compiled)
-        assert same_bits(rows, chunk_moments(x, None, 17, KEY, TABLES[45], 1, compiled=compiled))
+        assert same_bits(rows, leaf_moments(x, None, 17, KEY, TABLES[45], chunk_rows=1, compiled=compiled))
 
 
 def test_the_second_moment_survives_a_bad_first_shift():
@@ -111,7 +116,7 @@ def test_the_second_moment_survives_a_bad_first_shift():
     gone = x == 1e12
     gone[0] = False  # one sentinel stays and is the shift's only candidate
     for compiled in (False, True):
-        got = chunk_moments(x, gone, 0, KEY, TABLES[45], 10, compiled=compiled).at(slice(45))
+        got = leaf_moments(x, gone, 0, KEY, TABLES[45], chunk_rows=10, compiled=compiled).at(slice(45))
         clean = np.arange(45) != chunk_labels(0, 1, 10, KEY, TABLES[45])[0]
         spread = got.m2[clean] / got.count[clean]
         assert np.all((spread > 0.8e-6) & (spread < 1.2e-6)), spread
@@ -122,6 +127,4 @@ def test_cells_are_code_and_label(first, n, chunk_rows, width):
     codes = np.random.default_rng(n).integers(0, 7, n)
     table = TABLES[945]
     want = codes * (945 // width) + chunk_labels(first, n, chunk_rows, KEY, table) // width
-    for compiled in (False, True):
-        got = block_cells(codes, first, KEY, table, width, chunk_rows, compiled=compiled)
-        assert np.array_equal(got, want)
+    assert np.array_equal(block_cells(codes, first, KEY, table, width, chunk_rows), want)

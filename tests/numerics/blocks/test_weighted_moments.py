@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.numerics.blocks.cells import Cells
-from distmom.numerics.blocks.chunks import chunk_moments, labelled_moments
 from distmom.numerics.blocks.labels import (
     chunk_labels,
     file_key,
@@ -19,7 +18,7 @@ from distmom.numerics.blocks.labels import (
     stored_edges,
     stored_labels,
 )
-from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, leaf_moments
+from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, labelled_moments, leaf_moments
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
 from distmom.numerics.blocks.weighted_moments import LARGEST, SMALLEST, WeightedMoments, plain_rows
@@ -172,7 +171,7 @@ def test_equal_weights_give_the_unweighted_bits(unit):
                 ),
                 _of_cells(x, w, mask, compiled),
                 (
-                    chunk_moments(x, mask, 100, KEY, TABLES[45], 7, compiled=compiled),
+                    leaf_moments(x, mask, 100, KEY, TABLES[45], chunk_rows=7, compiled=compiled),
                     labelled_moments(x, w, mask, chunks, 45, compiled=compiled),
                 ),
             ]
@@ -368,7 +367,6 @@ def test_opposite_huge_values_do_not_overflow_a_cell():
 def test_which_weights_are_plain():
     w = np.array([1.0, SMALLEST, LARGEST])
     odd = np.array([0.0, -0.0, -1.0, SMALLEST / 2, LARGEST * 2, np.inf, np.nan, 3.0])
-    for compiled in (False, True):
-        assert plain_rows(w, compiled=compiled) is None
-        marked = plain_rows(odd, compiled=compiled)
-        assert marked is not None and marked.tolist() == [False] * 7 + [True]
+    assert plain_rows(w) is None
+    marked = plain_rows(odd)
+    assert marked is not None and marked.tolist() == [False] * 7 + [True]

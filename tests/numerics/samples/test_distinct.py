@@ -1,13 +1,10 @@
 """Numbers of distinct units against sets; sketches merged in any way; how far estimates are off."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch, smallest
-
-ENGINES = pytest.mark.parametrize("compiled", [False, True])
 
 
 def rows(seed, n, n_units, n_groups):
@@ -23,8 +20,8 @@ def twin(hashes, groups, keep, size):
     return [pair for pair in everything if pair[0] < bound], bound
 
 
-def collect(hashes, groups, keep, size, compiled, step):
-    met = DistinctUnits(size, compiled=compiled)
+def collect(hashes, groups, keep, size, step):
+    met = DistinctUnits(size)
     for start in range(0, hashes.size, step):
         part = slice(start, start + step)
         met.offer(hashes[part], groups[part], None if keep is None else keep[part])
@@ -47,17 +44,14 @@ def test_the_sketch_is_that_of_the_set(seed, n, n_units, n_groups, size, step):
     hashes, groups, keep = rows(seed, n, n_units, n_groups)
     want = twin(hashes, groups, keep, size)
     everything = twin(hashes, groups, np.ones(n, bool), size)
-    for compiled in (False, True):
-        assert pairs(collect(hashes, groups, keep, size, compiled, step)) == want
-        assert pairs(collect(hashes, groups, None, size, compiled, step)) == everything
+    assert pairs(collect(hashes, groups, keep, size, step)) == want
+    assert pairs(collect(hashes, groups, None, size, step)) == everything
 
 
 @given(st.integers(0, 2**32), st.integers(0, 300), st.integers(0, 300), st.sampled_from([1, 5, 4096]))
 def test_any_cutting_merges_to_the_whole(seed, n, cut, size):
     hashes, groups, keep = rows(seed, n, 50, 4)
-    parts = [
-        collect(hashes[p], groups[p], keep[p], size, False, 10**6) for p in (slice(cut), slice(cut, None))
-    ]
+    parts = [collect(hashes[p], groups[p], keep[p], size, 10**6) for p in (slice(cut), slice(cut, None))]
     want = twin(hashes, groups, keep, size)
     assert pairs(parts[0].merge(parts[1], size)) == pairs(parts[1].merge(parts[0], size)) == want
 
@@ -65,14 +59,13 @@ def test_any_cutting_merges_to_the_whole(seed, n, cut, size):
 def test_groups_can_be_renumbered():
     hashes, groups, keep = rows(0, 500, 50, 4)
     numbers = np.array([2, 0, 3, 1])
-    renumbered = collect(hashes, groups, keep, 64, False, 100).renumbered(numbers)
+    renumbered = collect(hashes, groups, keep, 64, 100).renumbered(numbers)
     assert pairs(renumbered) == twin(hashes, numbers[groups], keep, 64)
 
 
-@ENGINES
-def test_few_units_are_counted(compiled):
+def test_few_units_are_counted():
     hashes, groups, keep = rows(1, 5_000, 90, 5)
-    sketch = collect(hashes, groups, keep, 4096, compiled, 1000)
+    sketch = collect(hashes, groups, keep, 4096, 1000)
     want = [len(set(hashes[keep & (groups == g)].tolist())) for g in range(6)]
     assert sketch.exact and sketch.counts(6).tolist() == want
 

@@ -1,10 +1,14 @@
-"""Rows of blocks from disk: every unit of the lake is read once, its rows sorted by ranges of blocks."""
+"""Rows of blocks: from the lake, the columns that a range of blocks needs, or sorted on disk before.
+
+For the disk every unit of the lake is read once, its rows sorted by ranges of blocks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from operator import add
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,15 +16,19 @@ import pyarrow as pa
 from distmom.cluster import Executor, Progress, Unit, UnitMerger, UnitOutcome, check_stopped, run_units
 from distmom.cluster.scratch import make_folder
 from distmom.cluster.work import ReadAndReduce
+from distmom.lake import FileRef
 from distmom.lake.files.footers import release_memory
 from distmom.lake.saved.spill import Spill, SpillWriter, bucket_batches
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.pairs.regroup import CellRows
-from distmom.passes.counted import BlockQuestion, Counted
-from distmom.passes.from_lake import keep_rows, read_rows
+from distmom.passes.census import count_rows
+from distmom.passes.counted import BlockQuestion, Counted, good_files
 from distmom.passes.regrouping import Cut, Regrouping, block_buckets
 from distmom.reductions.rows.keep_rows import KeepEach, KeepRows, rows_changed
 from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
+
+Spills = tuple[tuple[int, Spill], ...]
+"""Files of sorted rows, one for each unit: the number of its sample before each, in the order of the lake."""
 
 
 class DiskBlockRows:
@@ -45,17 +53,17 @@ class DiskBlockRows:
         values = [pa.field(str(c), pa.float64()) for c in range(len(questions[0].samples[0].names))]
         schema = pa.schema([pa.field("block", label), *values])
         work = SortUnits(tuple(samples), schema, plan.n_buckets, str(self.folder), plan.room)
-        self._files = sort_rows(work, units, executor, progress).files
+        self._files = sort_rows(work, units, executor, progress)
 
     def read(self, s: int, numbers: Sequence[int]) -> ReadSorted:
         """How a unit of these questions reads sample `s`."""
         parts = tuple(keep_rows(self._questions[number].samples[s]) for number in numbers)
-        return ReadSorted(parts, self._files[s], self._plan.n_buckets)
+        return ReadSorted(parts, tuple(spill for t, spill in self._files if t == s), self._plan.n_buckets)
 
     def part(self, s: int, cuts: Sequence[Cut], bucket: int) -> Unit:
         """What a unit that keeps these blocks, the first of them in this bucket, reads of sample `s`."""
         window = tuple(
-            FromBucket(bucket + c, self._questions[q].samples[s].cells.sizes[first:stop], first)
+            (bucket + c, self._questions[q].samples[s].cells.sizes[first:stop], first)
             for c, (q, first, stop) in enumerate(cuts)
         )
         return Unit(0, 0, 0, (), n_bytes=self._plan.disk // len(self._plan.ranges), window=window)
@@ -71,18 +79,6 @@ def _good_units(sample: Counted) -> tuple[Unit, ...]:
         if good:
             units.append(replace(unit, files=tuple(unit.files[i] for i in good), window=first_rows))
     return tuple(units)
-
-
-@dataclass(frozen=True)
-class SortedUnit:
-    """Files of sorted rows: of each sample one for each unit, in the order of the lake."""
-
-    files: tuple[tuple[Spill, ...], ...]
-
-    def followed_by(self, other: SortedUnit) -> SortedUnit:
-        """These files and then the other ones."""
-        pairs = zip(self.files, other.files, strict=True)
-        return SortedUnit(tuple(mine + more for mine, more in pairs))
 
 
 @dataclass(frozen=True)
@@ -108,35 +104,28 @@ class SortUnits:
 
             sort = replace(read, reduction=SortEach(read.reduction, buckets, put))
             outcome: UnitOutcome = sort(mine)
-        files = tuple((writer.spill(),) if s == number else () for s in range(len(self.samples)))
-        return replace(outcome, state=SortedUnit(files))
+        return replace(outcome, state=((number, writer.spill()),))
 
 
 def sort_rows(
     work: SortUnits, mine: Sequence[tuple[int, Unit]], executor: Executor, progress: Progress | None
-) -> SortedUnit:
+) -> Spills:
     """Read these units, each of the sample of its number, and leave their rows on disk."""
     units = [
         Unit(i, 0, i, unit.files[:1], n_bytes=unit.n_bytes, window=(s, unit))
         for i, (s, unit) in enumerate(mine)
     ]
-    merge = SortedUnit.followed_by
-    merger: UnitMerger[SortedUnit] = UnitMerger(len(units), merge)
-    found: SortedUnit = run_units(work, units, merge, executor, progress=progress, merger=merger).state
+    merger: UnitMerger[Spills] = UnitMerger(len(units), add)
+    found: Spills = run_units(work, units, add, executor, progress=progress, merger=merger).state
     return found
-
-
-class FromBucket(NamedTuple):
-    """The blocks of one bucket: its number, the rows of each block, and the number of the first block."""
-
-    bucket: int
-    sizes: Ints
-    first: int
 
 
 @dataclass(frozen=True)
 class ReadSorted:
-    """Callable on a `Unit` whose window has a `FromBucket` for each of some questions; picklable."""
+    """Callable on a `Unit` whose window has, for each of some questions, a bucket and its blocks; picklable.
+
+    Of these it has the number of the bucket, the rows of each block, and the number of the first one.
+    """
 
     parts: tuple[KeepRows, ...]  # of these questions
     files: tuple[Spill, ...]  # all rows of a sample, in the order of the lake
@@ -144,16 +133,16 @@ class ReadSorted:
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """The rows of the blocks, in the order of files and rows."""
-        kept = tuple(self._rows(*both) for both in zip(self.parts, unit.window, strict=True))
+        kept = tuple(self._rows(part, *wanted) for part, wanted in zip(self.parts, unit.window, strict=True))
         n_rows = sum(int(rows.starts[-1]) for rows in kept)
         release_memory()
         return UnitOutcome(kept, n_rows, unit.n_bytes)
 
-    def _rows(self, part: KeepRows, wanted: FromBucket) -> CellRows:
-        cells = part.cells(wanted.sizes, wanted.first)
+    def _rows(self, part: KeepRows, bucket: int, sizes: Ints, first: int) -> CellRows:
+        cells = part.cells(sizes, first)
         for file in self.files:
             check_stopped()
-            for batch in bucket_batches(file, wanted.bucket, self.n_buckets):
+            for batch in bucket_batches(file, bucket, self.n_buckets):
                 labels, *columns = (column.to_numpy() for column in batch.columns)
                 try:
                     cells.add(columns, None, labels.astype(np.int64))
@@ -162,3 +151,68 @@ class ReadSorted:
         if not cells.whole:
             raise rows_changed("the data")
         return cells
+
+
+class LakeBlockRows:
+    """Where the blocks of some questions take their rows from: here from the lake, once for each range."""
+
+    def __init__(self, questions: Sequence[BlockQuestion], executor: Executor) -> None:
+        self._questions = questions
+        self._files = [_files(sample, executor) for sample in questions[0].samples]
+
+    def read(self, s: int, numbers: Sequence[int]) -> ReadAndReduce:
+        """How a unit of these questions reads sample `s`."""
+        return read_rows([self._questions[number].samples[s] for number in numbers])
+
+    def part(self, s: int, cuts: Sequence[Cut], bucket: int) -> Unit:
+        """What a unit that keeps these blocks reads of sample `s`."""
+        refs, first_rows = self._files[s]
+        window = tuple(
+            replace(self._questions[q].samples[s].cells.kept(*cut), first_rows=first_rows) for q, *cut in cuts
+        )
+        n_bytes = self._questions[0].samples[s].plan.n_bytes
+        return Unit(0, 0, 0, refs, n_bytes=n_bytes, window=window)
+
+
+def read_rows(asked: Sequence[Counted]) -> ReadAndReduce:
+    """The work that keeps rows of one sample for several questions."""
+    first = asked[0]
+    plan, reader = first.plan, first.plan.reader
+    wanted = tuple(dict.fromkeys(name for one in asked for name in one.names))
+    if wanted != reader.options.value_names:  # then values are columns: rows that are vectors enter whole
+        reader = first.source.reader(replace(reader.options, columns=wanted))
+    parts = tuple(keep_rows(one) for one in asked)
+    places = tuple(tuple(wanted.index(name) for name in one.names) for one in asked)
+    return ReadAndReduce(
+        reader,
+        KeepEach(parts, places),
+        len(reader.options.by),
+        unit_seed=plan.reduction.seed if reader.options.units else None,
+        compiled=plan.reduction.compiled,
+        known=first.state.keys if reader.options.by else (),
+    )
+
+
+def keep_rows(sample: Counted) -> KeepRows:
+    """The reduction that keeps rows of blocks of this sample."""
+    reduction = sample.plan.reduction
+    return KeepRows(
+        sample.names,
+        reduction.layout,
+        reduction.n_cells,
+        reduction.seed,
+        reduction.nan,
+        reduction.compiled,
+        reduction.weights is not None,
+    )
+
+
+def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], Ints | None]:
+    """The files whose rows were counted, and for stored blocks the number of the first row of each."""
+    plan, files = sample.plan, good_files(sample.plan, sample.skipped)
+    if plan.reduction.layout.window != "rows":
+        return files, None
+    source: Any = replace(sample.source, files=plan.files)  # type: ignore[type-var]
+    rows = count_rows(source, executor, "error").rows
+    good = {file.path for file in files}
+    return files, (np.cumsum(rows) - rows)[[file.path in good for file in plan.files]]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from distmom import kernels
 from distmom.numerics.blocks.labels import file_key, label_table, labels
 from distmom.numerics.kernels.tuples import TupleMoments
-from distmom.passes.drawn_blocks import BlockRows
-from distmom.reductions.rows.disjoint_kernel import DisjointKernel
+from distmom.passes.draws import BlockRows
+from distmom.reductions.rows.tuple_kernel import TupleKernel
 
 FIVE_SIGMA = 5.0  # of a normal law: 6e-7
 GINI = kernels.gini()
@@ -28,7 +28,7 @@ def test_a_sorted_column_does_not_mislead() -> None:
     x = np.sort(np.random.default_rng(0).normal(size=50_000))
     mean = 2.0 / np.sqrt(np.pi)  # 1.128
     error = np.sqrt((2.0 - mean**2) / 25_000)
-    random = DisjointKernel(GINI, 1)(blocks_of(x, 11))
+    random = TupleKernel(GINI, 1)(blocks_of(x, 11))
     assert random.count.sum() >= 25_000 - 11
     assert abs(np.average(random.values(GINI), weights=random.count) - mean) < FIVE_SIGMA * error
     assert abs(np.sort(random.values(GINI))[5] - mean) < FIVE_SIGMA * error * np.sqrt(np.pi / 2)
@@ -36,7 +36,7 @@ def test_a_sorted_column_does_not_mislead() -> None:
 
 def test_blocks_of_the_same_rows_have_pairs_of_their_own() -> None:
     x = np.arange(100.0)[:, None]
-    found = DisjointKernel(GINI, 1)(BlockRows(np.concatenate([x, x]), np.array([0, 100, 200])))
+    found = TupleKernel(GINI, 1)(BlockRows(np.concatenate([x, x]), np.array([0, 100, 200])))
     assert found.mean[0] != found.mean[1]
 
 
@@ -45,8 +45,8 @@ def test_every_row_is_in_one_tuple_at_most(sizes: list[int], seed: int, degree: 
     edges = np.concatenate([[0], np.cumsum(sizes)])
     rows = BlockRows(2.0 ** np.arange(edges[-1])[:, None], edges)
     total = kernels.kernel(sum_of_two if degree == 2 else sum_of_three, degree=degree)
-    found = DisjointKernel(total, seed)(rows)
-    same = DisjointKernel(total, seed, compiled=True)(rows)
+    found = TupleKernel(total, seed)(rows)
+    same = TupleKernel(total, seed, compiled=True)(rows)
     assert np.array_equal(found.mean, same.mean, equal_nan=True)
     assert found.count.tolist() == [n // degree for n in sizes]
     for c, n in enumerate(sizes):
@@ -54,7 +54,7 @@ def test_every_row_is_in_one_tuple_at_most(sizes: list[int], seed: int, degree: 
             bits = round(float(found.mean[c, 0]) * (n // degree))
             assert bits.bit_count() == n // degree * degree
             assert bits & ~int(rows.rows(c).sum()) == 0
-    split = [DisjointKernel(total, seed)(rows.part(c, c + 1)) for c in range(len(sizes))]
+    split = [TupleKernel(total, seed)(rows.part(c, c + 1)) for c in range(len(sizes))]
     assert np.array_equal(found.mean, TupleMoments.joined(split).mean, equal_nan=True)
 
 
@@ -68,7 +68,7 @@ def sum_of_three(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 def test_risk_of_the_mean_over_half_as_many_pairs() -> None:
     """500 pairs of 1,000 normal rows, h = (x - y)^2/2: 2/500, published as 0.00398 by simulation."""
-    kernel, g, n_data = DisjointKernel(kernels.variance(), 3, compiled=True), np.random.default_rng(4), 4000
+    kernel, g, n_data = TupleKernel(kernels.variance(), 3, compiled=True), np.random.default_rng(4), 4000
     values = np.array([kernel(BlockRows(g.normal(size=(1000, 1)), np.array([0, 1000]))).mean[0, 0]
                        for _ in range(n_data)])  # fmt: skip
     risk = ((values - 1.0) ** 2).mean()

@@ -18,9 +18,8 @@ from distmom.errors import ConfigError, NoAnswerError
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.samples.row_samples import RowSamples
-from distmom.passes import drawn_blocks, draws
-from distmom.passes.drawn_blocks import BlockRows, evaluate_draws
-from distmom.passes.draws import draw_rows
+from distmom.passes import draws
+from distmom.passes.draws import BlockRows, draw_rows, evaluate_draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import ABSENT
 
@@ -39,9 +38,8 @@ class Evaluate:
             found.append([len(rows), rows[:, 0].mean() if len(rows) else np.nan, value])
         return np.array(found)
 
-
-def joined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return np.concatenate([left, right])
+    def merge(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return np.concatenate([left, right])
 
 
 def evaluated(
@@ -49,7 +47,8 @@ def evaluated(
 ) -> np.ndarray:
     """What is made of the blocks that are drawn from one lake."""
     plan = draw_rows([source.rows], [seed], n_blocks, [size], **how)
-    found: np.ndarray = evaluate_draws(finish, joined, plan, [source])
+    found: np.ndarray
+    (found,) = evaluate_draws(finish, plan, [source])
     return found
 
 
@@ -96,7 +95,7 @@ def test_passes_and_chunks_change_nothing(lake: Path, monkeypatch: pytest.Monkey
     with row_source(lake, "y") as source:
         right = evaluated(GINI, source, 5, 11, 90)
         monkeypatch.setattr(draws, "MOST_ROWS", 400)
-        monkeypatch.setattr(drawn_blocks, "CHUNK_BYTES", 10)
+        monkeypatch.setattr(draws, "CHUNK_BYTES", 10)
         assert draw_rows([source.rows], [5], 11, [90]).passes == 3
         found = evaluated(GINI, source, 5, 11, 90, compiled=False)
     assert np.array_equal(found, right)

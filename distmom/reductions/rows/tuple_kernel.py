@@ -1,28 +1,31 @@
-"""Disjoint tuples: every row of a block is in one of them at most, so the kernel's values are independent."""
+"""Tuples of the rows of a block: disjoint ones, whose values are independent, or those that were drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from distmom.numerics.arrays import Floats
+import numpy as np
+
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.labels import COMPILE
-from distmom.numerics.kernels.kernel import Kernel
-from distmom.numerics.kernels.tuples import TupleMoments
+from distmom.numerics.kernels.kernel import Kernel, is_quotient
+from distmom.numerics.kernels.tuples import TupleMoments, part_weights
+from distmom.numerics.median import lower_median
 from distmom.numerics.random.philox import permutation, stream_key
-from distmom.reductions.rows.block_kernel import KeptRows
+from distmom.reductions.rows.block_kernel import BlockStatistics, KeptRows
 
 
 @dataclass(frozen=True)
-class DisjointKernel:
-    """Moments of a kernel over disjoint pairs of the rows of each block, formed at random.
+class TupleKernel:
+    """Moments of a kernel over pairs of the rows of each block: disjoint ones formed at random, or drawn.
 
     Attributes
     ----------
     kernel : Kernel
         With degree 3 the tuples are triples; of several samples they hold rows of each.
-    seed : int
-        128 bits.
+    seed : int, optional
+        128 bits. Without it the rows of a block are drawn tuples: the first rows of all, the second ones, …
     compiled : bool
         Use compiled kernels also for small blocks (same pairs).
 
@@ -39,7 +42,7 @@ class DisjointKernel:
     """
 
     kernel: Kernel
-    seed: int
+    seed: int | None = None
     compiled: bool = False
 
     def __call__(self, *kept: KeptRows, between: Callable[[], None] = lambda: None) -> TupleMoments:
@@ -55,8 +58,30 @@ class DisjointKernel:
         """Blocks of both; `left` holds the lower numbers."""
         return TupleMoments.joined([left, right])
 
+    def statistics(
+        self, moments: TupleMoments, sizes: Ints, starts: Ints, *, variances: bool
+    ) -> BlockStatistics:
+        """Means over M disjoint pairs, whose variance is that of the kernel over M.
+
+        `starts` are the first blocks of the groups, and last their number. Of a ratio the variance is that
+        of the linearised kernel, at the typical means of the blocks of a group.
+        """
+        variance = np.full(moments.count.size, np.nan)
+        for mine in map(slice, starts[:-1], starts[1:]) if variances else ():
+            some = TupleMoments(moments.count[mine], moments.mean[mine], moments.product[mine])
+            weights = part_weights(self.kernel, *lower_median(some.mean, axis=0))
+            with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+                variance[mine] = some.variance(weights) / some.count
+        found = BlockStatistics.of(sizes, tuple(moments.count.tolist()), moments.mean, variance)
+        if variances and is_quotient(self.kernel):
+            return replace(found, components=_of_quotients(moments))
+        return found
+
     def _block(self, number: int, samples: list[Floats]) -> TupleMoments:
         degrees = self.kernel.degrees
+        if self.seed is None:
+            drawn = zip(map(self.kernel.as_sample, samples), degrees, strict=True)
+            return TupleMoments.of(self.kernel, *(side for both in drawn for side in np.split(*both)))
         n_tuples = min(rows.shape[0] // d for rows, d in zip(samples, degrees, strict=True))
         sides: list[Floats] = []
         for s, (rows, degree) in enumerate(zip(samples, degrees, strict=True)):
@@ -67,3 +92,12 @@ class DisjointKernel:
             sample = self.kernel.as_sample(rows)
             sides += [sample[tuples[:, side]] for side in range(degree)]
         return TupleMoments.of(self.kernel, *sides)
+
+
+def _of_quotients(moments: TupleMoments) -> Floats:
+    """Variances of the means of numerator and denominator, and their covariance: Var N, Cov, Var D."""
+    n = moments.count.astype(np.float64)
+    mean, product = moments.mean, moments.product
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        spread = [product[:, a, b] - mean[:, a] * mean[:, b] for a, b in ((0, 0), (0, 1), (1, 1))]
+        return np.where(n[:, None] > 1.0, np.stack(spread, axis=1) / (n[:, None] - 1.0), np.nan)
