@@ -37,6 +37,14 @@ def check_fraction(name: str, value: Any, below: float, example: str) -> None:
         raise ConfigError(f"{name}: must lie between 0 and {below:g}, {example}, not {value!r}")
 
 
+def check_positive(name: str, value: Any, *, zero: bool = False, finite: bool = True) -> None:
+    """ConfigError unless the value is a positive number."""
+    number = math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
+    if not (number > 0.0 or (zero and number == 0.0)) or (finite and math.isinf(number)):
+        words = "a number of at least 0" if zero else "a positive number"
+        raise ConfigError(f"{name}: must be {words}, not {value!r}")
+
+
 def whole(value: Any) -> Any:
     """A float that is a whole number, such as 1e9, as an int; anything else as it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,26 +1,20 @@
-"""From the flat flags of a command to the objects of the Python call: the one place."""
+"""From the flat flags of a command to the words of tables, of which `distmom.jobs.objects` makes the call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distmom.errors import ConfigError
 
-if TYPE_CHECKING:
-    from distmom.designs.design import BlockDesign
-    from distmom.designs.pairs import PairDesign
-
-SCAN = ("exclude", "nan", "missing", "on_bad_file", "storage_options", "batch_rows")
-BLOCKS = ("n_blocks", "block_size", "block_by", "order", "chunk_rows", "repeats", "fine", "scheme", "tau")
-PAIRS = ("pairs", "n_pairs", "pair_budget")
-PLACE = ("workers", "threads", "scheduler", "memory_limit", "scratch")
-STATE = ("state", "on_change")
-LISTS = ("column", "columns", "by", "unit", "features", "candidates", "statistics", "samples", "where")
-
-FLAGS = {
-    "n_blocks": "--blocks",
-    "n_pairs": "--pair-count",
-}
+DATA = ("exclude", "nan", "missing", "on_bad_file", "storage_options", "batch_rows", "where")
+RUN = ("rng", "state", "on_change", "workers", "threads", "scheduler", "memory_limit", "scratch")
+BLOCKS = {"n_blocks": "n", "block_size": "size", "block_by": "columns"}
+BLOCKS |= {name: name for name in ("chunk_rows", "repeats", "fine", "tau")}
+PAIRS = {"pairs": "kind", "n_pairs": "n", "pair_budget": "budget"}
+NOT_OWN = (*DATA, *RUN, *BLOCKS, *PAIRS, "order", "scheme")
+USUAL = {"order": "random", "scheme": "partition", "chunk_rows": 1, "repeats": 1, "fine": "standard"}
+USUAL |= {"pairs": "complete"}
+"""Flags that say what holds anyway."""
 
 
 def arguments(flags: dict[str, Any], data: tuple[str, ...], n_samples: int = 1) -> dict[str, Any]:
@@ -29,133 +23,47 @@ def arguments(flags: dict[str, Any], data: tuple[str, ...], n_samples: int = 1) 
     Of the flags None and empty tuples were not given. If there are as many `data` as samples, each is one by
     itself. ConfigError if two flags exclude each other.
     """
-    from distmom.jobs.objects import own
+    from distmom.jobs.objects import call_of
 
-    given = {k: v for k, v in flags.items() if v is not None and v != ()}
-    found = own({k: v for k, v in given.items() if k not in (*SCAN, *BLOCKS, *PAIRS, *PLACE, *STATE)})
-    for name in LISTS:
-        if isinstance(found.get(name), tuple):
-            found[name] = (
-                found[name][0] if len(found[name]) == 1 and name != "candidates" else list(found[name])
-            )
-    if found.get("rng") == "random":
-        found["rng"] = None
-    each = len(data) == n_samples > 1
-    found["data"] = [_scan(given, (one,)) for one in data] if each else _scan(given, data)
-    if any(name in flags for name in BLOCKS):
-        found["blocks"] = samples(given) if given.get("pairs") == "sampled" else design(given)
-    if "pairs" in flags:
-        found["pairs"] = _pairs(given)
-    if "state" in flags:
-        found["state"] = _state(given)
-    found["executor"] = place(given)
-    return {k: v for k, v in found.items() if v is not None or k == "rng"}
+    given = {k: _plain(k, v) for k, v in flags.items() if v is not None and v != () and v != USUAL.get(k)}
+    pairs = {word: given[flag] for flag, word in PAIRS.items() if flag in given}
+    if pairs.get("kind") == "sampled" and given.pop("scheme", None) == "monte_carlo":
+        pairs["replace"] = True
+    tables = {
+        "data": {"data": list(data)} | {k: v for k, v in given.items() if k in DATA},
+        "run": {k: v for k, v in given.items() if k in RUN},
+        "pairs": pairs,
+        "blocks": _blocks(given),
+        "own": {k: v for k, v in given.items() if k not in NOT_OWN},
+    }
+    return call_of(tables, n_samples=n_samples)
 
 
-def _scan(given: dict[str, Any], data: tuple[str, ...]) -> Any:
-    """The data itself where nothing is said of how it is read, else a scan."""
-    from distmom.passes.scan import scan
-
-    defaults = {"nan": "omit", "missing": "error", "on_bad_file": "error"}
-    said = {k: v for k, v in given.items() if k in SCAN and v != defaults.get(k)}
-    pairs = said.pop("storage_options", ())
-    if len(dict(pairs)) < len(pairs):
-        raise ConfigError("--storage-option: a key is given twice; give each once")
-    if pairs:
-        said["storage_options"] = dict(pairs)
-    if "exclude" in said:
-        said["exclude"] = list(said["exclude"])
-    what: Any = data[0] if len(data) == 1 else list(data)
-    return scan(what, **said) if said else what
+def _plain(name: str, value: Any) -> Any:
+    """A value as tables have it: of a flag that may be repeated one alone, or a list."""
+    if name == "storage_options":
+        if len(dict(value)) < len(value):
+            raise ConfigError("--storage-option: a key is given twice; give each once")
+        return dict(value)
+    if not isinstance(value, tuple):
+        return value
+    return value[0] if len(value) == 1 and name not in ("candidates", "exclude") else list(value)
 
 
-def design(given: dict[str, Any]) -> BlockDesign | int | str | None:
-    """The block design that flags mean; None where none was given.
-
-    ConfigError if two of them exclude each other.
-    """
-    from distmom.designs import blocks as d
-
-    n, size = given.get("n_blocks"), given.get("block_size")
-    units = tuple(given.get("block_by", ()))
-    if given.get("scheme", "partition") != "partition":
-        _refuse(given, "--scheme " + given["scheme"], ("block_by", "order", "chunk_rows", "repeats", "fine"))
-        own = None if n in ("auto", "paper") else n  # samples have the number of the proposition
-        return d.SampledBlocks(own, size, given.get("tau"), given["scheme"] == "monte_carlo")
-    _refuse(given, "--scheme partition", ("tau",))
-    number: Any = "auto" if n is None else n
-    if given.get("order") == "stored":
-        _refuse(given, "--order stored", ("block_by", "chunk_rows", "repeats", "fine"))
-        return d.StoredBlocks(number, size)
-    if units:
-        _refuse(given, "--block-by", ("chunk_rows", "repeats", "fine"))
-        return d.FileBlocks(number, size) if units == ("file",) else d.UnitBlocks(units, number, size)
-    more = {k: given[k] for k in ("chunk_rows", "repeats", "fine") if k in given}
-    if size is None and not more:
-        return n
-    return d.RandomBlocks(number, size, **more)
-
-
-def samples(given: dict[str, Any]) -> BlockDesign | int | str | None:
-    """How many samples of pairs there are.
-
-    ConfigError if more is said of blocks.
-    """
-    from distmom.designs.blocks import SampledBlocks
-
-    others = ("block_size", "block_by", "order", "chunk_rows", "repeats", "fine")
-    _refuse(given, "--pairs sampled", others)
-    n = given.get("n_blocks")
-    return n if "tau" not in given else SampledBlocks(n, tau=given["tau"])
-
-
-def _refuse(given: dict[str, Any], chooser: str, others: tuple[str, ...]) -> None:
-    """ConfigError if a flag was given that means nothing beside another one."""
-    for name in others:
-        if name in given and given[name] not in ("random", "standard", 1):
-            flag = FLAGS.get(name, "--" + name.replace("_", "-"))
-            raise ConfigError(f"{flag} does not go with {chooser}; drop one of them")
-
-
-def _pairs(given: dict[str, Any]) -> PairDesign | str | None:
-    from distmom.designs import pairs as d
-
-    kind, n, budget = given["pairs"], given.get("n_pairs"), given.get("pair_budget")
-    if kind == "sampled":
-        return d.SampledPairs(n, given.get("scheme") == "monte_carlo", budget=budget)
-    if n is not None:
-        raise ConfigError(f"--pair-count does not go with --pairs {kind}; use --pairs sampled")
-    if kind == "disjoint":
-        if budget is not None:
-            raise ConfigError("--pair-budget does not go with --pairs disjoint; drop it")
-        return "disjoint"
-    return None if budget is None else d.CompletePairs(budget)
-
-
-def _state(given: dict[str, Any]) -> Any:
-    path, on_change = given.get("state"), given.get("on_change")
-    if on_change is None:
-        return path
-    if path is None:
-        raise ConfigError("--on-change: says what becomes of a state; give --state too, or drop it")
-    from distmom.state.state import State
-
-    return State(path, on_change)
-
-
-def place(given: dict[str, Any]) -> Any:
-    """Where the call runs; None for the default place.
-
-    ConfigError if two places are named.
-    """
-    from distmom.cluster.executors import backends as p
-
-    named = [name for name in ("workers", "scheduler", "threads") if given.get(name) is not None]
-    if len(named) > 1:
-        flags = " and ".join(f"--{name}" for name in named)
-        raise ConfigError(f"{flags} exclude each other; give one of them")
-    limits = (given.get("memory_limit"), given.get("scratch"))
-    if not named:
-        return None if limits == (None, None) else p.Threads(None, *limits)
-    kind: Any = {"workers": p.Processes, "scheduler": p.Cluster, "threads": p.Threads}[named[0]]
-    return kind(given[named[0]], *limits)
+def _blocks(given: dict[str, Any]) -> dict[str, Any]:
+    """The words of the table ``blocks``; what does not go together is refused where objects are made."""
+    words = {word: given[flag] for flag, word in BLOCKS.items() if flag in given}
+    if "scheme" in given:
+        if "order" in given:
+            raise ConfigError(f"--order stored does not go with --scheme {given['scheme']}; drop one of them")
+        if words.get("n") in ("auto", "paper"):  # samples have the number of the proposition
+            del words["n"]
+        return {**words, "design": "sampled", "replace": given["scheme"] == "monte_carlo"}
+    if "order" in given:
+        return {**words, "design": "stored"}
+    if given.get("pairs") == "sampled" and "tau" in words:
+        return {**words, "design": "sampled"}
+    if words.get("columns") == "file":
+        del words["columns"]
+        return {**words, "design": "files"}
+    return {**words, "design": "units"} if "columns" in words else words

@@ -37,6 +37,7 @@ PLACES: dict[str, str] = {
     "scratch": f"{EXECUTOR}Threads(scratch=…)",
     "progress": "dm.options(progress=True)",
     "on_change": "state=dm.State(path, on_change=…)",
+    "checkpoint_seconds": "state=dm.State(path, checkpoint_seconds=…)",
     "n_pairs": "pairs=dm.SampledPairs(n)",
     "pair_budget": "pairs=dm.CompletePairs(budget=…)",
     "n_permutations": "test=dm.Permutations(n)",

@@ -71,7 +71,7 @@ def job_of(
     """
 
     def call(config: Config) -> dict[str, Any]:
-        return call_of(config, as_one, n_samples(config))
+        return call_of({name: config.table(name) for name in config.values}, as_one, n_samples(config))
 
     def results(config: Config, progress: MinuteLines) -> dm.Results:
         with dm.options(progress=progress, warn=False):

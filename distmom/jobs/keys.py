@@ -92,8 +92,10 @@ RUN = {
     "memory_limit": Key("whole number or text"),
     "state": Key("text", path=True),
     "on_change": Key("text", choices=("error", "restart")),
+    "checkpoint_seconds": Key("number"),
     "log": Key("text", choices=("text", "json")),
 }
+STATE = ("state", "on_change", "checkpoint_seconds")
 SCRATCH = {**RUN, "scratch": Key("text", path=True)}
 """Of jobs that may sort rows on disk."""
 

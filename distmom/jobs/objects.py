@@ -1,53 +1,65 @@
-"""From the tables of a configuration to the objects of the call: the one place."""
+"""From the flat words of tables and flags to the objects of a call: the one place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import distmom as dm
 from distmom.errors import ConfigError
-from distmom.jobs.config import Config
+from distmom.jobs.keys import STATE
 
 SEED = 0
-SCAN = ("exclude", "nan", "missing", "on_bad_file", "storage_options", "batch_rows")
+SCAN = {
+    "exclude": None,
+    "nan": "omit",
+    "missing": "error",
+    "on_bad_file": "error",
+    "storage_options": None,
+    "batch_rows": None,
+}
+"""Words about how data is read, and what they are where nobody says them."""
+
 PLACES = {"workers": dm.Processes, "threads": dm.Threads, "scheduler": dm.Cluster}
+LIMITS = ("memory_limit", "scratch")
 
-DESIGNS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "random": (dm.RandomBlocks, ("n", "size", "chunk_rows", "repeats", "fine")),
-    "stored": (dm.StoredBlocks, ("n", "size")),
-    "units": (dm.UnitBlocks, ("columns", "n", "size")),
-    "files": (dm.FileBlocks, ("n", "size")),
-    "sampled": (dm.SampledBlocks, ("n", "size", "tau", "replace")),
+DESIGNS: dict[str, type] = {
+    "random": dm.RandomBlocks,
+    "stored": dm.StoredBlocks,
+    "units": dm.UnitBlocks,
+    "files": dm.FileBlocks,
+    "sampled": dm.SampledBlocks,
 }
-"""What ``blocks.design`` may be, and the keys that belong to it."""
+"""What ``blocks.design`` may be; the keys that belong to it are its fields."""
 
-PAIRS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "complete": (dm.CompletePairs, ("budget",)),
-    "sampled": (dm.SampledPairs, ("n", "replace", "budget")),
-    "disjoint": (dm.DisjointPairs, ()),
+PAIRS: dict[str, type] = {
+    "complete": dm.CompletePairs,
+    "sampled": dm.SampledPairs,
+    "disjoint": dm.DisjointPairs,
 }
 
 
-def call_of(config: Config, as_one: tuple[str, ...] = (), n_samples: int = 1) -> dict[str, Any]:
-    """The arguments that a configuration stands for.
+def call_of(
+    tables: Mapping[str, dict[str, Any]], as_one: tuple[str, ...] = (), n_samples: int = 1
+) -> dict[str, Any]:
+    """The arguments that tables of words stand for.
 
-    The seed is 0 where none is given, as on the command line. Tables in `as_one` are one argument each,
-    rather than an argument for each key; if there are as many paths as samples, each is one by itself.
-    ConfigError if two keys exclude each other, or a value is out of range.
+    The seed is 0 where none is given. Tables in `as_one` are one argument each, rather than an argument for
+    each key; if there are as many paths as samples, each is one by itself. ConfigError if two words exclude
+    each other, or a value is out of range.
     """
     call: dict[str, Any] = {}
-    for name in config.values:
-        given = config.table(name)
+    for name, given in tables.items():
         if name == "data":
             call |= scan_of(given, n_samples)
-        elif name == "blocks":
-            call |= {"blocks": made("blocks", DESIGNS, "design", given, "random")} if given else {}
-        elif name == "pairs":
-            call |= {"pairs": made("pairs", PAIRS, "kind", given, "complete")} if given else {}
+        elif name == "blocks" and given:
+            call["blocks"] = made("blocks", DESIGNS, "design", given) if given.keys() != {"n"} else given["n"]
+        elif name == "pairs" and given:
+            call["pairs"] = made("pairs", PAIRS, "kind", given)
         elif name == "run":
             call |= run_of(given)
-        elif name != "output":
+        elif name not in ("blocks", "pairs", "output"):
             call |= {name: given} if name in as_one else own(given)
     return call
 
@@ -57,43 +69,42 @@ def scan_of(given: dict[str, Any], n_samples: int = 1) -> dict[str, Any]:
     data: Any = given["data"]
     if isinstance(data, list) and len(data) == 1:
         [data] = data
-    said = {key: given[key] for key in SCAN if key in given}
+    said = {key: given[key] for key, default in SCAN.items() if given.get(key, default) != default}
     if said:
         each = isinstance(data, list) and len(data) == n_samples
         data = [dm.scan(one, **said) for one in data] if each else dm.scan(data, **said)
     return {"data": data} | ({"where": given["where"]} if "where" in given else {})
 
 
-def made(
-    table: str,
-    kinds: dict[str, tuple[type, tuple[str, ...]]],
-    key: str,
-    given: dict[str, Any],
-    default: str,
-) -> Any:
-    """The object of a table of which one key says the kind."""
-    kind = given.pop(key, default)
-    make, keys = kinds[kind]
-    for name in given:
-        if name not in keys:
-            raise ConfigError(f'{table}.{name}: does not go with {table}.{key} = "{kind}"; drop one of them')
-    return make(**given)
+def made(table: str, kinds: Mapping[str, type], key: str, given: Mapping[str, Any]) -> Any:
+    """The object of a table of which one key says the kind, by default the first."""
+    kind = kinds[given.get(key, next(iter(kinds)))]
+    words = {name: value for name, value in given.items() if name != key}
+    known = fields_of(kind)
+    for name in words:
+        if name not in known:
+            fit = " or ".join(one.__name__ for one in kinds.values() if name in fields_of(one))
+            raise ConfigError(f"{table}: {name} does not go with {kind.__name__}: drop it, or use {fit}")
+    return kind(**words)
+
+
+def fields_of(kind: type) -> tuple[str, ...]:
+    """The words of a design."""
+    return tuple(field.name for field in fields(kind))
 
 
 def run_of(given: dict[str, Any]) -> dict[str, Any]:
     """Chance, state and place."""
     call: dict[str, Any] = {"rng": None if given.get("rng") == "random" else given.get("rng", SEED)}
-    if "state" in given:
-        words = {"on_change": given["on_change"]} if "on_change" in given else {}
-        call["state"] = dm.State(given["state"], **words)
-    elif "on_change" in given:
-        raise ConfigError("run.on_change: says what becomes of a state; give state too, or drop it")
-    if "checkpoint_seconds" in given:
-        call["checkpoint_seconds"] = given["checkpoint_seconds"]
+    kept = {"path" if name == "state" else name: given[name] for name in STATE if name in given}
+    if "path" in kept:
+        call["state"] = dm.State(**kept)
+    elif kept:
+        raise ConfigError(f"{next(iter(kept))}: is of a state, and there is none; drop it")
     named = [name for name in PLACES if name in given]
     if len(named) > 1:
-        raise ConfigError(f"run.{named[0]}: does not go with run.{named[1]}; say where to run once")
-    limits = {name: given[name] for name in ("memory_limit", "scratch") if name in given}
+        raise ConfigError(f"{named[0]} does not go with {named[1]}: say where to run once")
+    limits = {name: given[name] for name in LIMITS if name in given}
     if named:
         call["executor"] = PLACES[named[0]](given[named[0]], **limits)
     elif limits:

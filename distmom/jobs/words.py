@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from distmom.jobs.config import Config
-from distmom.jobs.objects import DESIGNS, PAIRS
+from distmom.jobs.objects import DESIGNS, PAIRS, fields_of
 from distmom.words import Wording
 
 OWN = {
@@ -36,10 +36,11 @@ def keys_of(config: Config) -> Wording:
     kinds = {"Processes": "run.workers", "Threads": "run.threads"}
     fields: dict[str, dict[str, str]] = {}
     for table, word, objects in (("blocks", "design", DESIGNS), ("pairs", "kind", PAIRS)):
-        for kind, (made, keys) in objects.items():
+        fields[table] = {}
+        for kind, made in objects.items():
             kinds[made.__name__] = f'{table}.{word} = "{kind}"'
-            fields[made.__name__] = {key: f"{table}.{key}" for key in keys}
-        fields[table] = {key: f"{table}.{key}" for _, keys in objects.values() for key in keys}
+            fields[made.__name__] = {key: f"{table}.{key}" for key in fields_of(made)}
+            fields[table] |= fields[made.__name__]
     for kind, own in OWN.items():
         fields[kind] = {name: names[parameter] for name, parameter in own.items() if parameter in names}
     given = [f"blocks.{key}" for key in ("n", "size", "design") if ("blocks", key) in config.origins]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("distmom")
 
-EVERY, REST = 30.0, 20.0
-"""Seconds between two checkpoints, but at least so many times as long as the last one took."""
+REST = 20.0
+"""Between two checkpoints are at least so many times as many seconds as the last one took."""
 
 
 class Content(NamedTuple):
@@ -43,8 +43,6 @@ class Checkpoint:
         What job it is of, such as ``"mean"``.
     memory_limit : int or str, optional
         Bytes that this process may use.
-    every : float, optional
-        Seconds between two saves; at least `REST` times as long as the last one took.
 
     Attributes
     ----------
@@ -54,16 +52,13 @@ class Checkpoint:
         How the lake has changed, where everything is done again because of that.
     """
 
-    def __init__(
-        self, state: State, kind: str, memory_limit: int | str | None = None, every: float | None = None
-    ) -> None:
+    def __init__(self, state: State, kind: str, memory_limit: int | str | None = None) -> None:
         self.state = state
         self.kind = kind
         self.saved = state.load(kind, memory_limit)
         self.restarted: str | None = None
         self._fingerprint: Fingerprint | None = None
-        self._every = EVERY if every is None else every
-        self._due = monotonic() + self._every
+        self._due = monotonic() + state.checkpoint_seconds
         self._fresh = False  # whether there is anything that is not saved
 
     @property
@@ -144,7 +139,7 @@ class Checkpoint:
         started = monotonic()
         self.state.save(Saved(self.kind, self._fingerprint, *content))
         took = monotonic() - started
-        self._due = monotonic() + max(self._every, REST * took)
+        self._due = monotonic() + max(self.state.checkpoint_seconds, REST * took)
         self._fresh = False
 
     @contextmanager
@@ -183,11 +178,7 @@ class Checkpoint:
 
 
 def open_checkpoint(
-    state: str | os.PathLike[str] | None,
-    kind: str,
-    memory_limit: int | str | None = None,
-    *,
-    every: float | None = None,
+    state: str | os.PathLike[str] | None, kind: str, memory_limit: int | str | None = None
 ) -> Checkpoint | None:
     """The checkpoint of a run that has a state, which may be damaged or of another kind; see `Checkpoint`."""
-    return None if state is None else Checkpoint(State.of(state), kind, memory_limit, every)
+    return None if state is None else Checkpoint(State.of(state), kind, memory_limit)

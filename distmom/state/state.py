@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from distmom.checks import check_choice
+from distmom.checks import check_choice, check_positive
 from distmom.cluster.memory import memory_bytes, parse_bytes
 from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.lake.files.atomic import atomic_file
@@ -32,6 +32,9 @@ class State:
     on_change : {"error", "restart"}
         What to do when files that it holds have changed or are gone: refuse to go on, or read everything
         again.
+    checkpoint_seconds : float
+        Between two saves, which are fewer where they take more than a twentieth of it; there is one at the
+        end too.
 
     Raises
     ------
@@ -42,15 +45,17 @@ class State:
     --------
     >>> import distmom as dm
     >>> dm.State("runs/orders.state", on_change="restart")
-    State(path='runs/orders.state', on_change='restart')
+    State(path='runs/orders.state', on_change='restart', checkpoint_seconds=30.0)
     """
 
     path: str | os.PathLike[str]
     on_change: str = "error"
+    checkpoint_seconds: float = 30.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", _path_text(self.path, "state"))
         check_choice("on_change", self.on_change, ON_CHANGE)
+        check_positive("checkpoint_seconds", self.checkpoint_seconds, zero=True)
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)

@@ -38,8 +38,8 @@ USAGE = {
     "confidence": (("--confidence", "99"), "--confidence: must lie between 0 and 1"),
     "confidence nan": (("--confidence", "nan"), "--confidence: must"),
     "zero blocks": (("--blocks", "0"), "--blocks: must be a whole number of at least 1, not 0"),
-    "pair": (("--scheme", "swor", "--order", "stored"), "--order does not go with --scheme swor"),
-    "two places": (("--workers", "1", "--threads", "1"), "--workers and --threads exclude each other"),
+    "pair": (("--scheme", "swor", "--order", "stored"), "--order stored does not go with --scheme swor"),
+    "two places": (("--workers", "1", "--threads", "1"), "--workers does not go with --threads"),
     "no workers": (("--workers", "0"), "--workers: must be"),
     "condition": (("--where", "x >"), "--where: "),
     "unknown column": (("--by", "kins"), "did you mean 'kind'"),
@@ -70,7 +70,7 @@ USAGE = {
         "--block-by does not go with a share as contamination",
     ),
     "outvoted": (("--blocks", "9", "--contamination", "9"), "--contamination: 9 arbitrary rows"),
-    "state": (("--on-change", "restart"), "--on-change: says what becomes of a state; give --state too"),
+    "state": (("--on-change", "restart"), "--on-change: is of a state, and there is none; drop it"),
 }
 
 

@@ -67,7 +67,10 @@ def test_a_dry_run_tells_pairs_and_passes_without_reading(distmom: Run, pairs: P
         (("--kernel", "ginny"), "did you mean 'gini'"),
         (("--kernel", "rbf", "--parameter", "bandwidth"), "NAME=VALUE"),
         (("--kernel", "rbf", "--parameter", "width=2"), "bandwidth"),
-        (("--kernel", "gini", "--pairs", "sampled", "--order", "stored"), "--order does not go with --pairs"),
+        (
+            ("--kernel", "gini", "--pairs", "sampled", "--order", "stored"),
+            "--order stored does not go with --pairs",
+        ),
         (("--kernel", "gini", "--pairs", "disjoint", "--pair-budget", "9"), "--pair-budget does not go with"),
         (("--kernel", "gini", "--pair-count", "9"), "use --pairs sampled"),
         (

@@ -13,9 +13,9 @@ from typing import Any
 import distmom as dm
 from tests.contract import (
     cases_compared,
+    cases_explain,
     cases_learn,
     cases_mean,
-    cases_plan,
     cases_refused,
     cases_samples,
     cases_tournament,
@@ -31,7 +31,7 @@ CASES: dict[str, Callable[[Way], Any]] = {
     **cases_compared.CASES,
     **cases_tournament.CASES,
     **cases_learn.CASES,
-    **cases_plan.CASES,
+    **cases_explain.CASES,
     **cases_refused.CASES,
 }
 

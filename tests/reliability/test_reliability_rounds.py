@@ -72,12 +72,13 @@ def driver(how: str) -> Any:
                 Path(died).touch()
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        checkpoint.EVERY, checkpoint.REST = -1.0, 0.0
+        checkpoint.REST = 0.0
         plan.MOST_FILES = plan.LEAST_FILES = 1
         runner._Run.keep = counted  # type: ignore[method-assign]
         try:
             with worker_client() if how == "worker_client" else nullcontext(get_client()) as client:
-                found = dm.mean(lake, "x", rng=7, state=state, executor=client)
+                kept = dm.State(state, checkpoint_seconds=0)
+                found = dm.mean(lake, "x", rng=7, state=kept, executor=client)
         finally:
             runner._Run.keep = keep  # type: ignore[method-assign]
         return found.estimate.hex(), dm.Results.of(found).data["state"]["n_files_before"]

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from distmom.checks import check_choice, names_of
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.labels import LabelReader, labels_of_lake, values_of
-from distmom.estimators.learn.parameters import check_positive
 from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.shared import COMPUTE
 from distmom.estimators.renamed import refuse_unknown
@@ -44,10 +43,8 @@ class DataOptions:
     mode: str = "auto"
     compute: str = "auto"
     state: str | os.PathLike[str] | None = None
-    checkpoint_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        check_positive("checkpoint_seconds", self.checkpoint_seconds, zero=True)
         check_choice("mode", self.mode, MODES)
         check_choice("compute", self.compute, COMPUTE)
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.checks import check_choice, check_count
+from distmom.checks import check_choice, check_count, check_positive
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.bases import ClusterMixin, TransformerMixin
 from distmom.estimators.learn.data import is_lake
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
+from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.estimators.learn.scale import Scale
 from distmom.numerics.arrays import Floats

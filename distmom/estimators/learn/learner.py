@@ -70,8 +70,8 @@ class Learner(SharedParameters, BaseEstimator):
             gather those of many steps at a time, or "auto", which never changes a bit; ``compute``, "workers"
             to have threads or workers compute the losses and gradients of blocks, "here" to compute them in
             the process that takes the steps, or "auto", by what a step costs; ``executor``, where to run, as
-            for `distmom.mean`; ``state``, a file of checkpoints from which a run that was interrupted goes on
-            with the same bits, and ``checkpoint_seconds`` between them. How the lake is read (missing values,
+            for `distmom.mean`; ``state``, a file of checkpoints (or a `State`) from which a run that was
+            interrupted goes on with the same bits. How the lake is read (missing values,
             bad files, object stores) is said by `distmom.scan`.
 
         Raises

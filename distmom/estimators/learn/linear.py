@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from distmom.checks import check_choice, check_fraction
+from distmom.checks import check_choice, check_fraction, check_positive
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
 from distmom.estimators.learn.learner import Learner, codes_among, labels_of, largest_curvature
-from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
+from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk

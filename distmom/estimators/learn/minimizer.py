@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from distmom.checks import check_choice
+from distmom.checks import check_choice, check_positive
 from distmom.errors import ConfigError
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.parameters import check_positive, with_shared_parameters
+from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import UserRisk

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
 import re
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
-from distmom.checks import check_choice, check_count, check_fraction
+from distmom.checks import check_choice, check_count, check_fraction, check_positive
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.step_sizes import Adam, Backtracking, Decaying, StepSize
@@ -117,18 +116,22 @@ class SharedParameters:
 def with_shared_parameters(kind: C) -> C:
     """A learner whose ``__init__`` takes the annotated parameters of its class and the shared ones.
 
-    It only keeps them, as scikit-learn wants it. What the class does not tell of the shared ones is added to
-    its documentation.
+    It only keeps them, as scikit-learn wants it; its signature begins with those of the class.
+    What the class does not tell of the shared ones is added to its documentation.
     """
     parts = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
-    for shared in inspect.cleandoc(SharedParameters.__doc__ or "").split("\n\n")[1:]:
-        title, _, *entries = re.split(r"\n(?=\S)", shared)
+    for section in inspect.cleandoc(SharedParameters.__doc__ or "").split("\n\n")[1:]:
+        title, _, *entries = re.split(r"\n(?=\S)", section)
         for place, part in enumerate(parts):
             if part.startswith(f"{title}\n"):
                 told = {entry.partition(" : ")[0] for entry in part.splitlines()}
                 parts[place] = "\n".join([part, *(e for e in entries if e.partition(" : ")[0] not in told)])
     kind.__doc__ = "\n\n".join(parts)
     dataclass(eq=False, repr=False, kw_only=True)(kind)
+    init: Any = vars(kind)["__init__"]
+    signature, shared = inspect.signature(init), {one.name for one in fields(SharedParameters)}
+    own_first = sorted(signature.parameters.values(), key=lambda p: (p.kind, p.name in shared))
+    init.__signature__ = signature.replace(parameters=own_first)
     return kind
 
 
@@ -241,11 +244,3 @@ def for_batches(options: LearnOptions, *, any_size: bool = False) -> LearnOption
     """The options without held-out blocks, and if `any_size` with blocks as large as the rows allow."""
     size = None if any_size else options.block_size
     return replace(options, early_stopping=False, block_size=size)
-
-
-def check_positive(name: str, value: Any, *, zero: bool = False, finite: bool = True) -> None:
-    """ConfigError unless the value is a positive number."""
-    number = math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
-    if not (number > 0.0 or (zero and number == 0.0)) or (finite and math.isinf(number)):
-        words = "a number of at least 0" if zero else "a positive number"
-        raise ConfigError(f"{name}: must be {words}, not {value!r}")

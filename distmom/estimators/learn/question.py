@@ -39,8 +39,7 @@ class LearnQuestion:
     def __post_init__(self) -> None:
         if self.target is not None and not isinstance(self.target, str):
             raise ConfigError(f"y: with a lake, name its column of targets, not {type(self.target).__name__}")
-        state, every = self.options.state, self.options.checkpoint_seconds
-        self.checkpoint = open_checkpoint(state, KIND, self.memory_limit, every=every)
+        self.checkpoint = open_checkpoint(self.options.state, KIND, self.memory_limit)
         if self.checkpoint is not None and self.machine.random_state is None:
             self.seed, self.shown_seed = self.checkpoint.seed(None)
         else:

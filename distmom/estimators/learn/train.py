@@ -42,7 +42,6 @@ def train(
     compute: Literal["auto", "here", "workers"] = "auto",
     rng: Any = None,
     state: str | os.PathLike[str] | None = None,
-    checkpoint_seconds: float = 30.0,
     executor: Any = None,
 ) -> TrainResult:
     """Learn a model from a lake by robust gradient descent, and write it.
@@ -69,10 +68,8 @@ def train(
         As for ``fit`` of the learners.
     rng : int, SeedSequence, Generator or None
         The learner's ``random_state``.
-    state : str or path, optional
+    state : str, path or State, optional
         File of checkpoints: a run that was interrupted goes on from it with the same bits.
-    checkpoint_seconds : float
-        Between checkpoints; there is one at the end too.
     executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`.
 
@@ -106,7 +103,7 @@ def train(
             write_whole(path, partial(_write_curve, found, path.suffix.lower()), "curve")
         return found
 
-    read = DataOptions(columns, mode, compute, state, checkpoint_seconds)
+    read = DataOptions(columns, mode, compute, state)
     limit = as_backend(executor).memory_limit
     question = LearnQuestion(machine, as_scan(data, where), target, read, limit, finish)
     return answer(question, executor)  # type: ignore[no-any-return]

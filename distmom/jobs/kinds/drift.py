@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import distmom as dm
 from distmom.jobs.job import job_of
-from distmom.jobs.keys import BLOCKS, DATA, PROMISE, SCRATCH, Key, only, refusing
+from distmom.jobs.keys import BLOCKS, DATA, PROMISE, SCRATCH, STATE, Key, only, refusing
 from distmom.jobs.log_lines import log
 
 DRIFT = {
@@ -41,6 +41,6 @@ JOB = job_of(
     TABLES,
     data={**DATA, "where": Key("texts")},
     n_samples=lambda config: 1 if "by" in config.table("drift") else 2,
-    run=refusing(SCRATCH, "a comparison reads all its rows again", "state", "on_change"),
+    run=refusing(SCRATCH, "a comparison reads all its rows again", *STATE),
     tell=tell,
 )

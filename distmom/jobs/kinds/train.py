@@ -14,7 +14,6 @@ TRAIN = {
     "compute": Key("text"),
     "model": Key("text", path=True),
     "curve": Key("texts", path=True),
-    "checkpoint_seconds": Key("number"),
 }
 """Keys of the table ``train``: what to learn from, and what to write."""
 

@@ -273,6 +273,7 @@ def test_the_target_may_go_without_saying(lake):
         ("label", {"column": ["a"]}, TypeError, "column: now columns="),
         ("label", {"nan": "keep"}, TypeError, r"nan: now dm\.scan\(data, nan=.*MahalanobisMetric\.fit"),
         ("label", {"threads": 2}, TypeError, r"threads: now executor=dm\.Threads"),
+        ("label", {"checkpoint_seconds": 1.0}, TypeError, r"checkpoint_seconds: now state=dm\.State"),
         ("label", {"wher": "a > 0"}, TypeError, "did you mean 'where'"),
         ("label", {"mode": "fast"}, ConfigError, "mode"),
         ("label", {"where": "a > 99"}, NoAnswerError, "none of"),

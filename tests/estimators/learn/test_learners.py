@@ -10,6 +10,7 @@ import pytest
 
 import distmom as dm
 from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.learn.parameters import SharedParameters
 from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.learn.steps import step_rows
 from distmom.numerics.random.virtual_order import VirtualOrder
@@ -44,7 +45,11 @@ def test_shared_parameters_are_parameters_like_others(learner):
     from sklearn.base import clone
 
     kind = type(learner)
-    known = set(inspect.signature(kind).parameters)
+    shared = list(inspect.signature(SharedParameters).parameters)
+    parameters = list(inspect.signature(kind).parameters)
+    own = [parameter for parameter in parameters if parameter not in shared]
+    assert parameters == [*own, *shared]
+    known = set(parameters)
     assert {"n_blocks", "clip", "random_state"} < known == learner.get_params().keys()
     again = clone(learner.set_params(n_blocks=5))
     assert again.get_params() == learner.get_params() and again != learner and hash(again) != hash(learner)

@@ -98,10 +98,9 @@ def test_checkpoints_are_written_while_the_run_goes_on(
     cut_work(monkeypatch, max_files=1)
     run(lake, {}, state=tmp_path / "quick")
     assert len(saved) == 1
-    monkeypatch.setattr(checkpoint, "EVERY", -1.0)
     monkeypatch.setattr(checkpoint, "REST", 0)
     saved.clear()
-    run(lake, {}, state=tmp_path / "often")
+    run(lake, {}, state=dm.State(tmp_path / "often", checkpoint_seconds=0))
     assert len(saved) == N + 1
     assert (tmp_path / "quick").read_bytes() == (tmp_path / "often").read_bytes()
 

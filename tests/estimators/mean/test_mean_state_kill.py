@@ -24,7 +24,8 @@ from distmom.state import state as room
 import distmom as dm
 
 lake, state, at, place, by = sys.argv[1:]
-checkpoint.EVERY, checkpoint.REST = -1.0, 0.0
+checkpoint.REST = 0.0
+state = dm.State(state, checkpoint_seconds=0)
 mean_plan.plan_units = partial(mean_plan.plan_units, max_files=1)
 honest, saves = room.write_container, 0
 

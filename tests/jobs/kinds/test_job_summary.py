@@ -14,7 +14,6 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from distmom.cli.program import program
 from distmom.jobs import main
 from distmom.jobs.keys import RUN
 from distmom.jobs.kinds.summary import JOB, MEAN
-from distmom.jobs.objects import DESIGNS
+from distmom.jobs.objects import DESIGNS, fields_of
 
 Run = Callable[..., Any]
 OWN = "from distmom.jobs import main\nfrom distmom.jobs.kinds.summary import JOB\nmain(JOB)\n"
@@ -115,10 +114,8 @@ def test_every_option_of_python_can_be_configured() -> None:
     known = {key.name or name for keys in JOB.tables.values() for name, key in keys.items()}
     of_python = {name for f in (dm.mean, dm.scan) for name in inspect.signature(f).parameters}
     assert of_python - {"blocks", "executor"} <= known
-    fields_of = {field.name for kind, _ in DESIGNS.values() for field in fields(kind)}
-    assert fields_of == JOB.tables["blocks"].keys() - {"design"}
-    for kind, keys in DESIGNS.values():
-        assert {field.name for field in fields(kind)} == set(keys)
+    words = {name for kind in DESIGNS.values() for name in fields_of(kind)}
+    assert words == JOB.tables["blocks"].keys() - {"design"}
 
 
 def test_json_lines_tell_the_story(run: Run, folder: Path) -> None:

@@ -112,9 +112,9 @@ def test_a_job_that_is_stopped_goes_on_with_the_same_bits(
     place: Path, how: signal.Signals, mode: str
 ) -> None:
     state = place / "s.state"
-    endless = TRAINING.replace("steps = 60", "steps = 1000000").replace(
-        "[options]", f'mode = "{mode}"\ncheckpoint_seconds = 0.1\n[options]'
-    )
+    endless = TRAINING.replace("steps = 60", "steps = 1000000")
+    endless = endless.replace("[options]", f'mode = "{mode}"\n[options]')
+    endless = endless.replace("[run]", "[run]\ncheckpoint_seconds = 0.1")
     (place / "job.toml").write_text(endless)
     words = [
         sys.executable,
