@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     several = getattr(config.option, "numprocesses", None)
     if several and not hasattr(config, "workerinput"):
-        halves = (["rows"], ["pairs", "weights", "units"])
+        halves = (["rows"], ["pairs", "weights", "units", "regrouping"])
         command = [sys.executable, "-m", "distmom.numerics"]
         config.stash[KERNELS] = [subprocess.Popen([*command, *half]) for half in halves]
 

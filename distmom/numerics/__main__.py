@@ -19,8 +19,10 @@ from distmom.numerics.kernels.catalogue import distance, gini
 from distmom.numerics.kernels.fading import fade
 from distmom.numerics.kernels.risk import Clustering, MetricLoss, Ranking
 from distmom.numerics.kernels.similarity import Gaussian, Laplace
+from distmom.numerics.linalg.comoments import leaf_comoments
 from distmom.numerics.losses.cell_sums import add_distances, add_losses, add_measures, add_to_cells
 from distmom.numerics.losses.table import LOSSES
+from distmom.numerics.pairs.regroup import CellRows
 from distmom.numerics.pairs.tiles import tiled_sums
 from distmom.numerics.random.keyed_hash import hash_messages
 from distmom.numerics.random.philox import stream_key
@@ -98,6 +100,19 @@ def compile_units() -> None:
     hash_messages(np.zeros(8 * 4_000, np.uint8), edges, b"key", compiled=True)
 
 
+def compile_regrouping() -> None:
+    """Call the kernels that keep the rows of blocks, or add up their products."""
+    codes, gone = np.arange(4_000) % 3, np.arange(4_000) % 7 == 0
+    codes.flags.writeable = False  # as they come from the tables of units
+    for writeable in (True, False):
+        x = np.arange(float(codes.size))
+        x.flags.writeable = writeable
+        rows = CellRows(np.full(3, 2 * codes.size), 1, compiled=True)
+        for mask in (None, gone):
+            rows.add([x], mask, codes)
+    leaf_comoments([x], gone, codes, 3, compiled=True)
+
+
 def compile_pairs() -> None:
     """The same for kernels of pairs: tiles without weights, counts and weights by sorting, draws."""
     x = np.arange(8.0)
@@ -116,6 +131,7 @@ PARTS = {
     "rows": compile_rows,
     "weights": compile_weights,
     "units": compile_units,
+    "regrouping": compile_regrouping,
     "pairs": compile_pairs,
 }
 

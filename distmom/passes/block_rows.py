@@ -202,6 +202,7 @@ def keep_rows(sample: Counted) -> KeepRows:
         reduction.n_cells,
         reduction.seed,
         reduction.nan,
+        reduction.compiled,
         reduction.weights is not None,
     )
 

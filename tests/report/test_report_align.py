@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distmom as dm
-from distmom.report.align import aligned
 from distmom.report.digits import fixed_span, in_digits, three
+from distmom.report.text import aligned
 
 
 @given(st.lists(st.decimals(-(10**6), 10**6, places=3).map(lambda d: f"{float(d):,.{abs(hash(d)) % 4}f}")))

@@ -16,8 +16,7 @@ from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
-from distmom.lake.filters import as_filter
-from distmom.lake.group_filter import GroupFilter
+from distmom.lake.filters import GroupFilter, as_filter
 from distmom.lake.keys.keyvalues import Component, components
 from distmom.passes.census import column_share
 from distmom.passes.opening import open_data

@@ -21,7 +21,6 @@ from distmom.lake.columns.schema import (
     kind_of,
     reference_of,
     roles_of,
-    type_name,
 )
 from distmom.lake.columns.vectors import with_vectors
 from distmom.lake.messages import suggestion
@@ -118,7 +117,6 @@ def check_role(name: str, role: Role, reference: Reference | None, schemas: Sche
             type_ = schema.field(position).type
             if kind_of(type_) not in ("null", reference.kind):
                 check_type(role, name, type_, file.path, reference)
-                raise _both(name, reference, type_, file.path)
             try:
                 check_type(role, name, type_, file.path, reference)
             except DataError as error:
@@ -127,13 +125,6 @@ def check_role(name: str, role: Role, reference: Reference | None, schemas: Sche
             break
     if alone is not None:
         raise alone
-
-
-def _both(name: str, reference: Reference, type_: pa.DataType, file: str) -> DataError:
-    return DataError(
-        f"column {name!r} is {reference.type} in {reference.file} but {type_name(type_)} in {file}: "
-        "the two do not mix; give the files of one type only, or rewrite the others"
-    )
 
 
 def _unknown_column(name: str, schema: pa.Schema | None, root: str) -> ConfigError:

@@ -31,7 +31,6 @@ LEAST_BUFFER, MOST_BUFFER, ALL_BUFFERS = 262_144, 4_194_304, 33_554_432
 At 30 ms a request, 24 MB of one column took 7.4 s by 256 kB, 2.4 by 1 MB, 0.7 by 4 MB, 0.6 by 8 MB."""
 WHOLE_BYTES = 1_048_576
 """Objects up to here are read at once: a request takes as long as some hundred thousand bytes do."""
-_SCHEMES = {"gcs": "gs"}
 FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
 
 
@@ -42,11 +41,8 @@ def location(root: str, file: FileRef) -> str:
 
 def name_of(filesystem: pafs.FileSystem, path: str) -> str:
     """How messages call a path that is opened."""
-    return (
-        path
-        if is_local(filesystem)
-        else f"{_SCHEMES.get(filesystem.type_name, filesystem.type_name)}://{path}"
-    )
+    scheme = "gs" if filesystem.type_name == "gcs" else filesystem.type_name
+    return path if is_local(filesystem) else f"{scheme}://{path}"
 
 
 @contextmanager

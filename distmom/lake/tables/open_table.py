@@ -69,7 +69,7 @@ def open_table(name: str, options: Options) -> Lake | None:
             version = None if number is None else int(number)
             logged = read_delta(prefix + root, version, delta_options(base, options), base)
             return _lake(filesystem, prefix, root, logged, base)
-        if root.endswith(_METADATA) or _has_hint(filesystem, root):
+        if root.endswith(_METADATA) or _holds(filesystem, f"{root}/metadata", "version-hint.text"):
             table = load_metadata(prefix + root, iceberg_options(base, options), base)
             return _iceberg(table, _snapshot(name, mark, number), base, options)
         if number is None or not _exists(filesystem, root):
@@ -94,13 +94,13 @@ def _exists(filesystem: pafs.FileSystem, path: str) -> bool:
     return bool(filesystem.get_file_info(path).type != pafs.FileType.NotFound)
 
 
-def _has_hint(filesystem: pafs.FileSystem, root: str) -> bool:
-    """Whether a folder tells its newest Iceberg metadata: one request, where a file takes two."""
+def _holds(filesystem: pafs.FileSystem, folder: str, ending: str) -> bool:
+    """Whether a folder has a file whose name ends so: one request, where a file takes two."""
     try:
-        entries = filesystem.get_file_info(pafs.FileSelector(f"{root}/metadata", allow_not_found=True))
+        entries = filesystem.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
     except OSError:
         return False  # a file of that name, or not ours to read
-    return any(entry.base_name == "version-hint.text" for entry in entries)
+    return any(entry.base_name.endswith(ending) for entry in entries)
 
 
 def _snapshot(name: str, mark: str, number: str | None) -> int | None:
@@ -185,7 +185,7 @@ def refuse_tables_above(filesystem: pafs.FileSystem, folders: Iterable[str]) -> 
     for info, (mark, table, what) in zip(found, marks, strict=True):
         if info.type != pafs.FileType.Directory:
             continue
-        if mark.name in _MARKS or _holds_iceberg_metadata(filesystem, str(mark)):
+        if mark.name in _MARKS or _holds(filesystem, str(mark), _METADATA):
             raise _refusal(str(table), what)
 
 
@@ -202,14 +202,6 @@ def infos_of(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInf
             return [pafs.FileInfo(paths[0], type=pafs.FileType.NotFound)]
         return [info for path in paths for info in infos_of(filesystem, [path])]
     return found
-
-
-def _holds_iceberg_metadata(filesystem: pafs.FileSystem, folder: str) -> bool:
-    try:
-        entries = filesystem.get_file_info(pafs.FileSelector(folder))
-    except OSError:
-        return False  # not ours to read, so no table that we could list
-    return any(entry.base_name.endswith(".metadata.json") for entry in entries)
 
 
 def _refusal(folder: str, what: str) -> DataError:

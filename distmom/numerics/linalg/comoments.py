@@ -13,6 +13,9 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import middle_value
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 
 class Comoments(NamedTuple):
@@ -89,7 +92,9 @@ class Comoments(NamedTuple):
         return Comoments(rows, mean, product)
 
 
-def leaf_comoments(columns: list[Floats], gone: Bools | None, cells: Ints, n_cells: int) -> Comoments:
+def leaf_comoments(
+    columns: list[Floats], gone: Bools | None, cells: Ints, n_cells: int, *, compiled: bool = False
+) -> Comoments:
     """Of the rows of one leaf in each cell.
 
     Parameters
@@ -100,6 +105,8 @@ def leaf_comoments(columns: list[Floats], gone: Bools | None, cells: Ints, n_cel
         Rows that do not count.
     cells : ndarray of int64, shape (n,)
     n_cells : int
+    compiled : bool
+        Use the compiled twin (same bits).
     """
     shift = np.array([middle_value(x, gone) for x in columns])
     shift = np.where(np.isfinite(shift), shift, 0.0)
@@ -111,14 +118,19 @@ def leaf_comoments(columns: list[Floats], gone: Bools | None, cells: Ints, n_cel
     first, rest = np.zeros((n_cells, c)), np.zeros((n_cells, c))
     product = np.zeros((n_cells, c, c))
     with np.errstate(invalid="ignore", over="ignore"):
-        for a in range(c):
-            first[:, a] = np.bincount(cells, rows[:, a] - shift[a], n_cells)
-        mean = np.where(count[:, None] > 0, shift + first / n, 0.0)
-        d = rows - mean[cells]
-        for a in range(c):
-            rest[:, a] = np.bincount(cells, d[:, a], n_cells)
-            for b in range(a, c):
-                product[:, a, b] = np.bincount(cells, d[:, a] * d[:, b], n_cells)
+        if compiled:
+            _kernels.add_rows(rows, cells, shift, first)
+            mean = np.where(count[:, None] > 0, shift + first / n, 0.0)
+            _kernels.add_products(rows, cells, mean, rest, product)
+        else:
+            for a in range(c):
+                first[:, a] = np.bincount(cells, rows[:, a] - shift[a], n_cells)
+            mean = np.where(count[:, None] > 0, shift + first / n, 0.0)
+            d = rows - mean[cells]
+            for a in range(c):
+                rest[:, a] = np.bincount(cells, d[:, a], n_cells)
+                for b in range(a, c):
+                    product[:, a, b] = np.bincount(cells, d[:, a] * d[:, b], n_cells)
         for a in range(c):  # the mean was rounded: what is left of it
             product[:, a, a:] -= rest[:, a, None] * rest[:, a:] / n
             product[:, a:, a] = product[:, a, a:]

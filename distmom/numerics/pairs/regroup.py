@@ -11,6 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 NOT_OURS = -1
 """Cell of rows that belong to others."""
@@ -25,14 +28,17 @@ class CellRows:
         Rows of each cell.
     n_columns : int
         Values of a row.
+    compiled : bool
+        Use compiled kernels (same places).
     first_cell : int
         Number of the first cell among those of all others.
     """
 
-    def __init__(self, sizes: Ints, n_columns: int, *, first_cell: int = 0) -> None:
+    def __init__(self, sizes: Ints, n_columns: int, *, compiled: bool = False, first_cell: int = 0) -> None:
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.next = self.starts[:-1].copy()
         self._buffer = np.empty((int(self.starts[-1]), n_columns))
+        self._compiled = compiled
         self.first_cell = first_cell
 
     @property
@@ -57,12 +63,20 @@ class CellRows:
         ValueError
             If a cell gets more rows than its size.
         """
+        if self._compiled:
+            none = np.empty(0, np.bool_) if gone is None else gone
+            places = np.empty(cells.size, np.int64)
+            if not _kernels.places_of(cells, none, self.starts, self.next, places):
+                raise ValueError("a cell got more rows than its size")
+            for c, x in enumerate(columns):
+                _kernels.put(x, places, self._buffer, c)
+            return
         rows, places = self._places(cells, gone)
         for c, x in enumerate(columns):
             self._buffer[places, c] = x[rows]
 
     def _places(self, cells: Ints, gone: Bools | None) -> tuple[Ints, Ints]:
-        """The rows that are ours, sorted by cell, and where they go."""
+        """NumPy twin: the rows that are ours, sorted by cell, and where they go."""
         ours = cells != NOT_OURS if gone is None else (cells != NOT_OURS) & ~gone
         rows = np.flatnonzero(ours)
         rows = rows[np.argsort(cells[rows], kind="stable")]

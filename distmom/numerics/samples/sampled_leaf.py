@@ -3,8 +3,7 @@
 With replacement every number is uniform on 0 ... n - 1. Without, Floyd's method: for ``j = n - b ... n - 1``
 take a number t uniform on 0 ... j, or j where t was taken before. All sets of b rows are equally likely;
 their order is not random. Of more than half the rows, the ones left out are drawn. The words come from the
-stream (key, block, leaf), 32 bits for each number. The NumPy twin sees all numbers at once and finds out
-afterwards which of them were taken before.
+stream (key, block, leaf), 32 bits for each number.
 
 ``compiled=True`` gives the same rows in the same order, and the same bits, from ``sampled_leaf_compiled.py``.
 
@@ -30,7 +29,6 @@ _kernels = compiled_twin(__name__)
 NONE_GONE, NO_CODES = np.empty(0, np.bool_), np.empty(0, np.int64)
 MAX_ROWS = (1 << 31) - 1
 _CHUNK_ROWS = 1 << 18  # drawn rows the twin holds at once
-_CHUNK_CELLS = 1 << 22  # and places of its table of first occurrences
 
 
 def leaf_sample(
@@ -220,7 +218,7 @@ def _twin_moments(
     blocks = np.flatnonzero(sizes)
     shape = (sizes.size, n_groups)
     count, mean, m2 = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
-    step = max(1, min(_CHUNK_CELLS // max(n, 1), _CHUNK_ROWS // max(1, sizes.max(initial=0))))
+    step = max(1, _CHUNK_ROWS // max(1, sizes.max(initial=0)))
     for start in range(0, blocks.size, step):
         part = blocks[start : start + step]
         lane, row = _draw(key, leaf, n, part.astype(np.uint64), sizes[part], replace)
@@ -259,22 +257,16 @@ def _draw(key: Key, leaf: int, n: int, blocks: Words, sizes: Ints, replace: bool
         lane = np.repeat(np.arange(blocks.size), sizes)
         return lane, _bounded_rows(key, leaf, blocks, sizes, np.full(lane.size, n))
     few = np.minimum(sizes, n - sizes)
-    lane = np.repeat(np.arange(blocks.size), few)
-    start = np.cumsum(few) - few
-    step = np.arange(lane.size) - start[lane]
-    last = n - few[lane] + step
-    row = _bounded_rows(key, leaf, blocks, few, last + 1)
-    taken = _taken_before(row, lane, step, start, n, few)
-    row = np.where(taken, last, row)
-    turned = few < sizes
-    if not turned.any():
-        return lane, row
-    places = np.flatnonzero(turned)
-    free = np.ones((blocks.size, n), dtype=np.bool_)
-    free[lane, row] = False
-    lane_out, row_out = np.nonzero(free[places])
-    keep = ~turned[lane]
-    return np.concatenate([lane[keep], places[lane_out]]), np.concatenate([row[keep], row_out])
+    last = np.concatenate([np.arange(n - size, n) for size in few])
+    drawn = _bounded_rows(key, leaf, blocks, few, last + 1)
+    rows = []
+    for own, size, first in zip(np.split(drawn, np.cumsum(few)[:-1]), sizes, n - few, strict=True):
+        taken: dict[int, None] = {}  # a set that keeps its order
+        for step, row in enumerate(own.tolist(), first):
+            taken[step if row in taken else row] = None
+        mine = np.fromiter(taken, np.int64, len(taken))
+        rows.append(mine if mine.size == size else np.delete(np.arange(n), mine))
+    return np.repeat(np.arange(blocks.size), sizes), np.concatenate(rows)
 
 
 def _bounded_rows(key: Key, leaf: int, blocks: Words, few: Ints, bounds: Ints) -> Ints:
@@ -305,25 +297,3 @@ def _with_rejections(key: Key, leaf: int, block: Words, bounds: Words) -> Words:
 def _halves(key: Key, leaf: int, block: Words, index: Words) -> Words:
     """The four 32-bit words of each counter, shape (counters, 4)."""
     return np.stack(philox(key, index, block, np.array([leaf], dtype=np.uint64)), axis=1)
-
-
-def _taken_before(row: Ints, lane: Ints, step: Ints, start: Ints, n: int, few: Ints) -> Bools:
-    """Which numbers were in the block's sample already when they were drawn.
-
-    A number was there if it had been drawn before, or if it is the last row of an earlier step and that step
-    had put its last row in. The latter is a chain through earlier steps: follow it until nothing changes.
-    """
-    order = np.arange(row.size)
-    first_seen = np.empty(few.size * n, dtype=np.int64)
-    place = lane * n + row
-    first_seen[place[::-1]] = order[::-1]
-    repeated = first_seen[place] != order
-    earlier = row - (n - few[lane])
-    link = np.flatnonzero((earlier >= 0) & (earlier < step) & ~repeated)
-    target = start[lane[link]] + earlier[link]
-    taken: Bools = repeated.copy()
-    while True:
-        followed = taken[target]
-        if np.array_equal(taken[link], followed):
-            return taken
-        taken[link] = followed

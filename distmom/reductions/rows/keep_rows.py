@@ -70,6 +70,7 @@ class KeepRows(UsedHere):
     seed : int
     nan : {"omit", "raise", "keep"}
         Only "omit" leaves rows with NaN out.
+    compiled : bool
     weighted : bool
         The last column holds weights: rows without a positive one do not enter.
     """
@@ -79,6 +80,7 @@ class KeepRows(UsedHere):
     n_cells: int
     seed: int
     nan: NanPolicy = "omit"
+    compiled: bool = False
     weighted: bool = False
 
     def begin(self, n_files: int, window: Any = None) -> RowKeeper:
@@ -87,7 +89,7 @@ class KeepRows(UsedHere):
 
     def cells(self, sizes: Ints, first: int) -> CellRows:
         """Room for blocks of so many rows, whose numbers begin with `first`."""
-        return CellRows(sizes, len(self.columns), first_cell=first)
+        return CellRows(sizes, len(self.columns), compiled=self.compiled, first_cell=first)
 
 
 class RowPlaces(Protocol):

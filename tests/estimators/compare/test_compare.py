@@ -18,7 +18,7 @@ from mean_lakes import write
 import distmom as dm
 from distmom.estimators.compare.answer import holm
 from distmom.estimators.compare.permuted import exchangeable
-from distmom.lake.group_filter import GroupFilter
+from distmom.lake.filters import GroupFilter
 from distmom.numerics.random.philox import words
 from distmom.reductions.row_sample import ShuffledSample
 

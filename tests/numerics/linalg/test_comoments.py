@@ -1,4 +1,4 @@
-"""Co-moments of blocks against NumPy, merged in any way; nearest matrices."""
+"""Co-moments of blocks against NumPy, merged in any way, compiled or not; nearest matrices."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from distmom.numerics.linalg.nearest import as_correlation, nearest_correlation,
 N, CELLS = 3_000, 9
 
 
-def leaf(seed: int, *, offset: float = 0.0) -> tuple[Comoments, np.ndarray, np.ndarray]:
+def leaf(
+    seed: int, *, compiled: bool = False, offset: float = 0.0
+) -> tuple[Comoments, np.ndarray, np.ndarray]:
     g = np.random.default_rng(seed)
     rows = g.normal(size=(N, 3)) @ np.array([[1.0, 0.5, 0.0], [0.0, 2.0, 1e-3], [0.0, 0.0, 1e6]]) + offset
     cells, gone = g.integers(0, CELLS - 1, N), g.random(N) < 0.1  # the last cell is empty
     rows[gone] = np.nan
-    found = leaf_comoments(list(rows.T.copy()), gone, cells, CELLS)
+    found = leaf_comoments(list(rows.T.copy()), gone, cells, CELLS, compiled=compiled)
     return found, rows[~gone], cells[~gone]
 
 
@@ -41,6 +43,11 @@ def test_leaves_and_their_merge(offset: float) -> None:
     check(one.merge(two), np.concatenate([rows, more]), np.concatenate([cells, others]), tolerance)
     coarse = np.arange(CELLS) // 3
     check(one.pooled(coarse, CELLS), rows, coarse[cells], tolerance)
+
+
+def test_the_compiled_twin_has_the_same_bits() -> None:
+    for a, b in zip(leaf(2)[0], leaf(2, compiled=True)[0], strict=True):
+        assert a.tobytes() == b.tobytes()
 
 
 def test_an_infinite_value_ruins_its_block_alone() -> None:
