@@ -1,4 +1,4 @@
-"""What messages call the objects of Python where a caller writes flags or keys, and no objects."""
+"""How messages are said: on one line, and in flags or keys where a caller knows no objects of Python."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+
+def printable(text: str) -> str:
+    """The text on one line, without signs that a terminal would obey: they are shown as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 @dataclass(frozen=True)

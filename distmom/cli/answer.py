@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distmom.cli.build import arguments
-from distmom.cli.show import messages_on_stderr, show_plan, show_results
+from distmom.cli.show import show_plan, show_results
 
 if TYPE_CHECKING:
     from distmom.report import Results
@@ -27,38 +28,48 @@ def answer(
 
     `flags` are all options of the command by their names, those of the output among them.
     """
-    from distmom.report import Results, check_output
-
     dry_run, as_json, output, quiet = (flags.pop(name) for name in ("dry_run", "as_json", "output", "quiet"))
-    if output is not None:
-        check_output(output)
-    quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
-    given = arguments(flags, data, n_samples)
-    what = given.pop("data")
-    with messages_on_stderr(quiet):
+
+    def found() -> Any:
+        given = arguments(flags, data, n_samples)
+        what = given.pop("data")
         if dry_run:
             from distmom.estimators.command import explain
 
-            show_plan(explain(function, what, **given), as_json=as_json)
-            return 0
-        from distmom.cluster import make_progress
-        from distmom.estimators.session import options
+            return show_plan(explain(function, what, **given), as_json=as_json)
+        return function(what, **given)
 
-        with options(progress=make_progress(quiet=quiet), warn=False):
-            found = Results.of(function(what, **given))
-    print_results(found, output, as_json=as_json, quiet=quiet)
-    return found.exit_code
+    return print_results(found, output, as_json=as_json, quiet=quiet)
 
 
-def print_results(found: Results, output: Path | None, *, as_json: bool, quiet: bool) -> None:
-    """Write the results to the file, if there is one, and print them unless that is all that was wanted."""
-    from distmom.report import write_results
+def print_results(find: Callable[[], Any], output: Path | None, *, as_json: bool, quiet: bool) -> int:
+    """Write what is found to the file, if there is one, and print it unless that is all that was wanted.
 
+    The exit code; nothing is found by what has told a plan.
+    """
+    from distmom.cluster import make_progress
+    from distmom.estimators.session import options
+    from distmom.jobs.log_lines import on_stderr
+    from distmom.report import Results, check_output, write_results
+
+    if output is not None:
+        check_output(output)
+    quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
+    form = logging.Formatter("%(asctime)s distmom: %(message)s")
+    with (
+        on_stderr(form, logging.ERROR if quiet else logging.INFO),
+        options(progress=make_progress(quiet=quiet), warn=False),
+    ):
+        result = find()
+    if result is None:
+        return 0
+    found = Results.of(result)
     remember_command(found)
     if output is not None:
         write_results(found, output)
     if as_json or not (quiet and output is not None):
         show_results(found, as_json=as_json, quiet=quiet)
+    return found.exit_code
 
 
 def remember_command(found: Results) -> None:

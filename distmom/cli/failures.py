@@ -11,6 +11,7 @@ from contextlib import suppress
 import click
 
 from distmom.errors import DistmomError, ResourceError
+from distmom.words import printable
 
 INTERNAL, USAGE, RESOURCES, INTERRUPTED = 1, 2, 6, 130
 DEBUG_HINT = "; set DISTMOM_DEBUG=1 for the traceback"
@@ -75,11 +76,7 @@ def _tell(text: str, code: int) -> int:
         import traceback
 
         write_stderr(traceback.format_exc().rstrip())
-    if not text.isprintable():
-        from distmom.report.words import printable
-
-        text = printable(text)
-    write_stderr(f"distmom: {text}")
+    write_stderr(f"distmom: {printable(text)}")
     return code
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from distmom.cli import options as o
 from distmom.cli.answer import print_results
-from distmom.cli.show import messages_on_stderr
 
 
 @click.command(
@@ -43,13 +42,8 @@ def merge_command(
     options and seed; a file that two of them hold is an error.
     """
     from distmom.estimators.mean.merge_states import merge_states
-    from distmom.report import Results, check_output
 
-    if output is not None:
-        check_output(output)
-    quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
-    with messages_on_stderr(quiet):
-        found = merge_states(*states, output=state, interval=interval, confidence_level=confidence_level)
-    together = Results.of(found)
-    print_results(together, output, as_json=as_json, quiet=quiet)
-    return together.exit_code
+    def found() -> Any:
+        return merge_states(*states, output=state, interval=interval, confidence_level=confidence_level)
+
+    return print_results(found, output, as_json=as_json, quiet=quiet)

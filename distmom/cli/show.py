@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from distmom.cli.failures import write_stderr, write_stdout
@@ -64,22 +61,6 @@ def plan_document(plan: dict[str, Any]) -> dict[str, Any]:
         },
         "plan": numbers,
     }
-
-
-@contextmanager
-def messages_on_stderr(quiet: bool) -> Iterator[None]:
-    """Lines of the logger ``distmom`` on standard error; with `quiet` only its errors."""
-    logger = logging.getLogger("distmom")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s distmom: %(message)s"))
-    before = logger.level
-    logger.setLevel(logging.ERROR if quiet else logging.INFO)
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
 
 
 def _show_table(results: Results) -> None:

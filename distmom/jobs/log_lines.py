@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
+from distmom.words import printable
+
 LOGGER = logging.getLogger("distmom.jobs")
 EVERY = 60.0
 """Seconds between two lines about the progress."""
@@ -21,35 +23,19 @@ def log(event: str, message: str, *, level: str = "info", **fields: Any) -> None
     LOGGER.log(getattr(logging, level.upper()), "%s", message, extra={"event": event, "fields": fields})
 
 
-class LogLines:
-    """The handler of one run; its form may change once the configuration is known."""
-
-    def __init__(self, json: bool) -> None:
-        self.handler = logging.StreamHandler(sys.stderr)
-        self.json = json
-        self.handler.setFormatter(_JsonLine() if json else _TextLine())
-
-    def as_json(self) -> None:
-        """From now on one JSON object a line."""
-        self.json = True
-        self.handler.setFormatter(_JsonLine())
-        self.handler.setLevel(logging.INFO)
-
-
 @contextmanager
-def log_lines(json: bool, quiet: bool) -> Iterator[LogLines]:
-    """Lines of the logger ``distmom`` and those below it, for the duration of a run."""
-    lines = LogLines(json)
-    logger = logging.getLogger("distmom")
+def on_stderr(form: logging.Formatter, least: int = logging.INFO) -> Iterator[logging.Handler]:
+    """Lines of the logger ``distmom`` and those below it, from some level on, for the duration of a run."""
+    logger, handler = logging.getLogger("distmom"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(form)
+    handler.setLevel(least)
     before = logger.level
-    if quiet:
-        lines.handler.setLevel(logging.WARNING)
     logger.setLevel(logging.INFO)
-    logger.addHandler(lines.handler)
+    logger.addHandler(handler)
     try:
-        yield lines
+        yield handler
     finally:
-        logger.removeHandler(lines.handler)
+        logger.removeHandler(handler)
         logger.setLevel(before)
 
 
@@ -97,16 +83,20 @@ class MinuteLines:
         """Stop."""
 
 
-class _TextLine(logging.Formatter):
+class TextLine(logging.Formatter):
+    """Lines for people."""
+
     def format(self, record: logging.LogRecord) -> str:
         """An error as the command line says it, anything else with its time."""
-        text = _one_line(record.getMessage())
+        text = printable(record.getMessage())
         if getattr(record, "event", "") == "error":
             return f"distmom: {text}"
         return f"{self.formatTime(record)} {record.levelname} {text}"
 
 
-class _JsonLine(logging.Formatter):
+class JsonLine(logging.Formatter):
+    """One JSON object a line."""
+
     def format(self, record: logging.LogRecord) -> str:
         """Time, level, event and message of the record, and the fields of the event."""
         line = {
@@ -117,9 +107,3 @@ class _JsonLine(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         return json.dumps(line, allow_nan=False, default=str)
-
-
-def _one_line(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

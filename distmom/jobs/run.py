@@ -7,6 +7,7 @@ terminated.
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import signal
@@ -23,7 +24,7 @@ import distmom as dm
 from distmom.errors import ConfigError, DistmomError
 from distmom.jobs.config import Config, checked, named_job
 from distmom.jobs.job import Job, job_of_kind, kind_names
-from distmom.jobs.log_lines import MinuteLines, log, log_lines
+from distmom.jobs.log_lines import JsonLine, MinuteLines, TextLine, log, on_stderr
 from distmom.jobs.toml_file import read_toml
 from distmom.jobs.words import keys_of
 
@@ -68,15 +69,17 @@ def run_config(
     failed = True
     ending = Ending()
     facts: dict[str, Any] = {}
-    with log_lines(log_json, quiet) as lines:
+    form = JsonLine() if log_json else TextLine()
+    with on_stderr(form, logging.WARNING if quiet else logging.INFO) as handler:
         try:
             with ending.listening():
                 config, job = _load(Path(file), job)
                 config = _told_more(config, job, {"scheduler": scheduler, "workers": workers}, state)
                 if config.table("run").get("log") == "json":
-                    lines.as_json()
+                    handler.setFormatter(JsonLine())
+                    handler.setLevel(logging.INFO)
                 again = shlex.join([*command, str(config.path)])
-                facts = _plan(job, config) if dry_run else _answer(job, config, ending, again)
+                facts = _done(job, config, dry_run, ending, again)
             code, failed = int(facts.pop("exit_code")), False
         except KeyboardInterrupt:
             code = _failure(*(("terminated", TERMINATED) if ending.asked else ("interrupted", INTERRUPTED)))
@@ -86,7 +89,7 @@ def run_config(
             code = _failure("out of memory; use fewer threads, columns or groups", RESOURCES)
         except Exception as error:
             code = _failure(f"internal error: {type(error).__name__}: {error}", INTERNAL)
-        if not failed or lines.json:
+        if not failed or isinstance(handler.formatter, JsonLine):
             seconds = round(monotonic() - started, 3)
             log("finish", f"finished with exit code {code}", exit_code=code, seconds=seconds, **facts)
     return code
@@ -124,27 +127,26 @@ def _outputs(config: Config) -> list[Path]:
         raise ConfigError(f"{config.path}, line {line}: output.{key}: {error}") from error
 
 
-def _plan(job: Job, config: Config) -> dict[str, Any]:
-    _outputs(config)
-    log("start", f"dry run of {job.name} with {config.path}", pipeline=job.name, config=str(config.path))
+def _done(job: Job, config: Config, dry_run: bool, ending: Ending, again: str) -> dict[str, Any]:
+    """Tell the plan, or run and write what was found; the exit code, and what was written."""
+    outputs, said = _outputs(config), f"dry run of {job.name}" if dry_run else job.name
+    log("start", f"{said} with {config.path}", pipeline=job.name, config=str(config.path))
     try:
-        plan = job.explain(config)
-    except DistmomError as error:
-        _name_keys(error, config)
+        found: Any = job.explain(config) if dry_run else job.run(config, MinuteLines(ending.check))
+    except DistmomError as error:  # speaks of keys of the file and, if one of them is wrong, of its line
+        text = keys_of(config).of(str(error))
+        error.args = (config.located(text) if isinstance(error, ConfigError) else text,)
         raise
-    said = ", ".join(f"{key} {value}" for key, value in plan.items() if value not in (None, []))
-    log("plan", f"plan: {said}", plan=plan)
-    return {"exit_code": 0}
+    if dry_run:
+        said = ", ".join(f"{key} {value}" for key, value in found.items() if value not in (None, []))
+        log("plan", f"plan: {said}", plan=found)
+        return {"exit_code": 0}
+    return _written(found, outputs, ending, again)
 
 
-def _answer(job: Job, config: Config, ending: Ending, again: str) -> dict[str, Any]:
-    outputs = _outputs(config)
-    log("start", f"{job.name} with {config.path}", pipeline=job.name, config=str(config.path))
-    try:
-        results = job.run(config, MinuteLines(ending.check))
-    except DistmomError as error:
-        _name_keys(error, config)
-        raise
+def _written(
+    results: dm.Results | list[Path], outputs: list[Path], ending: Ending, again: str
+) -> dict[str, Any]:
     if isinstance(results, list):
         for path in results:
             log("wrote", f"wrote {path}", file=str(path))
@@ -164,12 +166,6 @@ def _answer(job: Job, config: Config, ending: Ending, again: str) -> dict[str, A
     said = ", ".join(f"{n} {word}" for word, n in statuses.items())
     log("results", f"{len(results)} results: {said}", n_results=len(results), statuses=dict(statuses))
     return {"exit_code": results.exit_code, "outputs": [str(path) for path in outputs]}
-
-
-def _name_keys(error: DistmomError, config: Config) -> None:
-    """Let the error speak of keys of the file and, if one of them is wrong, of its line."""
-    text = keys_of(config).of(str(error))
-    error.args = (config.located(text) if isinstance(error, ConfigError) else text,)
 
 
 def _failure(text: str, code: int) -> int:

@@ -234,6 +234,9 @@ def _rows_of_blocks(
     places: Sequence[NDArray[np.intp]], rows: Sequence[GatheredRows], degrees: Sequence[int]
 ) -> list[BlockRows]:
     """The rows that count of blocks of equal size; of drawn tuples with all rows of these, or none."""
+    if all(one.used.all() for one in rows):
+        each = zip(rows, places, strict=True)
+        return [BlockRows(r.values[p.ravel()], np.arange(len(p) + 1) * p.shape[1]) for r, p in each]
     keep = [one.used[mine] for mine, one in zip(places, rows, strict=True)]
     if degrees:
         sides = [k.reshape(len(k), degree, -1).all(axis=1) for k, degree in zip(keep, degrees, strict=True)]

@@ -13,7 +13,8 @@ from rich.table import Table
 
 from distmom.report.result import Result
 from distmom.report.results import Results
-from distmom.report.words import cell, listed, printable
+from distmom.report.words import cell, listed
+from distmom.words import printable
 
 UNLIMITED = 100_000
 """Columns of a table that is not for a terminal: no line is wrapped."""

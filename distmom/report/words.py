@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from distmom.report.digits import SCIENTIFIC
+from distmom.words import printable
 
 SIX_DIGITS = 1e6
 
@@ -33,13 +34,6 @@ def units_cells(n_units: int | None, exact: bool | None) -> tuple[str, ...]:
 def cell(value: Any) -> str:
     """A name or the value of a key, on one line."""
     return "null" if value is None else printable(str(value))
-
-
-def printable(text: str) -> str:
-    """The text on one line, without signs that a terminal would obey: they are shown as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -34,17 +34,13 @@ class Aggregator:
     Without `combine`, the gradient of the block with the lower-median loss; equal losses go by number. Its
     expectation is not the gradient of the risk, since the block is selected by its loss: the target of the
     descent is the median-of-means risk.
-
-    Attributes
-    ----------
-    combine : callable, optional
-        What is made of the gradients of the blocks with a finite loss.
-    plain : bool
-        Whether every block counts, and the objective is the mean of their losses: the plain mini-batch, of
-        one block or of several taken together.
+    A `plain` one has every block count, and the mean of their losses fall: the mini-batch, of one block or of
+    several taken together.
     """
 
-    combine: Callable[[Floats], Floats] | None = None
+    combine: Callable[[Floats], Floats] | None = (
+        None  # what is made of gradients of blocks with a finite loss
+    )
     plain: bool = False
 
     def choose(self, blocks: BlockOracle, x: Floats) -> Chosen:

@@ -27,22 +27,13 @@ MOST_IDLE = 100
 
 @dataclass(frozen=True)
 class Descent:
-    """What a descent does in every step.
-
-    Attributes
-    ----------
-    aggregator, step_size, projection
-    clip : float
-        A gradient longer than this many times the running median length is shortened to it; infinity never.
-    averaging : {"mean", "geometric_median", "none"}
-        What is made of the last half of the iterates; "none" takes the last one.
-    """
+    """What a descent does in each step: a gradient longer than `clip` running median lengths is shortened."""
 
     aggregator: Aggregator = AGGREGATORS["median_block"]
     step_size: StepSize = field(default_factory=lambda: Decaying(0.1))
     projection: Projection = unconstrained
     clip: float = 3.0
-    averaging: str = "mean"
+    averaging: str = "mean"  # of the last half of the iterates; or "geometric_median"; "none" takes the last
 
     def begin(self, start: Floats) -> DescentState:
         """The state before the first step."""

@@ -18,24 +18,12 @@ from distmom.solvers.blocks import BlockOracle
 
 @dataclass(frozen=True)
 class HeldOut:
-    """When to look at the held-out blocks, and when to stop.
+    """When to look at the held-out blocks, and when to stop."""
 
-    Attributes
-    ----------
-    blocks : BlockOracle
-        The same at every look.
-    every : int
-        Steps between looks.
-    patience : int
-        Looks in a row without improvement that end the descent.
-    tolerance : float
-        A fall of the loss by less than this share of the best loss is no improvement.
-    """
-
-    blocks: BlockOracle
-    every: int = 25
-    patience: int = 5
-    tolerance: float = 1e-3
+    blocks: BlockOracle  # the same at every look
+    every: int = 25  # steps between looks
+    patience: int = 5  # looks in a row without improvement that end the descent
+    tolerance: float = 1e-3  # a fall of the loss by less than this share of the best loss is no improvement
 
     def losses(self, x: Floats) -> Floats:
         """Losses of the usable blocks; NaN counts as infinite."""

@@ -24,64 +24,31 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass
 class History:
-    """One entry for each step.
+    """One entry for each step; those that were left out have an objective of NaN or infinity."""
 
-    Attributes
-    ----------
-    objective : list of float
-        Loss that the step went by (of the chosen block, the mean of the plain batch); NaN where no block
-        could be used, infinite where half or more had no finite loss: the step was left out.
-    block : list of int
-        The chosen block; -1 for a combination, -2 where the step was left out.
-    gradient_norm : list of float
-        Before clipping.
-    skipped : list of int
-        Blocks that could not be used.
-    held_out_step, held_out : list
-        Steps after which the held-out blocks were looked at, and the lower median of their losses.
-    """
-
+    # the loss that it went by: NaN where no block could be used, infinite where half or more are not finite
     objective: list[float] = field(default_factory=list)
-    block: list[int] = field(default_factory=list)
-    gradient_norm: list[float] = field(default_factory=list)
-    skipped: list[int] = field(default_factory=list)
-    held_out_step: list[int] = field(default_factory=list)
-    held_out: list[float] = field(default_factory=list)
+    block: list[int] = field(default_factory=list)  # -1 for a combination, -2 where the step was left out
+    gradient_norm: list[float] = field(default_factory=list)  # before clipping
+    skipped: list[int] = field(default_factory=list)  # blocks that could not be used
+    held_out_step: list[int] = field(default_factory=list)  # after which held-out blocks were looked at
+    held_out: list[float] = field(default_factory=list)  # lower median of their losses
 
 
 @dataclass
 class DescentState:
-    """The iterate and what the rules remember.
+    """The iterate and what the rules remember."""
 
-    Attributes
-    ----------
-    step : int
-        Steps taken.
-    x : ndarray, shape (p,)
-    memory : tuple of ndarray
-        Of the step size.
-    norms : ndarray
-        The last gradient norms that were not zero, at most `NORMS`.
-    iterates : Iterates
-    idle, infinite : int
-        Steps in a row that did not move, and that had no finite loss.
-    best : ndarray or None
-        The point with the best held-out losses, which are `best_losses`.
-    since_best : int
-        Looks since.
-    history : History
-    """
-
-    step: int
-    x: Floats
-    memory: Memory
-    norms: Floats = field(default_factory=lambda: np.zeros(0))
+    step: int  # steps taken
+    x: Floats  # (p,)
+    memory: Memory  # of the step size
+    norms: Floats = field(default_factory=lambda: np.zeros(0))  # the last that were not zero, at most `NORMS`
     iterates: Iterates = field(default_factory=Iterates)
-    idle: int = 0
-    infinite: int = 0
-    best: Floats | None = None
+    idle: int = 0  # steps in a row that did not move,
+    infinite: int = 0  # and that had no finite loss
+    best: Floats | None = None  # the point with the best held-out losses
     best_losses: Floats | None = None
-    since_best: int = 0
+    since_best: int = 0  # looks since
     history: History = field(default_factory=History)
 
     def to_arrays(self) -> Arrays:

@@ -52,12 +52,8 @@ class DataOptions:
 def lake_arguments(learner: str, given: Mapping[str, Any]) -> tuple[Any, Any, DataOptions]:
     """Filter, executor and options that a caller gave to ``fit``, or the session's defaults.
 
-    Raises
-    ------
-    TypeError
-        If one is unknown: where its meaning lies now, or the nearest name.
-    ConfigError
-        If a value is wrong.
+    TypeError if one is unknown: where its meaning lies now, or the nearest name; ConfigError if a value is
+    wrong.
     """
     names = [field.name for field in fields(DataOptions)]
     known = ("where", "executor", *names)
@@ -85,12 +81,8 @@ def open_columns(
 
     Features, and the target last, or as a key where it is a label.
 
-    Raises
-    ------
-    ConfigError
-        If columns are unknown or not of numbers, or there is no target.
-    DataError
-        If labels are anything but numbers, true or false, or text.
+    ConfigError if columns are unknown or not of numbers, or there is no target; DataError if labels are
+    anything but numbers, true or false, or text.
     """
     opened, schema, labels = scan.source, scan.schema, machine._most_labels is not None
     if target is None and machine._needs_target:

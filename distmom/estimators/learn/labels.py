@@ -70,10 +70,7 @@ def labels_of_lake(
 ) -> tuple[tuple[Key, ...], tuple[SkippedFile, ...]]:
     """All labels of the rows that pass the filter, sorted, and files left out: one pass over their column.
 
-    Raises
-    ------
-    ConfigError
-        If there are more than `most`.
+    ConfigError if there are more than `most`.
     """
     alone = replace(read, columns=(), vectors=None)
     [name] = read.by

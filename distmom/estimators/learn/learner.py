@@ -185,7 +185,7 @@ class Learner(SharedParameters, BaseEstimator):
 
     def _of_arrays(self, X: Any, y: Any, *, reset: bool = True) -> ArrayRows:
         """Rows of arrays, checked as scikit-learn does."""
-        checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "reset": reset}
+        checks = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "reset": reset}
         if y is None and not self._needs_target:
             return ArrayRows(validate_data(self, X, **checks))
         X, y = validate_data(self, X, y, y_numeric=self._most_labels is None, **checks)

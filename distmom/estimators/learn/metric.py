@@ -168,6 +168,8 @@ class MahalanobisMetric(TransformerMixin, Learner):
 
     def _check_own(self) -> None:
         check_choice("loss", self.loss, names_of("margin", slope=True))
+        if isinstance(self.init, str):
+            check_choice("init", self.init, ("identity",))
 
     def _problem(self, sample: ScaledSample) -> Problem:
         rows = sample.features
@@ -189,7 +191,6 @@ class MahalanobisMetric(TransformerMixin, Learner):
 
     def _start(self, n_features: int) -> Floats:
         if isinstance(self.init, str):
-            check_choice("init", self.init, ("identity",))
             return np.eye(n_features)
         matrix = np.array(self.init, np.float64)
         if matrix.shape != (n_features, n_features) or not np.isfinite(matrix).all():

@@ -41,10 +41,7 @@ def class_of(name: str) -> type[Learner]:
 def check_model_folder(folder: str | os.PathLike[str]) -> Path:
     """The folder, once it is known that a model can be written there: call it before long work.
 
-    Raises
-    ------
-    ConfigError
-        If it exists and holds something else than a model, or the folder around it cannot be written.
+    ConfigError if it exists and holds something else than a model, or the folder around it cannot be written.
     """
     target = Path(folder).expanduser()
     around = target.absolute().parent

@@ -29,25 +29,13 @@ MOST_GATHERED = 400_000_000
 
 
 class Met(NamedTuple):
-    """Rows that were met, each once.
+    """Rows that were met, each once."""
 
-    Attributes
-    ----------
-    n_used : int
-        With all their values.
-    n_null, n_nan : int
-        With a value that is null, and of the others with one that is NaN.
-    n_dropped : int
-        That the filter drops, or whose file was left out.
-    n_inf : int
-        Those of the used ones that have an infinite value.
-    """
-
-    n_used: int = 0
-    n_null: int = 0
-    n_nan: int = 0
-    n_dropped: int = 0
-    n_inf: int = 0
+    n_used: int = 0  # with all their values
+    n_null: int = 0  # with a value that is null,
+    n_nan: int = 0  # and of the others with one that is NaN
+    n_dropped: int = 0  # that the filter drops, or whose file was left out
+    n_inf: int = 0  # those of the used ones that have an infinite value
 
     def plus(self, rows: ArrayRows) -> Met:
         """With further rows."""

@@ -85,17 +85,7 @@ class ScaledSample:
 
 @dataclass
 class Training:
-    """One descent: what is settled before the first step, where it stands, and what it found.
-
-    Attributes
-    ----------
-    place : StepPosition
-        Where the step after the last complete one begins, and the rows that were met.
-    x : ndarray
-        The best averaged point on held-out blocks, or the last one.
-    step_seconds : float
-        Mean time of a step, fetching its rows included.
-    """
+    """One descent: what is settled before the first step, where it stands, and what it found."""
 
     seed: int
     scale: Scale
@@ -103,10 +93,11 @@ class Training:
     risk: BlockRisk
     descent: Descent
     state: DescentState
+    # where the step after the last complete one begins, and the rows that were met
     place: StepPosition = StepPosition()  # noqa: RUF009
-    x: Floats = field(init=False)
+    x: Floats = field(init=False)  # the best averaged point on held-out blocks, or the last one
     status: DescentStatus = field(init=False)
-    step_seconds: float = field(init=False)
+    step_seconds: float = field(init=False)  # mean time of a step, fetching its rows included
 
     def order(self, source: TrainingRows) -> VirtualOrder:
         """In which the rows of a source come, held-out ones first."""
@@ -154,10 +145,8 @@ def learn(
 
     `watch` is called with the state after each step; a `crew` computes the blocks and never changes a bit.
 
-    Raises
-    ------
-    NoAnswerError
-        If there are too few rows, or half or more of the blocks of several steps have no finite loss.
+    NoAnswerError if there are too few rows, or half or more of the blocks of several steps have no finite
+    loss.
     """
     if keeper is not None:
         keeper.resume(training)

@@ -32,10 +32,7 @@ def place_of_blocks(
 ) -> tuple[Executor | None, str]:
     """Who computes the blocks of a step (None: the process that takes the steps), and why.
 
-    Raises
-    ------
-    ConfigError
-        If workers are asked for where they cannot be.
+    ConfigError if workers are asked for where they cannot be.
     """
     if isinstance(risk, UserRisk):
         if asked == "workers":

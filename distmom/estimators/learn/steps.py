@@ -48,19 +48,10 @@ def step_rows(
     is dropped. So the steps depend on nothing but the order, K, B, and which rows count: not on how many rows
     are fetched at once, nor on where they come from.
 
-    Parameters
-    ----------
-    place : StepPosition
-        Where the first step begins.
-    n_steps : int, optional
-        Steps that will be taken at most; nothing is fetched ahead for more.
-    first_pass : int
-        The pass whose rows are counted as they are met: in further ones the same rows come again.
+    The first step begins at `place`; nothing is fetched ahead for more than `n_steps`. Rows are counted as
+    they are met in `first_pass`: in further ones the same rows come again.
 
-    Raises
-    ------
-    NoAnswerError
-        If a whole pass has too few rows that count.
+    NoAnswerError if a whole pass has too few rows that count.
     """
     wanted, taken = n_blocks * block_size, 0
     spans = _spans(order.n_pass, place, source.at_once(wanted))
@@ -127,11 +118,10 @@ class _Ahead:
         self._coming = None
         if following is not None and self._source.far:
             with interrupts.blocked():
-                self._coming = self._pool.submit(self._later, following)
+                self._coming = self._pool.submit(
+                    lambda: self._source.fetch(self._order.rows(*following), self._stop)
+                )
         return found
-
-    def _later(self, span: RowRange) -> ArrayRows:
-        return self._source.fetch(self._order.rows(*span), self._stop)
 
     def close(self) -> None:
         """Give up what is on its way."""

@@ -27,29 +27,18 @@ Interval = tuple[float, float] | None
 
 @dataclass(frozen=True)
 class TournamentOutcome:
-    """What the rounds leave behind.
-
-    Attributes
-    ----------
-    rows : dict
-        Rows that passed the filter, that are used, and of the former the nulls, NaNs and infinities, by the
-        names that results have for them.
-    disagree : tuple of (str or None)
-        For each candidate what blocks of whole files say against those of rows.
-    intervals : bool
-        Whether blocks are independent, so that the spread between them tells how far the risk may be off.
-    cells : ndarray of int64, shape (m,), or None
-        Most cells of each partition in a block, where candidates are partitions.
-    """
+    """What the rounds leave behind, of m candidates."""
 
     decided: Decided
-    rows: dict[str, Any]
+    rows: dict[str, Any]  # that passed the filter, are used, null, NaN, infinite, as results call them
     plain: Floats  # (m,): plain risks
     missing: Ints  # (m,): rows without a finite prediction
     skipped: tuple[SkippedFile, ...]  # files that were left out
-    disagree: tuple[str | None, ...]
-    intervals: bool = True
-    cells: Ints | None = None
+    disagree: tuple[str | None, ...]  # of each what blocks of whole files say against those of rows
+    intervals: bool = (
+        True  # whether blocks are independent, so that their spread says how far risks may be off
+    )
+    cells: Ints | None = None  # (m,): most cells of each in a block, where candidates are partitions
 
 
 def tournament_result(

@@ -57,9 +57,8 @@ def find_candidates(
     ConfigError if there is none, two have one name, one does not go with the loss, or target or features are
     missing; DataError if a file of a model or matrix cannot be read, or holds types that are not trusted.
     """
-    named = named_candidates(candidates)
     taking = _Taking(target, names_of("features", features), names, options)
-    found = tuple(taking.candidate(name, what) for name, what in named.items())
+    found = tuple(taking.candidate(name, what) for name, what in named_candidates(candidates).items())
     return Field(found, tuple(taking.columns))
 
 
@@ -129,11 +128,9 @@ class _Taking:
                 f"candidates: the matrix {name!r} has shape {matrix.shape}, and there are {n} features; "
                 "give one row and column for each"
             )
-        threshold = self._options.loss_parameter
+        threshold = NEAR if self._options.loss_parameter is None else float(self._options.loss_parameter)
         try:
-            return MetricLoss(
-                tuple(map(tuple, matrix.tolist())), NEAR if threshold is None else float(threshold)
-            )
+            return MetricLoss(tuple(map(tuple, matrix.tolist())), threshold)
         except ConfigError as error:
             raise ConfigError(f"candidates: {name!r}: {error}") from error
 

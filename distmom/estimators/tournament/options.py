@@ -117,19 +117,18 @@ class TournamentOptions:
             raise ConfigError("contamination: is for a partition of the rows, not for samples; drop it")
 
     def _check_parameter(self) -> None:
-        value = self.loss_parameter
+        value, below, what = self.loss_parameter, math.inf, "squared distance between near and far"
         if value is None:
             return
-        if self.loss == "mahalanobis":
-            check_fraction("Loss: parameter", value, math.inf, "the squared distance between near and far")
-            return
         have = {name: loss.parameter for name in row_losses() if (loss := LOSSES[name]).parameter is not None}
-        parameter = have.get(self.loss) if isinstance(self.loss, str) else None
-        if parameter is None:
-            raise ConfigError(
-                f"Loss: parameter: only {' and '.join(have)} have one, not {self.loss_name}; drop it"
-            )
-        check_fraction("Loss: parameter", value, parameter.below, f"the {parameter.name}")
+        if self.loss != "mahalanobis":
+            parameter = have.get(self.loss) if isinstance(self.loss, str) else None
+            if parameter is None:
+                raise ConfigError(
+                    f"Loss: parameter: only {' and '.join(have)} have one, not {self.loss_name}; drop it"
+                )
+            below, what = parameter.below, parameter.name
+        check_fraction("Loss: parameter", value, below, f"the {what}")
 
     def _check_design(self) -> None:
         design = self.design
@@ -142,11 +141,11 @@ class TournamentOptions:
             )
         if design.n == "paper":
             raise ConfigError("blocks: a tournament takes 'auto' or a number, not 'paper'")
-        if design.size is not None and not design.sampled:
-            raise ConfigError(
-                f"blocks: a tournament takes a number of blocks, not {design!r}; use n in place of size"
-            )
         if design.size is not None:
+            if not design.sampled:
+                raise ConfigError(
+                    f"blocks: a tournament takes a number of blocks, not {design!r}; use n in place of size"
+                )
             check_count("SampledBlocks: size", design.size, 2)
 
 

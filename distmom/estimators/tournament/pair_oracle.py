@@ -69,7 +69,7 @@ class PairOracle:
 
     def losses(self, part: int) -> Floats:
         """Block losses of the candidates in a part."""
-        return _values(self._tables[part].losses[self._filled[part]].T)
+        return self._values(self._tables[part].losses, part)
 
     def bounds(self) -> Floats:
         """Lower bounds of all distances, from block means of roots of losses."""
@@ -79,8 +79,12 @@ class PairOracle:
     def distances(self, pairs: Sequence[Pair]) -> Floats:
         """Distances of pairs, from the round that asked for just these."""
         found = self._plan.keeper.round(round_of(pairs), lambda: {"gaps": self._gaps(pairs)})
-        gaps = np.asarray(found["gaps"], np.float64)
-        return lower_median(_values(gaps[self._filled[DISTANCE_PART]].T))
+        return lower_median(self._values(np.asarray(found["gaps"], np.float64), DISTANCE_PART))
+
+    def _values(self, means: Floats, part: int) -> Floats:
+        """Of the blocks with pairs, shape (m, K); what is not finite counts as +infinity."""
+        some = means[self._filled[part]].T
+        return np.where(np.isfinite(some), some, np.inf)
 
     def outcome(self, decided: Decided) -> TournamentOutcome:
         """What there is to say of the rows."""
@@ -170,11 +174,6 @@ def _of_part(cells: CellMap, part: int, n_blocks: int) -> CellMap:
     inside = (mine >= 0) & (mine < n_blocks)
     sizes = cells.sizes[part * n_blocks : (part + 1) * n_blocks]
     return CellMap(np.array([n_blocks]), np.where(inside, mine, -1), sizes, cells.lowered)
-
-
-def _values(means: Floats) -> Floats:
-    """What is not finite counts as +infinity."""
-    return np.where(np.isfinite(means), means, np.inf)
 
 
 def blocks_of_part(plan: TournamentPlan, n_used: int) -> tuple[int, bool]:

@@ -32,16 +32,10 @@ LARGE_FILE = 64_000_000
 
 @dataclass(frozen=True)
 class TournamentPlan:
-    """Who meets, on which rows, in which parts and blocks.
+    """Who meets, on which rows, in which parts and blocks."""
 
-    Attributes
-    ----------
-    every, source : Source
-        As it is listed, and without the files that cannot even be opened.
-    """
-
-    every: Source
-    source: Source
+    every: Source  # as it is listed,
+    source: Source  # and without the files that cannot even be opened
     read: ReadOptions  # with the columns of all candidates
     field: Field
     options: TournamentOptions

@@ -117,11 +117,9 @@ def valid_rows(array: pa.Array) -> Valid:
 
     A dictionary's own nulls are not seen here, only those of its indices.
     """
-    if patypes.is_null(array.type):
-        return np.zeros(len(array), np.bool_) if len(array) else None
     if array.null_count == 0:
         return None
-    return _bits(array, 0)
+    return np.zeros(len(array), np.bool_) if patypes.is_null(array.type) else _bits(array, 0)
 
 
 def bit_values(array: pa.BooleanArray) -> Bools:

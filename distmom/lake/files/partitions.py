@@ -89,7 +89,7 @@ def infer_types(rows: Sequence[tuple[str | None, ...]]) -> tuple[PartitionType, 
     ``"0"``, ``"-5"`` and ``"12"`` are canonical; ``"07"`` and ``"+1"`` are not, since turning them into
     numbers would lose what was written.
     """
-    values = [{value for value in column if value is not None} for column in zip(*rows, strict=True)]
+    values = [{value for value in column if value is not None} for column in zip(*set(rows), strict=True)]
     return tuple("int" if found and all(map(_is_canonical, found)) else "text" for found in values)
 
 

@@ -10,31 +10,30 @@ from distmom.lake.columns.convert import int64_array, native_values, valid_rows
 from distmom.lake.keys.keyvalues import NULL, Component, components
 from distmom.numerics.arrays import Bools, Ints
 
-SMALL_DICTIONARY, ALIGNED = 4_096, 2_048
+SMALL_DICTIONARY = 4_096
 
 Mask = Bools | None
 
 
 def dictionary_places(array: pa.DictionaryArray) -> Ints:
     """Place in its dictionary of each row's value; behind the last one where the row is null."""
-    places = native_values(array.indices).astype(np.int64)
-    valid = valid_rows(array)
-    if valid is not None:
-        places[~valid] = len(array.dictionary)  # an index may be anything there
-    return places
+    places, valid = native_values(array.indices).astype(np.int64, copy=False), valid_rows(array)
+    return places if valid is None else np.where(valid, places, len(array.dictionary))
 
 
-def _near_integers(array: pa.Array) -> tuple[pa.Array, Ints] | None:
-    """A narrow range of integers as their dictionary, which spares a search; None of other integers."""
-    values, valid = native_values(array), valid_rows(array)
-    some = values if valid is None else values[valid]
-    low = int(some.min()) // ALIGNED * ALIGNED if some.size else 0
-    if not some.size or int(some.max()) >= low + SMALL_DICTIONARY or not -(2**62) < low < 2**62:
-        return None
-    places = values.astype(np.int64) - low
-    if valid is not None:
-        places[~valid] = SMALL_DICTIONARY
-    return int64_array(np.arange(low, low + SMALL_DICTIONARY)), places
+def _near(array: pa.Array) -> pa.DictionaryArray:
+    """Integers as places among all from the least to the greatest, without hashes where these are few.
+
+    Batches with the same ends have the same dictionary.
+    """
+    values = native_values(array)
+    most = 0 if array.null_count else min(SMALL_DICTIONARY, values.size // 16)
+    n = int(values.max()) - int(values.min()) + 1 if most else 0
+    if not 0 < n <= most:
+        return array.dictionary_encode()
+    least = values.min().astype(np.int64)  # differences are right also where 64 bits without a sign wrap
+    every = pa.array((np.arange(n) + least).astype(values.dtype))
+    return pa.DictionaryArray.from_arrays(int64_array(values.astype(np.int64) - least), every, safe=False)
 
 
 class ColumnCodes:
@@ -68,12 +67,11 @@ class ColumnCodes:
 
     def encode(self, array: pa.Array, keep: Mask) -> Ints:
         """Codes of the rows of a batch; -1 for rows that ``keep`` drops."""
-        near = _near_integers(array) if patypes.is_integer(array.type) else None
-        if near is None and patypes.is_null(array.type):
+        if patypes.is_null(array.type):
             array = pa.nulls(len(array), pa.int8())
-        if near is None and not isinstance(array, pa.DictionaryArray):
-            array = array.dictionary_encode()
-        dictionary, places = near or (array.dictionary, dictionary_places(array))
+        if not isinstance(array, pa.DictionaryArray):
+            array = _near(array) if patypes.is_integer(array.type) else array.dictionary_encode()
+        dictionary = array.dictionary
         if patypes.is_string_view(dictionary.type) or patypes.is_binary_view(dictionary.type):
             text = patypes.is_string_view(dictionary.type)  # Arrow cannot take from views
             dictionary = dictionary.cast(pa.large_string() if text else pa.large_binary())
@@ -81,11 +79,14 @@ class ColumnCodes:
             self._record()
             self._dictionary = dictionary
             self._start(dictionary)
+        places = dictionary_places(array)
         codes = self._codes.take(places)
         if codes.min(initial=0) < 0:
             rows = np.flatnonzero(codes < 0 if keep is None else (codes < 0) & keep)
-            fresh, first = np.unique(places[rows], return_index=True)
-            fresh = fresh[np.argsort(first)]
+            first = np.full(self._codes.size, len(array))
+            first[places[rows[::-1]]] = rows[::-1]  # of equal places the last one written stays
+            fresh = np.flatnonzero(first < len(array))
+            fresh = fresh[np.argsort(first[fresh])]
             self._codes[fresh] = [self.code(value) for value in self._components(dictionary, fresh)]
             codes[rows] = self._codes.take(places[rows])
         if keep is not None:

@@ -27,8 +27,8 @@ class KeyEncoder:
 
     Notes
     -----
-    About 3 ns a row for integers of a narrow range and for texts that the file holds as a dictionary, 10 ns
-    or so for others, which have to be hashed, and for each further column.
+    About 3 ns a row for texts that the file holds as a dictionary, 10 ns or so for others, which have to be
+    hashed, and for each further column.
 
     Examples
     --------

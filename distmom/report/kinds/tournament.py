@@ -10,8 +10,9 @@ from distmom.numerics.arrays import Bools, Floats
 from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.values import plain
-from distmom.report.words import number, printable
+from distmom.report.words import number
 from distmom.status import Status
+from distmom.words import printable
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

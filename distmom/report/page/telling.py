@@ -14,8 +14,9 @@ from distmom.report.page.pictures import Picture
 from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.text import each_once, left_out
-from distmom.report.words import cell, listed, printable
+from distmom.report.words import cell, listed
 from distmom.status import Status
+from distmom.words import printable
 
 MOST_FILES = 30
 """Names of files in a page."""

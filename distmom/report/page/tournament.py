@@ -15,8 +15,9 @@ from distmom.report.page.pictures import Cell, Matrix, Picture, Spans, square
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import closing_blocks, interval_words, notes_block
 from distmom.report.text import as_table
-from distmom.report.words import cell, listed, number, printable
+from distmom.report.words import cell, listed, number
 from distmom.status import Status
+from distmom.words import printable
 
 KINDS = {"won": "won", "lost": "lost", "close": "no match: too close", "open": "distance not evaluated"}
 MOST = 40
