@@ -32,7 +32,8 @@ def _near(array: pa.Array) -> pa.DictionaryArray:
     if not 0 < n <= most:
         return array.dictionary_encode()
     least = values.min().astype(np.int64)  # differences are right also where 64 bits without a sign wrap
-    every = pa.array((np.arange(n) + least).astype(values.dtype))
+    data = pa.py_buffer((np.arange(n) + least).astype(values.dtype))
+    every = pa.Array.from_buffers(array.type, n, [None, data])  # pa.array would import pandas
     return pa.DictionaryArray.from_arrays(int64_array(values.astype(np.int64) - least), every, safe=False)
 
 
