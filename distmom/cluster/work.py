@@ -37,7 +37,7 @@ class ReadAndReduce:
     unit_seed : int, optional
         128 bits that key the hashes of units, where the reader delivers their columns.
     compiled : bool
-        Use compiled kernels for those.
+        Use compiled kernels for those, and to number the groups.
     some_rows : bool
         The reduction's accumulators tell which rows they want: read only what holds some of them.
     known : tuple of Key
@@ -63,7 +63,7 @@ class ReadAndReduce:
     def _attempt(self, unit: Unit, bad: dict[int, str]) -> UnitOutcome | None:
         """The outcome without the files of these numbers; None if another is bad, which now is among them."""
         accumulator = self.reduction.begin(len(unit.files), unit.window)
-        encoder = KeyEncoder(self.n_keys, self.known) if self.n_keys else None
+        encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled) if self.n_keys else None
         hashes = None
         if self.unit_seed is not None:
             hashes = UnitHashes(len(self.reader.options.units), self.unit_seed, compiled=self.compiled)

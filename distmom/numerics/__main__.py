@@ -24,7 +24,7 @@ from distmom.numerics.losses.cell_sums import add_distances, add_losses, add_mea
 from distmom.numerics.losses.table import LOSSES
 from distmom.numerics.pairs.regroup import CellRows
 from distmom.numerics.pairs.tiles import tiled_sums
-from distmom.numerics.random.keyed_hash import hash_messages
+from distmom.numerics.random.keyed_hash import hash_messages, look_up_hashes
 from distmom.numerics.random.philox import stream_key
 from distmom.numerics.ranks.order import order_counts
 from distmom.numerics.ranks.order_weights import order_masses
@@ -95,9 +95,12 @@ def compile_weights() -> None:
 
 
 def compile_units() -> None:
-    """Call the kernel that hashes whole units."""
+    """Call the kernels that hash whole units."""
     edges = np.arange(4_001) * 8
-    hash_messages(np.zeros(8 * 4_000, np.uint8), edges, b"key", compiled=True)
+    hashes = hash_messages(np.zeros(8 * 4_000, np.uint8), edges, b"key", compiled=True)
+    for values in (np.arange(4_000, dtype=np.int32), np.arange(4_000)):
+        values.flags.writeable = False
+        look_up_hashes(values, 0, None, hashes[0], hashes)
 
 
 def compile_regrouping() -> None:

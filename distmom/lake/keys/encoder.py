@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from distmom.lake.columns.convert import int64_array
-from distmom.lake.keys.codes import ColumnCodes, Mask
+from distmom.lake.columns.convert import native_values
+from distmom.lake.keys.codes import MOST_TABLE_ENTRIES, ColumnCodes, FirstSeen, Mask
 from distmom.lake.keys.keyvalues import Key
 from distmom.numerics.arrays import Ints
 
@@ -24,11 +24,13 @@ class KeyEncoder:
         Number of ``by`` columns; with none, all rows are in one group, whose key is ``()``.
     known : sequence of key, optional
         Keys that have the first codes already.
+    compiled : bool
+        Use compiled kernels (same codes).
 
     Notes
     -----
-    About 3 ns a row for texts that the file holds as a dictionary, 10 ns or so for others, which have to be
-    hashed, and for each further column.
+    About 2 ns a row for integers whose range is below 2**21 and for texts that the file holds as a
+    dictionary, 10 ns or so where a batch has to be hashed; several columns add 2 ns each.
 
     Examples
     --------
@@ -40,14 +42,14 @@ class KeyEncoder:
     [('b',), (None,), ('a',)]
     """
 
-    def __init__(self, n_columns: int, known: Sequence[Key] = ()) -> None:
-        self._columns = [ColumnCodes() for _ in range(n_columns)]
-        self._pairs = [ColumnCodes() for _ in range(n_columns - 1)]  # of left * 2**32 + right
+    def __init__(self, n_columns: int, known: Sequence[Key] = (), *, compiled: bool = False) -> None:
+        self._columns = [ColumnCodes(compiled=compiled) for _ in range(n_columns)]
+        self._pairs = [_PairCodes() for _ in range(n_columns - 1)]
         for key in known:
-            codes = [column.code(value) for column, value in zip(self._columns, key, strict=True)]
+            codes = [column.seen.code(value) for column, value in zip(self._columns, key, strict=True)]
             code = codes[0]
             for pair, right in zip(self._pairs, codes[1:], strict=True):
-                code = pair.code((1, code << 32 | right))
+                code = pair.seen.code((code, right))
 
     def encode(self, keys: Sequence[pa.Array], keep: Mask, n_rows: int | None = None) -> Ints:
         """Codes of the rows of a batch; -1 for rows that ``keep`` drops.
@@ -64,28 +66,84 @@ class KeyEncoder:
         Returns
         -------
         (n_rows,) int64
+            In memory that the next call uses again: copy it to keep it.
         """
         if not keys:
             size = len(keep) if keep is not None else (n_rows or 0)
             return np.zeros(size, np.int64) if keep is None else np.where(keep, 0, -1)
         codes = self._columns[0].encode(keys[0], keep)
         for column, pair, array in zip(self._columns[1:], self._pairs, keys[1:], strict=True):
-            right = column.encode(array, keep)
-            codes = pair.encode(int64_array(codes << 32 | right & 0xFFFF_FFFF), keep)
+            codes = pair.encode(codes, column.encode(array, keep), keep)
         return codes
 
     @property
     def n_keys(self) -> int:
         """Number of keys that have a code."""
-        return len((self._pairs or self._columns)[-1].values) if self._columns else 1
+        if self._pairs:
+            return len(self._pairs[-1].seen)
+        return len(self._columns[0].seen) if self._columns else 1
 
     @property
     def keys(self) -> list[Key]:
         """The keys in the order of their codes; see `distmom.lake.keys.keyvalues`."""
         if not self._columns:
             return [()]
-        keys: list[Key] = [(component,) for component in self._columns[0].values]
+        keys: list[Key] = [(component,) for component in self._columns[0].seen.values]
         for column, pair in zip(self._columns[1:], self._pairs, strict=True):
-            places = (divmod(packed, 2**32) for _, packed in pair.values)
-            keys = [(*keys[left], column.values[right]) for left, right in places]
+            keys = [(*keys[left], column.seen.values[right]) for left, right in pair.seen.values]
         return keys
+
+
+class _PairCodes:
+    """Codes of pairs of codes."""
+
+    def __init__(self) -> None:
+        self.seen: FirstSeen[tuple[int, int]] = FirstSeen()
+        self._width = 1  # entries of the table for each left code
+        self._table = np.full(0, -1, np.int64)
+
+    def encode(self, left: Ints, right: Ints, keep: Mask) -> Ints:
+        n_left = int(left.max(initial=-1)) + 1
+        n_right = int(right.max(initial=-1)) + 1
+        if n_left == 0:
+            return left  # every row is dropped
+        width = self._width
+        while width < n_right:
+            width *= 2
+        n_left = max(n_left, self._table.size // self._width)
+        if n_left * width > MOST_TABLE_ENTRIES:
+            return self._encode_sparse(left, right, keep)
+        self._grow(n_left, width)
+        ids = left  # the column's scratch, which is not needed any more
+        ids *= width
+        ids += right
+        if keep is not None:
+            ids[~keep] = 0
+
+        def values_of(fresh: Ints) -> list[tuple[int, int]]:
+            return [divmod(i, width) for i in fresh.tolist()]
+
+        return self.seen.look_up(ids, self._table, keep, values_of)
+
+    def _grow(self, n_left: int, width: int) -> None:
+        if width == self._width and n_left * width <= self._table.size:
+            return
+        n_rows = max(n_left, min(2 * n_left, MOST_TABLE_ENTRIES // width))
+        table = np.full((n_rows, width), -1, np.int64)
+        old = self._table.reshape(-1, self._width)
+        table[: old.shape[0], : self._width] = old
+        self._table, self._width = table.ravel(), width
+
+    def _encode_sparse(self, left: Ints, right: Ints, keep: Mask) -> Ints:
+        """Pairs too many for a table: hash those of the batch."""
+        packed = (left << 32) | (right & 0xFFFF_FFFF)
+        array = pa.Array.from_buffers(
+            pa.int64(), packed.size, [None, pa.py_buffer(packed)]
+        ).dictionary_encode()
+        distinct = native_values(array.dictionary)
+        ids = native_values(array.indices).astype(np.int64)
+
+        def values_of(fresh: Ints) -> list[tuple[int, int]]:
+            return [divmod(i, 2**32) for i in distinct[fresh].tolist()]
+
+        return self.seen.look_up(ids, np.full(distinct.size, -1, np.int64), keep, values_of)

@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.arrays import Ints, Words
+from distmom.numerics.arrays import Bools, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.twins import compiled_twin
 
@@ -59,6 +59,18 @@ def join_hashes(left: Words, right: Words) -> Words:
     """Hash of pairs of hashes; the order within a pair counts."""
     with np.errstate(over="ignore"):
         return mix(left * GOLDEN + right)
+
+
+def look_up_hashes(
+    values: NDArray[np.generic], base: int, valid: Bools | None, null: np.uint64, table: Words
+) -> Words | None:
+    """Entry ``value - base`` of a table for each integer, and `null` where it is not valid; compiled only.
+
+    None if a value lies outside the table or its entry is 0, which stands for unknown.
+    """
+    none = np.empty(0, np.bool_) if valid is None else valid
+    found = np.empty(values.size, np.uint64)
+    return found if _kernels.look_up_words(values, base, none, null, table, found) else None
 
 
 def unit_cells(codes: Ints, hashes: Words, n_cells: int) -> Ints:

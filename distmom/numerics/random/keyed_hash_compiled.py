@@ -108,3 +108,24 @@ def blake2b_words(data, edges, secret, out):
             compress(h, m, read, stop == high)
             low = stop
         out[i] = h[0]
+
+
+@njit
+def look_up_words(values, base, valid, null, table, out):
+    """Entry ``value - base`` of a table for each value, `null` where not valid (`valid` of size 0: all are).
+
+    False where a value is outside the table, or its entry is 0, which stands for unknown.
+    """
+    some_null = valid.size > 0
+    for i in range(values.size):
+        if some_null and not valid[i]:
+            out[i] = null
+            continue
+        place = np.int64(values[i]) - base
+        if place < 0 or place >= table.size:
+            return False
+        word = table[place]
+        if word == U(0):
+            return False
+        out[i] = word
+    return True

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from distmom.errors import DataError
 from distmom.lake import KeyEncoder, decode_key
 from distmom.lake.keys import codes as code_tables
+from distmom.lake.keys import encoder
 
 
 def canonical(value: Any) -> Any:
@@ -40,8 +41,13 @@ def number(rows: list[tuple[Any, ...]], keep: list[bool]) -> tuple[list[int], li
 
 
 def check(columns: list[pa.Array], keep: list[bool] | None, cuts: list[int]) -> None:
+    for compiled in (False, True):
+        check_engine(columns, keep, cuts, compiled)
+
+
+def check_engine(columns: list[pa.Array], keep: list[bool] | None, cuts: list[int], compiled: bool) -> None:
     n = len(columns[0])
-    encoder = KeyEncoder(len(columns))
+    encoder = KeyEncoder(len(columns), compiled=compiled)
     codes: list[int] = []
     for low, high in itertools.pairwise([0, *sorted(cuts), n]):
         part = None if keep is None else np.array(keep[low:high], bool)
@@ -81,6 +87,18 @@ def columns(draw: st.DrawFn) -> pa.Array:
     return array.dictionary_encode() if encode else array
 
 
+def test_a_table_reaches_rows_beyond_one_chunk():
+    """Values that are known, then one outside of the table, one that is new, one below it."""
+    keys_of_batches = [np.arange(10_000) % 50, np.full(5_000, 7), np.r_[np.full(4_000, 3), -5], np.r_[7, 50]]
+    for dtype in (np.int32, np.int64):
+        encoders = [KeyEncoder(1, compiled=compiled) for compiled in (False, True)]
+        for values in keys_of_batches:
+            array = pa.array(values.astype(dtype))
+            slow, fast = (encoder.encode((array,), None) for encoder in encoders)
+            assert np.array_equal(slow, fast)
+        assert encoders[0].keys == encoders[1].keys and encoders[0].n_keys == 52
+
+
 cut_points = st.lists(st.integers(0, 12), max_size=4)
 masks = st.none() | st.lists(st.booleans(), min_size=12, max_size=12)
 
@@ -96,14 +114,16 @@ def test_several_columns_equal_the_obvious_numbering(several, keep, cuts):
 
 
 @given(st.lists(columns(), min_size=2, max_size=3), masks, cut_points)
-def test_large_dictionaries_give_the_same(several, keep, cuts):
+def test_without_tables_it_is_the_same(several, keep, cuts):
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoder, "MOST_TABLE_ENTRIES", 2)
+        patch.setattr(code_tables, "MOST_TABLE_ENTRIES", 2)
         patch.setattr(code_tables, "SMALL_DICTIONARY", 1)
         check(several, keep, cuts)
 
 
 @given(st.lists(st.integers(-(10**7), 10**7) | st.integers(0, 50), min_size=1, max_size=60), cut_points)
-def test_integers_near_and_far(values, cuts):
+def test_integer_table_grows_both_ways(values, cuts):
     check([pa.array(values)], None, [min(cut, len(values)) for cut in cuts])
 
 
@@ -186,7 +206,7 @@ def test_many_keys():
     rng = np.random.default_rng(0)
     wide = rng.integers(0, 2**62, 20_000)
     encoder = KeyEncoder(1)
-    codes = [encoder.encode((pa.array(rng.permutation(wide)),), None) for _ in range(3)]
+    codes = [encoder.encode((pa.array(rng.permutation(wide)),), None).copy() for _ in range(3)]
     assert encoder.n_keys == len(set(wide.tolist()))
     assert all(sorted(set(part.tolist())) == list(range(encoder.n_keys)) for part in codes)
     pairs = KeyEncoder(2)

@@ -147,7 +147,7 @@ def test_batches_change_nothing(values: list[int | None], cuts: list[int], compi
 
 
 @ENGINES
-def test_integers_near_and_far(compiled: bool) -> None:
+def test_a_table_of_integers_grows_in_both_directions(compiled: bool) -> None:
     hashes = UnitHashes(1, SEED, compiled=compiled)
     g = np.random.default_rng(0)
     for low, high in (

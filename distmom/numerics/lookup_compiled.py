@@ -1,0 +1,36 @@
+"""Compiled look-up of integers in a table; the NumPy twin is ``lake.codes.FirstSeen.look_up``."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics._jit import njit
+
+U = np.uint64
+CHUNK = 2_048  # rows that are checked and looked up before the next: they stay in the nearest cache
+
+
+@njit
+def look_up_all(values, base, n, table, out):
+    """``table[value - base]`` of all values; False where one is outside of the first n places, or negative.
+
+    Both inner loops are without branches, so that they are done for several rows at once.
+    """
+    for start in range(0, values.size, CHUNK):
+        part = values[start : start + CHUNK]
+        outside = np.int64(0)
+        for i in range(part.size):
+            outside |= np.int64(U(np.int64(part[i]) - base) >= U(n))
+        if outside > 0:
+            return False
+        codes = out[start : start + CHUNK]
+        least = np.int64(0)
+        for i in range(part.size):
+            code = table[U(np.int64(part[i]) - base)]
+            codes[i] = code
+            least |= code
+        if least < 0:
+            return False
+    return True
