@@ -85,6 +85,7 @@ def compile_weights() -> None:
         codes, w = np.arange(n) % 3, x + 1.0
         x.flags.writeable = writeable
         for mask in (None, gone):
+            leaf_moments(x, mask, 0, key, table, chunk_rows=5, weights=Weights(w), compiled=True)
             weighted = leaf_moments(x, mask, 0, key, table, weights=Weights(w), compiled=True)
             stored_moments(x, mask, 0, stored_edges(n, 5), weights=Weights(w), compiled=True)
             weighted_cells = Cells(weighted=True, compiled=True)

@@ -8,7 +8,7 @@ from the middle of the leaf: then the centred second moment loses no digits, at 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from distmom.numerics.median import lower_median
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
+_chunks = compiled_twin("distmom.numerics.blocks.chunks")
+_weighted = compiled_twin("distmom.numerics.blocks.weighted_leaf")
 
 Draws = tuple[int, np.uint64, LabelTable]
 """First row of a leaf, key of its file, and permutations."""
@@ -88,8 +90,11 @@ def leaf_moments(
     One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block,
     six with weights.
     """
-    if compiled and weights is None and chunk_rows == 1:
-        return _compiled_moments(x, rest, gone, (first_row, key, table))
+    draws = first_row, key, table
+    if compiled and chunk_rows == 1:
+        return _compiled_moments(x, rest, gone, draws, weights)
+    if compiled and weights is None:
+        return _compiled_chunks(together(x, rest), gone, draws, chunk_rows)
     x, w = together(x, rest), None if weights is None else together(*weights)
     labels = chunk_labels(first_row, x.size, chunk_rows, key, table)
     return labelled_moments(x, w, gone, labels, table.n_blocks, compiled=compiled)
@@ -98,7 +103,7 @@ def leaf_moments(
 def labelled_moments(
     x: Floats, w: Floats | None, gone: Bools | None, labels: Labels, n_blocks: int, *, compiled: bool = False
 ) -> BlockState:
-    """Moments of given blocks, the last one of all rows: rows are added in their order, compiled or not.
+    """Moments of given blocks, the last one of all rows; the compiled twin (same bits) is for weights.
 
     About one shift for all blocks: so this is for the rows of one leaf, `cells.Cells` for cells of very
     different levels.
@@ -106,11 +111,11 @@ def labelled_moments(
     kind = kind_of(w)
 
     def about(shift: float) -> BlockState:
-        if compiled:
-            count, sums = np.zeros(n_blocks, np.int64), np.zeros((n_blocks, kind.width - 1))
-            heavy, hidden = None if w is None else read_only(w), NONE_GONE if gone is None else gone
-            _kernels.add_labelled(read_only(x), heavy, hidden, labels, shift, count, sums)
-            return with_total(kind.from_sums(count, list(sums.T.copy()), shift), compiled=True)
+        if compiled and w is not None:
+            count, sums = np.zeros(n_blocks, np.int64), np.zeros((5, n_blocks))
+            hidden = NONE_GONE if gone is None else gone
+            _weighted.add_labelled(read_only(x), read_only(w), hidden, labels, shift, count, sums)
+            return with_total(kind.from_sums(count, list(sums), shift), compiled=True)
         used = slice(None) if gone is None else ~gone
         mine = labels[used]
         with np.errstate(invalid="ignore", over="ignore"):
@@ -135,15 +140,31 @@ def together(x: Floats, rest: Floats) -> Floats:
     return np.concatenate([x, rest]) if rest.size else x
 
 
-def _compiled_moments(x: Floats, rest: Floats, gone: Bools | None, draws: Draws) -> Moments:
+def _compiled_moments(
+    x: Floats, rest: Floats, gone: Bools | None, draws: Draws, weights: Weights | None
+) -> BlockState:
     """Faster than by labels: run by run, each in the order of the blocks."""
     first_row, key, table = draws
-    out = Moments.unfilled(table.n_blocks + 1)
-    rows = read_only(x), read_only(rest), NONE_GONE if gone is None else gone
-    shift = _kernels.middle_value(*rows)
-    where = (*rows, first_row, key, table.inverse, table.forward)
-    if _kernels.leaf_about(*where, shift, *out) and (better := amid(out, shift)) != shift:
-        _kernels.leaf_about(*where, better, *out)
+    hidden = NONE_GONE if gone is None else gone
+    shift = _kernels.middle_value(read_only(x), read_only(rest), hidden)
+    if weights is None:
+        rows = read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward
+        return _about(_kernels.leaf_about, rows, shift, Moments.unfilled(table.n_blocks + 1))
+    heavy = *map(read_only, (x, weights.w, rest, weights.rest)), hidden, first_row, key, table.inverse
+    return _about(_weighted.weighted_leaf_about, heavy, shift, WeightedMoments.unfilled(table.n_blocks + 1))
+
+
+def _compiled_chunks(x: Floats, gone: Bools | None, draws: Draws, chunk_rows: int) -> BlockState:
+    """Faster than by labels: chunk by chunk, four side by side."""
+    first_row, key, table = draws
+    rows = read_only(x), NONE_GONE if gone is None else gone, first_row, chunk_rows, key, table.forward
+    return _about(_chunks.leaf_chunks, rows, middle_value(x, gone), Moments.unfilled(table.n_blocks + 1))
+
+
+def _about(kernel: Callable[..., bool], rows: tuple[Any, ...], shift: float, out: State) -> State:
+    """The same as `recentred`, by a kernel that fills the moments and says whether some block lost digits."""
+    if kernel(*rows, shift, *out) and (better := amid(out, shift)) != shift:
+        kernel(*rows, better, *out)
     return out
 
 

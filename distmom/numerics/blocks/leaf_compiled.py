@@ -195,26 +195,3 @@ def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, me
     lost = finish(runs, shift, missing, s1, s2)
     count[k], mean[k], m2[k] = total_row(missing, s1, s2)
     return lost
-
-
-@njit
-def add_labelled(x, w, gone, labels, shift, count, sums):
-    """Add each row to the sums of its block: two, and five of weighted rows; `gone` of size 0: all count."""
-    some_gone = gone.size > 0
-    for i in range(x.size):
-        if some_gone and gone[i]:
-            continue
-        k = labels[i]
-        d = x[i] - shift
-        count[k] += 1
-        if w is None:
-            sums[k, 0] += d
-            sums[k, 1] += d * d
-        else:
-            a = w[i]
-            b = a * d
-            sums[k, 0] += a
-            sums[k, 1] += b
-            sums[k, 2] += a * a
-            sums[k, 3] += a * b
-            sums[k, 4] += b * b
