@@ -1,0 +1,290 @@
+"""Rows that stand apart from all others: a wide and nearly empty gap, far from the centre.
+
+A law whose tail falls like a power or faster leaves no such gap with many rows beyond it: the ratio of the
+distances of its j-th and (j+1)-th largest row exceeds r with probability r^(-alpha j) (Renyi), which for
+alpha = 1.5 and r = exp(J/j) is 1.4e-6, whatever j. What lies beyond one is damage, or a cluster of its own;
+what `second_mode` takes for sizes of another order stays in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from distmom.inference.share.modes import second_mode
+from distmom.inference.share.runs import Runs
+from distmom.numerics.arrays import Floats, Ints
+
+FAR = 30.0
+"""Rows are set aside from so many spreads of the rows inside: real clusters are rare there, codes are not."""
+
+NEAR = 10.0
+"""From here on clusters are told and left in: they are as often real as wrong."""
+
+GAP = 10
+"""A gap holds at most one row for so many rows beyond it."""
+
+R = 3.0
+"""A gap reaches at least from a distance to this many times it."""
+
+J = 9.0
+"""With j rows beyond, the gap is exp(J / j) wide: by chance in 1.4 of a million places (tail index 1.5)."""
+
+MOST = 0.15
+"""No larger share of the rows is accused: beyond, who is the majority is no matter of tails."""
+
+OTHERS = 2
+"""For each accused row so many kept ones differ from the most frequent value: rare events are no damage."""
+
+FEWEST = 64
+"""In fewer rows nothing is looked for."""
+
+FEWEST_BULK = 32
+"""Nor in fewer rows than this beside a value that more than half of them have."""
+
+ROUNDS = 16
+"""Clusters are peeled off one after another, at most so many."""
+
+TRIES = 4
+"""Where a cluster stays in as a second mode, so many gaps further out are looked at."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Rows that stand apart from all others.
+
+    Attributes
+    ----------
+    lo, hi : float
+        Kept are the rows with lo < x < hi.
+    n_low, n_high : int
+        Rows at or below `lo`, at or above `hi`.
+    values : tuple of (float, int)
+        Up to five values that at least three accused rows have, with their rows; the most frequent first.
+    n_mode : int
+        Rows beyond a gap that stay in, since they look like sizes of another order (`second_mode`).
+    """
+
+    lo: float = -math.inf
+    hi: float = math.inf
+    n_low: int = 0
+    n_high: int = 0
+    values: tuple[tuple[float, int], ...] = ()
+    n_mode: int = 0
+
+    @property
+    def n(self) -> int:
+        """Accused rows."""
+        return self.n_low + self.n_high
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Rows y[first:last] that are still kept, and the cuts that leave them."""
+
+    first: int
+    last: int
+    lo: float = -math.inf
+    hi: float = math.inf
+
+
+def rows_apart(y_sorted: Floats, far: float = FAR, modes: bool = False) -> Apart:
+    """Find rows that lie far from all others: above, below, or on both sides.
+
+    Parameters
+    ----------
+    y_sorted : ndarray of float64
+        Sorted finite values; the caller leaves out NaN and infinite ones. Below 64 rows nothing is found.
+    far : float
+        Least distance from the centre (the median, without a value that most rows have) in standard
+        deviations of the rows inside: `FAR`, or `NEAR`.
+    modes : bool
+        Accuse second modes, too: for what is told and not changed.
+
+    Returns
+    -------
+    Apart
+
+    Notes
+    -----
+    With j rows at or beyond a distance t from the centre, t ends a gap if at most j / `GAP` rows lie between
+    t / r and t, r = max(`R`, exp(`J` / j)). Rows beyond it are accused if t is at least `far` standard
+    deviations of the rows within t / `R` (those of the other side count in full), at most the share `MOST` of
+    all rows are accused, and `OTHERS` kept rows for each of them differ from the most frequent value. The
+    emptiest gap of a side is taken, of equals the innermost; the side whose gap is farthest goes first, then
+    all is looked at anew. Values whose squares overflow hide what is nearer until they are gone themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(20.0, 2.0, 10_000)
+    >>> rows_apart(np.sort(x)).n
+    0
+    >>> x[:100] = -9999.0
+    >>> apart = rows_apart(np.sort(x))
+    >>> apart.n_low, apart.n_high, apart.values
+    (100, 0, ((-9999.0, 100),))
+    """
+    y = y_sorted
+    if y.size < FEWEST or y[0] == y[-1]:
+        return Apart()
+    runs = Runs.of(y)
+    kept, n_mode = _Kept(0, y.size), 0
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        for _ in range(ROUNDS):
+            peeled, waiting = _peel(y, runs, kept, far, modes)
+            n_mode = max(n_mode, waiting)
+            if peeled is None:
+                break
+            kept = peeled
+    if not kept.first and kept.last == y.size:
+        return Apart(n_mode=n_mode)
+    values = Runs.of(np.concatenate([y[: kept.first], y[kept.last :]])).repeated()
+    return Apart(kept.lo, kept.hi, kept.first, y.size - kept.last, values, n_mode)
+
+
+def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[_Kept | None, int]:
+    """One round: what is kept after the farthest cluster has gone, and rows of second modes that stay."""
+    value, count = runs.mode(kept.first, kept.last)
+    bulk = y[kept.first : kept.last]
+    zeros = 2 * count > bulk.size  # one value dominates: the others are looked at
+    if zeros:
+        start = int(np.searchsorted(bulk, value))
+        bulk = np.concatenate([bulk[:start], bulk[start + count :]])
+    if bulk.size < FEWEST_BULK:
+        return None, 0
+    c = float(bulk[bulk.size // 2])
+    most = min(int(MOST * y.size), bulk.size // 3)
+    sides = _Sides(bulk - c, most, far, abs(value - c) if zeros else 0.0)
+    found = [(side, gaps) for side in (1, -1, 0) if (gaps := sides.gaps(side)) is not None]
+    found.sort(key=lambda item: (-item[1].at, -abs(item[0])))
+    n_mode = 0
+    for side, gaps in found:
+        for cut in gaps:
+            left = _cut(y, kept, c, cut, side)
+            accused = y.size - (left.last - left.first)
+            if (left.first, left.last) == (kept.first, kept.last) or accused > MOST * y.size:
+                break
+            others = left.last - left.first - runs.mode(left.first, left.last)[1]
+            if OTHERS * accused > others:
+                break
+            if modes or not _mode(y, kept, left, c, cut):
+                return left, n_mode
+            n_mode = max(n_mode, accused - (y.size - (kept.last - kept.first)))
+    return None, n_mode
+
+
+def _cut(y: Floats, kept: _Kept, c: float, cut: float, side: int) -> _Kept:
+    """What is kept within a cut on one side of the centre, or on both (side 0)."""
+    first, last, lo, hi = kept.first, kept.last, kept.lo, kept.hi
+    if side <= 0 and (f := int(np.searchsorted(y, c - cut, side="right"))) > first:
+        first, lo = f, c - cut
+    if side >= 0 and (b := int(np.searchsorted(y, c + cut, side="left"))) < last:
+        last, hi = b, c + cut
+    return _Kept(first, last, lo, hi)
+
+
+def _mode(y: Floats, kept: _Kept, left: _Kept, c: float, cut: float) -> bool:
+    """Whether the rows that this cut takes away are a second mode, above or, as a mirror image, below."""
+    above, below = y[left.last : kept.last], y[kept.first : left.first]
+    low, high = int(np.searchsorted(y, c - cut, side="right")), int(np.searchsorted(y, c + cut))
+    inside = y[max(left.first, low) : min(left.last, high)]
+    if above.size >= below.size:
+        return second_mode(inside, above, y[:low], left.hi)
+    return second_mode(-inside[::-1], -below[::-1], -y[high:][::-1], -left.lo)
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """Distances that end a gap, ascending, and rows in it for each row beyond."""
+
+    distance: Floats
+    rows: Floats
+
+    @property
+    def at(self) -> float:
+        """Distance at the end of the emptiest gap, of equals the innermost."""
+        return float(self.distance[np.argmin(self.rows)])
+
+    def __iter__(self) -> Iterator[float]:
+        """Cuts inside the gaps: the emptiest first, then the emptiest of those further out."""
+        gaps: _Gaps | None = self
+        for _ in range(TRIES):
+            if gaps is None or not gaps.distance.size:
+                return
+            at = gaps.at
+            yield at / math.sqrt(R)
+            out = gaps.distance > at
+            gaps = _Gaps(gaps.distance[out], gaps.rows[out])
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Distances d from the centre, ascending, and what makes a row far from it."""
+
+    d: Floats
+    most: int
+    far: float
+    least: float
+
+    def gaps(self, side: int) -> _Gaps | None:
+        """Gaps above (1), below (-1), or on both sides (0) of the centre; None if there is none."""
+        d, floor = self.d, self.floor()
+        if not max(d[-1] if side >= 0 else 0.0, -d[0] if side <= 0 else 0.0) >= floor:
+            return None
+        if side > 0:
+            return self._gaps(d[np.searchsorted(d, 0.0, side="right") :], floor, lambda: d)
+        below = -d[::-1]
+        if side < 0:
+            return self._gaps(below[np.searchsorted(below, 0.0, side="right") :], floor, lambda: below)
+        two_runs = np.concatenate([below[np.searchsorted(below, 0.0, side="right") :], d[d >= 0.0]])
+        return self._gaps(np.sort(two_runs, kind="stable"), floor, lambda: d[_by_distance(d)])
+
+    def floor(self) -> float:
+        """Distance below which no row is far, whatever the gap: the clean case ends here.
+
+        A gap with j <= `most` rows beyond leaves out at most j + j / `GAP` rows, so the rows inside hold all
+        but so many of either end, and their sum of squares about their mean.
+        """
+        edge = self.most + self.most // GAP + 1
+        middle = self.d[edge : self.d.size - edge]
+        if not middle.size:
+            return self.far * self.least
+        spread = float(middle.std()) * math.sqrt(middle.size / self.d.size)
+        return max(self.far * spread * (1.0 - 1e-9), self.far * self.least)
+
+    def _gaps(self, u: Floats, floor: float, ordered: Callable[[], Floats]) -> _Gaps | None:
+        """Gaps among distances u > 0, ascending; `ordered` gives all d in the order in which u goes last."""
+        start = max(u.size - self.most, int(np.searchsorted(u, floor)), 0)
+        t = u[start:]
+        at = np.searchsorted(u, t)
+        t, at = (
+            t[at == np.arange(start, u.size)],
+            at[at == np.arange(start, u.size)],
+        )  # one of equal distances
+        j = u.size - at
+        ratio = np.maximum(R, np.exp(np.minimum(J / j, 700.0)))
+        inside = at - np.searchsorted(u, t / ratio, side="right")
+        ok = (inside * GAP <= j) & (t > 0)
+        if not ok.any():
+            return None
+        t, rows = t[ok], inside[ok] / j[ok]
+        beyond = u.size - np.searchsorted(u, t / R, side="right")
+        spread = _spreads(ordered(), self.d.size - beyond)
+        ok = (spread > 0) & (t >= self.far * spread)
+        return _Gaps(t[ok], rows[ok]) if ok.any() else None
+
+
+def _by_distance(d: Floats) -> Ints:
+    return np.argsort(np.abs(d), kind="stable")
+
+
+def _spreads(d: Floats, sizes: Ints) -> Floats:
+    """Standard deviation of the first so many of d, for several numbers."""
+    some = np.maximum(sizes, 1)
+    mean = np.cumsum(d)[some - 1] / some
+    variance = np.cumsum(d * d)[some - 1] / some - mean * mean
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
