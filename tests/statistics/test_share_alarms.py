@@ -36,7 +36,7 @@ def test_modes_decades_away_are_told(name):
 
 
 def test_what_looks_exactly_like_damage_is_accused():
-    """A mode 1000 times the other, equally narrow, is a copy of it: nothing tells it from an error of units."""
+    """A mode 1000 times the other, equally narrow, is a copy: nothing tells it from an error of units."""
     assert alarms(JUDGED["10³ and 5 % 10⁶, σ 0.3"], 10_000, 4, seed=13)[1] == 4
 
 

@@ -49,7 +49,10 @@ ROUNDS = 16
 """Clusters are peeled off one after another, at most so many."""
 
 TRIES = 4
-"""Where a cluster stays in as a second mode, so many gaps further out are looked at."""
+"""Where a cluster stays in as a second mode, gaps further out are looked at: so many in all."""
+
+ANOTHER = 0.8
+"""These have at most this share of its rows beyond: a gap's other ends have all but 1 / `GAP`."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[
     sides = _Sides(bulk - c, most, far, abs(value - c) if zeros else 0.0)
     found = [(side, gaps) for side in (1, -1, 0) if (gaps := sides.gaps(side)) is not None]
     found.sort(key=lambda item: (-item[1].at, -abs(item[0])))
-    n_mode = 0
+    n_mode, stays = 0, set[tuple[int, int]]()
     for side, gaps in found:
         for cut in gaps:
             left = _cut(y, kept, c, cut, side)
@@ -171,8 +174,10 @@ def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[
             others = left.last - left.first - runs.mode(left.first, left.last)[1]
             if OTHERS * accused > others:
                 break
-            if modes or not _mode(y, kept, left, c, cut):
+            at = (left.first, left.last)
+            if modes or (at not in stays and not _mode(y, kept, left, c, cut)):
                 return left, n_mode
+            stays.add(at)
             n_mode = max(n_mode, accused - (y.size - (kept.last - kept.first)))
     return None, n_mode
 
@@ -199,26 +204,27 @@ def _mode(y: Floats, kept: _Kept, left: _Kept, c: float, cut: float) -> bool:
 
 @dataclass(frozen=True)
 class _Gaps:
-    """Distances that end a gap, ascending, and rows in it for each row beyond."""
+    """Distances that end a gap, ascending, rows beyond, and rows in it for each of these."""
 
     distance: Floats
-    rows: Floats
+    beyond: Ints
+    inside: Floats
 
     @property
     def at(self) -> float:
         """Distance at the end of the emptiest gap, of equals the innermost."""
-        return float(self.distance[np.argmin(self.rows)])
+        return float(self.distance[np.argmin(self.inside)])
 
     def __iter__(self) -> Iterator[float]:
-        """Cuts inside the gaps: the emptiest first, then the emptiest of those further out."""
+        """Cuts inside the gaps: the emptiest first, then those that end at another cluster further out."""
         gaps: _Gaps | None = self
         for _ in range(TRIES):
             if gaps is None or not gaps.distance.size:
                 return
-            at = gaps.at
-            yield at / math.sqrt(R)
-            out = gaps.distance > at
-            gaps = _Gaps(gaps.distance[out], gaps.rows[out])
+            at = int(np.argmin(gaps.inside))
+            yield float(gaps.distance[at]) / math.sqrt(R)
+            out = gaps.beyond <= ANOTHER * gaps.beyond[at]
+            gaps = _Gaps(gaps.distance[out], gaps.beyond[out], gaps.inside[out])
 
 
 @dataclass(frozen=True)
@@ -271,11 +277,11 @@ class _Sides:
         ok = (inside * GAP <= j) & (t > 0)
         if not ok.any():
             return None
-        t, rows = t[ok], inside[ok] / j[ok]
+        t, j, inside = t[ok], j[ok], inside[ok]
         beyond = u.size - np.searchsorted(u, t / R, side="right")
         spread = _spreads(ordered(), self.d.size - beyond)
         ok = (spread > 0) & (t >= self.far * spread)
-        return _Gaps(t[ok], rows[ok]) if ok.any() else None
+        return _Gaps(t[ok], j[ok], inside[ok] / j[ok]) if ok.any() else None
 
 
 def _by_distance(d: Floats) -> Ints:

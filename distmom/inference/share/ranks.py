@@ -125,4 +125,4 @@ def missing_code(value: float) -> bool:
     >>> missing_code(-9999.0), missing_code(9.96921e36), missing_code(42.0)
     (True, True, False)
     """
-    return any(math.isclose(value, code, rel_tol=1e-6) for code in MISSING)
+    return math.isfinite(value) and any(math.isclose(value, code, rel_tol=1e-7) for code in MISSING)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from distmom.inference.share.gaps import FAR, GAP, MOST, OTHERS, ROUNDS, TRIES, J, R
+from distmom.inference.share.gaps import ANOTHER, FAR, GAP, MOST, OTHERS, ROUNDS, TRIES, J, R
 from distmom.inference.share.modes import second_mode
 
 
@@ -25,7 +25,7 @@ def spread(rows):
 
 
 def gaps(d, side, most, far, least):
-    """All (rows in the gap for each beyond, distance) that are admitted."""
+    """All (rows in the gap for each beyond, distance, rows beyond) that are admitted."""
     u = sorted(x * side if side else abs(x) for x in d)
     u = [x for x in u if x > 0 or (side == 0 and x >= 0)]
     found = {}
@@ -38,8 +38,8 @@ def gaps(d, side, most, far, least):
         rest = [x for x in d if not (x * side if side else abs(x)) > t / R]
         s = spread(rest) if rest else math.inf
         if inside * GAP <= beyond and s > 0 and far * s <= t and far * least <= t:
-            found[t] = inside / beyond
-    return sorted((rate, t) for t, rate in found.items())
+            found[t] = (inside / beyond, t, beyond)
+    return sorted(found.values())
 
 
 def rows_apart(y, far=FAR, modes=False):
@@ -67,8 +67,8 @@ def rows_apart(y, far=FAR, modes=False):
             for _ in range(TRIES):
                 if not admitted or peeled is not None:
                     break
-                t = admitted[0][1]
-                admitted = [(rate, x) for rate, x in admitted if x > t]
+                _, t, beyond = admitted[0]
+                admitted = [gap for gap in admitted if gap[2] <= ANOTHER * beyond]
                 cut = t / math.sqrt(R)
                 left = [x for x in kept if (side > 0 or x > c - cut) and (side < 0 or x < c + cut)]
                 accused = n - len(left)
