@@ -15,6 +15,9 @@ import numpy as np
 from distmom.inference.share.runs import TOP, Runs
 from distmom.numerics.arrays import Floats
 
+TWICE = 2
+"""A value far out that so many rows have is no size: sizes are continuous, or nearly."""
+
 CODES = 2 / 3
 """If the `TOP` repeated values hold at least this share of the rows far out, these are codes or counts."""
 
@@ -33,8 +36,8 @@ ORDER = 10.0
 WIDE = 0.25
 """Log spread of a second mode, at least, for one of the rows inside (of which no more than 1 counts)."""
 
-FEW = 5
-"""So many rows tell whether they are wide; from fewer, chance makes narrow ones, and less is asked."""
+FEW = 9
+"""So many rows tell whether they are wide; fewer are narrow by chance, and less is asked of them."""
 
 SPAN = 2.7
 """Sizes span decades: 1 % of the rows inside exceed so many times their median (log-normal: sigma > 0.43)."""
@@ -103,7 +106,7 @@ def second_mode(inside: Floats, beyond: Floats, mirrored: Floats, cut: float) ->
     if beyond.size == 1 or (signed and not spans):
         return spans
     own, others = np.log(beyond), np.log(positive)
-    wide = WIDE * min(1.0, (own.size - 1) / (FEW - 1)) ** 2.4
+    wide = WIDE * min(1.0, (own.size - 1) / (FEW - 1)) ** 1.5
     if own.std() < wide * min(float(others.std()), 1.0):
         return False
     return spans or not any(_copy(own, others, math.log(f), math.log(cut)) for f in FACTORS)
@@ -111,7 +114,11 @@ def second_mode(inside: Floats, beyond: Floats, mirrored: Floats, cut: float) ->
 
 def coded(rows: Floats) -> int:
     """Rows that have one of the values that repeat themselves most."""
-    return sum(count for _, count in Runs.of(rows).repeated())
+    return _coded(Runs.of(rows))
+
+
+def _coded(runs: Runs) -> int:
+    return sum(count for _, count in runs.repeated(TWICE))
 
 
 def uncoded(rows: Floats) -> int:
@@ -122,11 +129,11 @@ def uncoded(rows: Floats) -> int:
 def _codes(beyond: Floats, inside: Floats) -> bool:
     """Whether few values hold most of the rows far out, and the rows inside are not rounded as coarsely."""
     far_out = Runs.of(beyond)
-    if sum(count for _, count in far_out.repeated()) < CODES * beyond.size:
+    if _coded(far_out) < CODES * beyond.size:
         return False
     near = Runs.of(inside)
-    rounded = far_out.count.size > TOP and near.count.size > 4 * TOP
-    return not (rounded and sum(count for _, count in near.repeated()) >= HEAPED * inside.size)
+    rounded = far_out.count.size > min(TOP, beyond.size / 2) and near.count.size > 4 * TOP
+    return not (rounded and _coded(near) >= HEAPED * inside.size)
 
 
 def _copy(own: Floats, others: Floats, factor: float, cut: float) -> bool:

@@ -39,8 +39,8 @@ class Runs:
         at = int(a + np.argmax(self.count[a:b]))
         return float(self.y[self.start[at]]), int(self.count[at])
 
-    def repeated(self) -> tuple[tuple[float, int], ...]:
-        """Up to `TOP` values that at least `REPEATED` rows have, with their rows, the most frequent first."""
-        often = np.flatnonzero(self.count >= REPEATED)
+    def repeated(self, least: int = REPEATED) -> tuple[tuple[float, int], ...]:
+        """Up to `TOP` values that at least so many rows have, with their rows, the most frequent first."""
+        often = np.flatnonzero(self.count >= least)
         often = often[np.argsort(-self.count[often], kind="stable")][:TOP]
         return tuple((float(self.y[self.start[i]]), int(self.count[i])) for i in often)

@@ -24,7 +24,7 @@ LAWS = {
 BAD = {
     "code": lambda x, g: np.full(x.size, -9999.0),
     "1e6": lambda x, g: np.full(x.size, 1e6),
-    "times": lambda x, g: 1000.0 * x,
+    "times": lambda x, g: 1000.0 * np.clip(x, -1e300, 1e300),
     "garbage": lambda x, g: 1e5 * g.standard_cauchy(x.size),
     "cluster": lambda x, g: 60 + g.normal(size=x.size),
     "mode": lambda x, g: 1e6 * np.exp(g.normal(size=x.size)),
@@ -159,3 +159,32 @@ def test_rows_at_a_cut_are_accused():
     x[60] = got.hi
     again = rows_apart(np.sort(x))
     assert again.n_high == int((x >= again.hi).sum()) == 61
+
+
+def column(kind, g):
+    """Columns like real ones that the rule was tried on: (rows, far out rows)."""
+    return {
+        "scores, -999 is missing": (g.poisson(9.0, 1680) * 1.0, np.full(50, -999.0)),
+        "children, 98 and 99 are missing": (
+            g.choice(9, 4700, p=[0.3, 0.2, 0.25, 0.12, 0.06, 0.03, 0.02, 0.01, 0.01]) * 1.0,
+            g.choice([98.0, 99.0], 118),
+        ),
+        "keys of another state": (30_000.0 + g.integers(1, 40, 1445), 32_000.0 + g.integers(1, 40, 50)),
+        "maps of the other hemisphere": (g.normal(39.0, 0.6, 434), g.normal(-34.0, 1.0, 34)),
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "scores, -999 is missing",
+        "children, 98 and 99 are missing",
+        "keys of another state",
+        "maps of the other hemisphere",
+    ],
+)
+def test_clusters_of_real_columns_are_found(kind):
+    """Codes, and what no sample can tell from them: a real cluster far away in units that may be negative."""
+    rows, far_out = column(kind, np.random.default_rng(0))
+    got = rows_apart(np.sort(np.concatenate([rows, far_out])))
+    assert got.n == far_out.size
