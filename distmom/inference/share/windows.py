@@ -128,9 +128,11 @@ class GivenShare:
     left_out, allowed : int
         Sampled rows that are left out, and that may be bad.
     bias : float
-        Half-width that the bad rows account for.
+        Half-width that the bad rows account for, if the good rows spread as little as a window of them can.
+    bias_bound : float
+        The same for all good rows among those that do not stand apart, however much they spread.
     more_apart : bool
-        More rows stand apart than are allowed for: they are left out, and `bias` does not hold.
+        More rows stand apart than are allowed for: they are left out, and neither half-width holds.
     cut_ties : bool
         An end cuts through equal rows; those between the ends are then not the kept ones.
     kept : int
@@ -144,6 +146,7 @@ class GivenShare:
     left_out: int
     allowed: int
     bias: float
+    bias_bound: float
     more_apart: bool
     cut_ties: bool
     kept: int
@@ -195,8 +198,12 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
 
     Of all sets of m - t rows one that spreads least is a window, so its spread is at most sd G, and the error
     at most (1 + `KAPPA`) sd G sqrt(e / (1 - 2e)), beside that of mean G. No estimator can promise less than
-    sd sqrt(e / (1 - 2e)) for all laws. `bias` is the bound of the theorem with that least spread in place of
-    sd G, which nobody can know: it holds where the good rows spread no more than that.
+    sd sqrt(e / (1 - 2e)) for all laws.
+
+    Nobody can know sd G. `bias` has the least spread in its place, and holds where the good rows spread no more
+    than that. `bias_bound` has the root of the sum of squares of the rows that `rows_apart` leaves, about their
+    mean, divided by m - t, which sd G never exceeds if G is among them. Where the least spread is zero (events
+    rarer than bad rows), `bias` is that bound, too.
 
     Examples
     --------
@@ -217,6 +224,7 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
     least = windows.best(t).sd
     apart = rows_apart(y)
     more = apart.n > t
+    widest = _sd(y[apart.n_low : m - apart.n_high]) * math.sqrt((m - apart.n) / (m - t))
     if not more and apart.n_mode and (modes := rows_apart(y, modes=True)).n <= t:
         apart = modes  # sizes of another order are among the rows that may be bad, if they all are
     first, last = apart.n_low, m - apart.n_high
@@ -225,9 +233,13 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
         first, last = _without_ties(y, first, last, t)
     kept = y[first:last]
     ties = bool((first and y[first - 1] == y[first]) or (last < m and y[last] == y[last - 1]))
-    bias = (_sd(kept) + least) * math.sqrt(t / (m - 2 * t))
+    factor = math.sqrt(t / (m - 2 * t))
+    bound = (_sd(kept) + widest) * factor if t else 0.0
+    bias = (_sd(kept) + least) * factor if t and least else bound
     ends = (float(kept[0]), float(kept[-1]))
-    return GivenShare(_mean(kept), _sd(kept), least, ends, m - kept.size, t, bias, more, ties, kept.size)
+    return GivenShare(
+        _mean(kept), _sd(kept), least, ends, m - kept.size, t, bias, bound, more, ties, kept.size
+    )
 
 
 def _largest(windows: Windows, least: int, most: int, sd: float) -> tuple[int, int]:

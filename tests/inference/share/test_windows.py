@@ -93,6 +93,9 @@ def test_the_theorem_holds_whatever_the_bad_rows_are(adversary, law, m, share, s
     e = t / m
     bound = (got.sd + good.std()) * math.sqrt(e / (1 - 2 * e))
     assert abs(got.estimate - good.mean()) <= bound * (1 + 1e-9) + 1e-9
+    among = np.isin(good, y[(y >= got.ends[0]) & (y <= got.ends[1])]).all()
+    assert not among or abs(got.estimate - good.mean()) <= got.bias_bound * (1 + 1e-9) + 1e-9
+    assert got.bias <= got.bias_bound * (1 + 1e-9)
     assert got.sd <= KAPPA * good.std() * (1 + 1e-6) + 1e-6 or got.left_out < t
 
 
