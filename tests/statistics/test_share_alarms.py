@@ -11,20 +11,24 @@ from share_laws import DAMAGES, JUDGED, KEPT, REPAIRED, SPECIFIED, TUNED, UNDECI
 
 CLEAN = {**SPECIFIED, **TUNED, **REPAIRED, **JUDGED}
 BIMODAL = [*TUNED, *list(REPAIRED)[:16], *list(JUDGED)[:11]]
+NO_MEAN = ("Cauchy", "half Cauchy", "Pareto 0.7", "Zipf 1.8", "log-gamma 3")
 SPANNING = ("log-normal 1", "exponential")
 
 
 @pytest.mark.parametrize("name", [name for name in CLEAN if name not in UNDECIDABLE])
 @pytest.mark.one_in(6)
 def test_clean_rows_are_not_accused(name):
-    """Claim: less than one run in 1000. Two accused of the 30 have a probability of 4e-4."""
-    accused = 0
+    """Claims: accused in less than one run of 1000, told in one of 100 if the law has no mean.
+
+    Of the 30 runs two have then a probability of 4e-4; three told of a law without a mean, of 3e-3.
+    """
+    accused = news = 0
     for n, runs in ((2_000, 20), (10_000, 8), (65_536, 2)):
         gap, some, told = alarms(CLEAN[name], n, runs, seed=11)
-        accused += some
+        accused, news = accused + some, news + told
         assert told >= gap >= some
-        assert name in BIMODAL or told == 0
     assert accused <= 1
+    assert name in BIMODAL or news <= (2 if name in NO_MEAN else 1)
 
 
 @pytest.mark.parametrize("name", BIMODAL)

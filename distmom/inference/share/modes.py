@@ -37,7 +37,7 @@ WIDE = 0.25
 """Log spread of a second mode, at least, for one of the rows inside (of which no more than 1 counts)."""
 
 FEW = 9
-"""So many rows tell whether they are wide; fewer are narrow by chance, and less is asked of them."""
+"""So many rows tell wide from narrow, and copies: fewer are narrow by chance, and less is asked of them."""
 
 SPAN = 2.7
 """Sizes span decades: 1 % of the rows inside exceed so many times their median (log-normal: sigma > 0.43)."""
@@ -71,8 +71,8 @@ def second_mode(inside: Floats, beyond: Floats, mirrored: Floats, cut: float) ->
     -----
     True if the rows beyond are no codes, lie on one side, at least one order (`ORDER`) above rows that are
     positive, and are spread on the log scale not much less than those; and if the rows inside span decades
-    themselves (`SPAN`), or the rows beyond are no copy of them by one of `FACTORS`. Rows of both signs are
-    judged by their absolute values, and have to span more (`SPAN_SIGNED`).
+    themselves (`SPAN`), or the rows beyond are no copy of them by one of `FACTORS`, or too few to tell. Rows
+    of both signs are judged by their absolute values, and have to span more (`SPAN_SIGNED`).
 
     Examples
     --------
@@ -109,31 +109,28 @@ def second_mode(inside: Floats, beyond: Floats, mirrored: Floats, cut: float) ->
     wide = WIDE * min(1.0, (own.size - 1) / (FEW - 1)) ** 1.5
     if own.std() < wide * min(float(others.std()), 1.0):
         return False
-    return spans or not any(_copy(own, others, math.log(f), math.log(cut)) for f in FACTORS)
-
-
-def coded(rows: Floats) -> int:
-    """Rows that have one of the values that repeat themselves most."""
-    return _coded(Runs.of(rows))
-
-
-def _coded(runs: Runs) -> int:
-    return sum(count for _, count in runs.repeated(TWICE))
+    return spans or own.size < FEW or not any(_copy(own, others, math.log(f), math.log(cut)) for f in FACTORS)
 
 
 def uncoded(rows: Floats) -> int:
-    """The other rows."""
-    return rows.size - coded(rows)
+    """Rows without those of values that every fifth row has, or more: codes, if negative or far out."""
+    count = Runs.of(rows).count
+    return int(count[count < max(TWICE, rows.size / TOP)].sum())
 
 
 def _codes(beyond: Floats, inside: Floats) -> bool:
     """Whether few values hold most of the rows far out, and the rows inside are not rounded as coarsely."""
     far_out = Runs.of(beyond)
-    if _coded(far_out) < CODES * beyond.size:
+    if _repeated(far_out) < CODES * beyond.size:
         return False
     near = Runs.of(inside)
     rounded = far_out.count.size > min(TOP, beyond.size / 2) and near.count.size > 4 * TOP
-    return not (rounded and _coded(near) >= HEAPED * inside.size)
+    return not (rounded and _repeated(near) >= HEAPED * inside.size)
+
+
+def _repeated(runs: Runs) -> int:
+    """Rows of the values that repeat themselves most."""
+    return sum(count for _, count in runs.repeated(TWICE))
 
 
 def _copy(own: Floats, others: Floats, factor: float, cut: float) -> bool:

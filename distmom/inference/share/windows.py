@@ -200,10 +200,10 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
     at most (1 + `KAPPA`) sd G sqrt(e / (1 - 2e)), beside that of mean G. No estimator can promise less than
     sd sqrt(e / (1 - 2e)) for all laws.
 
-    Nobody can know sd G. `bias` has the least spread in its place, and holds where the good rows spread no more
-    than that. `bias_bound` has the root of the sum of squares of the rows that `rows_apart` leaves, about their
-    mean, divided by m - t, which sd G never exceeds if G is among them. Where the least spread is zero (events
-    rarer than bad rows), `bias` is that bound, too.
+    Nobody can know sd G. `bias` has the least spread in its place, and holds where the good rows spread no
+    more than that. `bias_bound` has the root of the sum of squares of the rows that `rows_apart` leaves,
+    about their mean, divided by m - t, which sd G never exceeds if G is among them. Where the least spread is
+    zero (events rarer than bad rows), `bias` is that bound, too.
 
     Examples
     --------

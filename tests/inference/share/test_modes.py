@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distmom.inference.share.modes import coded, second_mode, uncoded
+from distmom.inference.share.modes import second_mode, uncoded
 
 NONE = np.empty(0)
 
@@ -34,6 +34,7 @@ def test_copies_by_a_unit_are_damage_where_rows_spread_moderately(factor):
     copy = np.sort(factor * sizes(20.0, 0.1, 200, 1))
     assert not second_mode(LENGTHS, copy, NONE, 3 * LENGTHS[-1])
     assert second_mode(LENGTHS, 3.3 * copy, NONE, 3 * LENGTHS[-1])
+    assert second_mode(LENGTHS, copy[::30], NONE, 3 * LENGTHS[-1])  # too few to tell
     assert second_mode(FILES, np.sort(factor * FILES[::20]), NONE, 1e5)
 
 
@@ -71,5 +72,5 @@ def test_without_positive_rows_there_are_no_sizes(inside):
 
 
 def test_rows_that_repeat_themselves():
-    x = np.sort(np.array([1.0, 1, 1, 2, 2, 3, 3, 3, 3]))
-    assert (coded(x), uncoded(x), coded(NONE)) == (9, 0, 0)
+    x = np.sort(np.array([1.0, 1, 1, 2, 2, 3, 3, 3, 3, 4, 5]))
+    assert (uncoded(x), uncoded(NONE), uncoded(np.arange(4.0)), uncoded(np.ones(1))) == (4, 0, 4, 1)
