@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -238,17 +240,18 @@ class _Sides:
 
     def gaps(self, side: int) -> _Gaps | None:
         """Gaps above (1), below (-1), or on both sides (0) of the centre; None if there is none."""
-        d, floor = self.d, self.floor()
+        d, floor = self.d, self.floor
         if not max(d[-1] if side >= 0 else 0.0, -d[0] if side <= 0 else 0.0) >= floor:
             return None
-        if side > 0:
-            return self._gaps(d[np.searchsorted(d, 0.0, side="right") :], floor, lambda: d)
         below = -d[::-1]
+        above, under = (x[int(np.searchsorted(x, 0.0, side="right")) :] for x in (d, below))
+        if side > 0:
+            return self._gaps((above,), floor, lambda: d)
         if side < 0:
-            return self._gaps(below[np.searchsorted(below, 0.0, side="right") :], floor, lambda: below)
-        two_runs = np.concatenate([below[np.searchsorted(below, 0.0, side="right") :], d[d >= 0.0]])
-        return self._gaps(np.sort(two_runs, kind="stable"), floor, lambda: d[_by_distance(d)])
+            return self._gaps((under,), floor, lambda: below)
+        return self._gaps((above, under), floor, lambda: d[np.argsort(np.abs(d), kind="stable")])
 
+    @cached_property
     def floor(self) -> float:
         """Distance below which no row is far, whatever the gap: the clean case ends here.
 
@@ -262,30 +265,30 @@ class _Sides:
         spread = float(middle.std()) * math.sqrt(middle.size / self.d.size)
         return max(self.far * spread * (1.0 - 1e-9), self.far * self.least)
 
-    def _gaps(self, u: Floats, floor: float, ordered: Callable[[], Floats]) -> _Gaps | None:
-        """Gaps among distances u > 0, ascending; `ordered` gives all d in the order in which u goes last."""
-        start = max(u.size - self.most, int(np.searchsorted(u, floor)), 0)
-        t = u[start:]
-        at = np.searchsorted(u, t)
-        t, at = (
-            t[at == np.arange(start, u.size)],
-            at[at == np.arange(start, u.size)],
-        )  # one of equal distances
-        j = u.size - at
-        ratio = np.maximum(R, np.exp(np.minimum(J / j, 700.0)))
-        inside = at - np.searchsorted(u, t / ratio, side="right")
-        ok = (inside * GAP <= j) & (t > 0)
+    def _gaps(
+        self, distances: tuple[Floats, ...], floor: float, ordered: Callable[[], Floats]
+    ) -> _Gaps | None:
+        """Gaps among the distances of one side or two; `ordered` gives all d, first what is left out last."""
+        t = np.concatenate([u[int(np.searchsorted(u, floor)) :] for u in distances])
+        t.sort(kind="stable")
+        t = t[np.append(True, t[1:] != t[:-1])] if t.size else t
+        n = sum(u.size for u in distances)
+        at = _ranks(distances, t, "left")
+        j = n - at
+        t, at, j = t[j <= self.most], at[j <= self.most], j[j <= self.most]
+        inside = at - _ranks(distances, t / np.maximum(R, np.exp(np.minimum(J / j, 700.0))), "right")
+        ok = inside * GAP <= j
         if not ok.any():
             return None
         t, j, inside = t[ok], j[ok], inside[ok]
-        beyond = u.size - np.searchsorted(u, t / R, side="right")
-        spread = _spreads(ordered(), self.d.size - beyond)
+        spread = _spreads(ordered(), self.d.size - n + _ranks(distances, t / R, "right"))
         ok = (spread > 0) & (t >= self.far * spread)
         return _Gaps(t[ok], j[ok], inside[ok] / j[ok]) if ok.any() else None
 
 
-def _by_distance(d: Floats) -> Ints:
-    return np.argsort(np.abs(d), kind="stable")
+def _ranks(distances: tuple[Floats, ...], t: Floats, side: Literal["left", "right"]) -> Ints:
+    """How many distances are less than t, or at most t."""
+    return np.asarray(sum(np.searchsorted(u, t, side) for u in distances))
 
 
 def _spreads(d: Floats, sizes: Ints) -> Floats:
