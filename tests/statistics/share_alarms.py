@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from share_laws import DAMAGES, JUDGED, KEPT, REPAIRED, SPECIFIED, TUNED, damaged
+from share_laws import DAMAGES, JUDGED, KEPT, REPAIRED, SPECIFIED, TUNED, damaged, random_sizes
 
 from distmom.inference.share.gaps import NEAR, rows_apart
 
@@ -60,6 +60,14 @@ def main(times=1.0):
                 cells.append(" ".join(f"{k / runs:.2f}" for k in got))
             print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
         print("runs {}, beyond a gap {}, accused {}, told {}".format(*total))
+    for narrow in (False, True):
+        for n in SIZES:
+            runs = max(2, round(2 * RUNS[n] * times))
+            draws = [np.random.default_rng([23, n, narrow, k]) for k in range(runs)]
+            got = np.sum(
+                [alarms(random_sizes(g, narrow), n, 1, int(g.integers(2**31))) for g in draws], axis=0
+            )
+            print(f"random modes{', narrow' if narrow else ''}, n = {n:,}: runs {runs}, beyond a gap", *got)
     print(
         "\n| law | damage | "
         + " | ".join(f"{n:,}: {100 * s:g} %" for n in (10_000, 65_536) for s in SHARES)

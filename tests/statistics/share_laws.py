@@ -173,7 +173,16 @@ JUDGED = {
     "Skellam": lambda g, n: 1.0 * g.poisson(0.2, n) - g.poisson(0.1, n),
     "half Cauchy": lambda g, n: np.abs(g.standard_cauchy(n)),
 }
-"""Laws looked at only when all was done."""
+"""Laws that no constant was chosen on; once they showed that few rows prove no copy."""
+
+
+def random_sizes(g, narrow=False):
+    """A random law: 0.1 to 10 % of the rows in a second mode, two to six decades away."""
+    sigma = g.uniform(0.1, 0.4) if narrow else g.uniform(0.5, 2.0)
+    centre, apart = 10 ** g.uniform(0, 4), 10 ** g.uniform(2, 6)
+    far_out = sizes(centre * apart, g.uniform(0.3, 1.5))
+    return mixture((10 ** g.uniform(-3, -1), far_out), (1.0, sizes(centre, sigma)))
+
 
 UNDECIDABLE = {"10³ and 5 % 10⁶, σ 0.3"}
 """Of these real rows are accused: they look exactly like damage."""

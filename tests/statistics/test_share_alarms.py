@@ -5,9 +5,10 @@ Seeds are fixed. `python -m tests.statistics.share_alarms` prints the whole tabl
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from share_alarms import alarms, found
-from share_laws import DAMAGES, JUDGED, KEPT, REPAIRED, SPECIFIED, TUNED, UNDECIDABLE
+from share_laws import DAMAGES, JUDGED, KEPT, REPAIRED, SPECIFIED, TUNED, UNDECIDABLE, random_sizes
 
 CLEAN = {**SPECIFIED, **TUNED, **REPAIRED, **JUDGED}
 BIMODAL = [*TUNED, *list(REPAIRED)[:16], *list(JUDGED)[:11]]
@@ -37,6 +38,13 @@ def test_modes_decades_away_are_told(name):
     """The negative control: beyond the gap, without a look at what lies there, are real rows in every run."""
     gap, _, told = alarms(CLEAN[name], 65_536, 2, seed=12)
     assert gap == told == 2
+
+
+def test_modes_of_random_laws_are_not_accused():
+    """Claim: less than one run in 1000; two of 60 then have a probability of 2e-3."""
+    laws = [random_sizes(np.random.default_rng([15, k])) for k in range(60)]
+    got = np.sum([alarms(law, 4000, 1, seed=16 + k) for k, law in enumerate(laws)], axis=0)
+    assert got[0] > 30 and got[1] <= 1
 
 
 def test_what_looks_exactly_like_damage_is_accused():
