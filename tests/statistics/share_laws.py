@@ -173,7 +173,7 @@ JUDGED = {
     "Skellam": lambda g, n: 1.0 * g.poisson(0.2, n) - g.poisson(0.1, n),
     "half Cauchy": lambda g, n: np.abs(g.standard_cauchy(n)),
 }
-"""Laws that no constant was chosen on; once they showed that few rows prove no copy."""
+"""Laws that no constant was chosen on; they showed that few rows prove no copy."""
 
 
 def random_sizes(g, narrow=False):

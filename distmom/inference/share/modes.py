@@ -48,8 +48,8 @@ SPAN_SIGNED = 9.0
 COPY = 2.2
 """Kolmogorov-Smirnov distance, in its natural unit, that a copy of the rows inside exceeds once in 8000."""
 
-COPY_MEAN = 3.9
-"""Standard errors by which the mean logarithm of a copy is off once in 10,000."""
+COPY_MOMENTS = 3.9
+"""Standard errors by which mean and spread of a copy's logarithms are off once in 10,000, or less often."""
 
 FACTORS = (*(10.0**k for k in range(1, 10)), *(1024.0**k for k in (1, 2, 3)))
 """Factors between units that are mistaken for each other. Each more lets more real modes pass for copies."""
@@ -139,7 +139,10 @@ def _copy(own: Floats, others: Floats, factor: float, cut: float) -> bool:
     if 2 * copied.size < others.size:
         return False
     unit = math.sqrt(1 / own.size + 1 / copied.size)
-    if abs(own.mean() - copied.mean()) > COPY_MEAN * copied.std() * unit:
+    spread = float(copied.std())
+    if abs(own.mean() - copied.mean()) > COPY_MOMENTS * spread * unit:
+        return False
+    if own.std() > spread * (1.0 + COPY_MOMENTS * unit):  # few rows of a wide mode pass the distance below
         return False
     below = np.searchsorted(copied, own, side="right") / copied.size
     strictly = np.searchsorted(copied, own) / copied.size

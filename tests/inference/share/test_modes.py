@@ -34,6 +34,8 @@ def test_copies_by_a_unit_are_damage_where_rows_spread_moderately(factor):
     copy = np.sort(factor * sizes(20.0, 0.1, 200, 1))
     assert not second_mode(LENGTHS, copy, NONE, 3 * LENGTHS[-1])
     assert second_mode(LENGTHS, 3.3 * copy, NONE, 3 * LENGTHS[-1])
+    wide = np.sort(factor * sizes(20.0, 0.5, 12, 1))
+    assert second_mode(LENGTHS, wide, NONE, 3 * LENGTHS[-1])
     assert second_mode(LENGTHS, copy[::30], NONE, 3 * LENGTHS[-1])  # too few to tell
     assert second_mode(FILES, np.sort(factor * FILES[::20]), NONE, 1e5)
 
