@@ -70,7 +70,7 @@ class Apart:
     values : tuple of (float, int)
         Up to five values that at least three accused rows have, with their rows; the most frequent first.
     n_mode : int
-        Rows beyond a gap that stay in, since they look like sizes of another order (`second_mode`).
+        Rows beyond a gap of one side that stay in, as sizes of another order (`second_mode`).
     """
 
     lo: float = -math.inf
@@ -94,6 +94,11 @@ class _Kept:
     last: int
     lo: float = -math.inf
     hi: float = math.inf
+
+    @property
+    def size(self) -> int:
+        """Rows kept."""
+        return self.last - self.first
 
 
 def rows_apart(y_sorted: Floats, far: float = FAR, modes: bool = False) -> Apart:
@@ -120,7 +125,8 @@ def rows_apart(y_sorted: Floats, far: float = FAR, modes: bool = False) -> Apart
     deviations of the rows within t / `R` (those of the other side count in full), at most the share `MOST` of
     all rows are accused, and `OTHERS` kept rows for each of them differ from the most frequent value. The
     emptiest gap of a side is taken, of equals the innermost; the side whose gap is farthest goes first, then
-    all is looked at anew. Values whose squares overflow hide what is nearer until they are gone themselves.
+    all is looked at anew. Where a second mode stays in, its spread does not hide rows of the other side.
+    Values whose squares overflow hide what is nearer until they are gone themselves.
 
     Examples
     --------
@@ -138,21 +144,25 @@ def rows_apart(y_sorted: Floats, far: float = FAR, modes: bool = False) -> Apart
         return Apart()
     runs = Runs.of(y)
     kept, n_mode = _Kept(0, y.size), 0
+    stays: _Kept | None = None
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         for _ in range(ROUNDS):
-            peeled, waiting = _peel(y, runs, kept, far, modes)
-            n_mode = max(n_mode, waiting)
+            peeled, stays = _peel(y, runs, kept, far, modes)
+            if stays is not None:
+                n_mode = max(n_mode, kept.size - stays.size)
             if peeled is None:
                 break
             kept = peeled
+    if stays is not None:
+        kept = _beside(y, runs, kept, stays, far)
     if not kept.first and kept.last == y.size:
         return Apart(n_mode=n_mode)
     values = Runs.of(np.concatenate([y[: kept.first], y[kept.last :]])).repeated()
     return Apart(kept.lo, kept.hi, kept.first, y.size - kept.last, values, n_mode)
 
 
-def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[_Kept | None, int]:
-    """One round: what is kept after the farthest cluster has gone, and rows of second modes that stay."""
+def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[_Kept | None, _Kept | None]:
+    """One round: what is kept after the farthest cluster has gone, and what would be without second modes."""
     value, count = runs.mode(kept.first, kept.last)
     bulk = y[kept.first : kept.last]
     zeros = 2 * count > bulk.size  # one value dominates: the others are looked at
@@ -160,28 +170,45 @@ def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[
         start = int(np.searchsorted(bulk, value))
         bulk = np.concatenate([bulk[:start], bulk[start + count :]])
     if bulk.size < FEWEST_BULK:
-        return None, 0
+        return None, None
     c = float(bulk[bulk.size // 2])
     most = min(int(MOST * y.size), bulk.size // 3)
     sides = _Sides(bulk - c, most, far, abs(value - c) if zeros else 0.0)
     found = [(side, gaps) for side in (1, -1, 0) if (gaps := sides.gaps(side)) is not None]
     found.sort(key=lambda item: (-item[1].at, -abs(item[0])))
-    n_mode, stays = 0, set[tuple[int, int]]()
+    stays: _Kept | None = None
     for side, gaps in found:
         for cut in gaps:
             left = _cut(y, kept, c, cut, side)
-            accused = y.size - (left.last - left.first)
-            if (left.first, left.last) == (kept.first, kept.last) or accused > MOST * y.size:
+            if left == kept or not _admitted(y, runs, left):
                 break
-            others = left.last - left.first - runs.mode(left.first, left.last)[1]
-            if OTHERS * accused > others:
-                break
-            at = (left.first, left.last)
-            if modes or (at not in stays and not _mode(y, kept, left, c, cut)):
-                return left, n_mode
-            stays.add(at)
-            n_mode = max(n_mode, accused - (y.size - (kept.last - kept.first)))
-    return None, n_mode
+            if modes or not _mode(y, kept, left, c, cut):
+                return left, stays
+            above = kept.last - left.last >= left.first - kept.first
+            without = _Kept(kept.first, left.last) if above else _Kept(left.first, kept.last)
+            if stays is None or without.size < stays.size:
+                stays = without
+    return None, stays
+
+
+def _admitted(y: Floats, runs: Runs, left: _Kept) -> bool:
+    """Whether so many rows may be accused."""
+    accused = y.size - left.size
+    others = left.size - runs.mode(left.first, left.last)[1]
+    return accused <= MOST * y.size and OTHERS * accused <= others
+
+
+def _beside(y: Floats, runs: Runs, kept: _Kept, stays: _Kept, far: float) -> _Kept:
+    """What is kept when the spread of a second mode does not count: codes on the other side are found."""
+    above = stays.last < kept.last
+    inner = rows_apart(y[stays.first : stays.last], far)
+    if above and inner.n_low:
+        left = _Kept(kept.first + inner.n_low, kept.last, inner.lo, kept.hi)
+    elif not above and inner.n_high:
+        left = _Kept(kept.first, kept.last - inner.n_high, kept.lo, inner.hi)
+    else:
+        return kept
+    return left if _admitted(y, runs, left) else kept
 
 
 def _cut(y: Floats, kept: _Kept, c: float, cut: float, side: int) -> _Kept:

@@ -62,7 +62,7 @@ def rows_apart(y, far=FAR, modes=False):
             (side, gaps(d, side, most, far, abs(value - c) if most_common else 0.0)) for side in (1, -1, 0)
         ]
         found = sorted(((s, g) for s, g in found if g), key=lambda item: (-item[1][0][1], -abs(item[0])))
-        peeled = None
+        peeled = stays = None
         for side, admitted in found:
             for _ in range(TRIES):
                 if not admitted or peeled is not None:
@@ -81,11 +81,26 @@ def rows_apart(y, far=FAR, modes=False):
                 if modes or not is_mode(y, kept, left, c, cut, side):
                     peeled = left
                 else:
-                    most_left = max(most_left, len(kept) - len(left))
+                    above, below = [x for x in kept if x > left[-1]], [x for x in kept if x < left[0]]
+                    without = kept[: -len(above)] if len(above) >= len(below) else kept[len(below) :]
+                    if stays is None or len(without) < len(stays):
+                        stays = without
+        if stays is not None:
+            most_left = max(most_left, len(kept) - len(stays))
         if peeled is None:
+            if stays is not None:
+                kept = beside(y, kept, stays, far)
             break
         kept = peeled
     return kept, most_left
+
+
+def beside(y, kept, stays, far):
+    above = kept[-1] != stays[-1]
+    inner = rows_apart(stays, far)[0]
+    left = [x for x in kept if (x >= inner[0] if above else x <= inner[-1])]
+    accused = len(y) - len(left)
+    return kept if accused > MOST * len(y) or OTHERS * accused > len(left) - mode(left)[1] else left
 
 
 def is_mode(y, kept, left, c, cut, side):
