@@ -177,13 +177,15 @@ def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[
     found = [(side, gaps) for side in (1, -1, 0) if (gaps := sides.gaps(side)) is not None]
     found.sort(key=lambda item: (-item[1].at, -abs(item[0])))
     stays: _Kept | None = None
+    looked_at: list[_Kept] = []
     for side, gaps in found:
         for cut in gaps:
             left = _cut(y, kept, c, cut, side)
             if left == kept or not _admitted(y, runs, left):
                 break
-            if modes or not _mode(y, kept, left, c, cut):
+            if modes or not (left in looked_at or _mode(y, kept, left, c, cut)):
                 return left, stays
+            looked_at.append(left)
             above = kept.last - left.last >= left.first - kept.first
             without = _Kept(kept.first, left.last) if above else _Kept(left.first, kept.last)
             if stays is None or without.size < stays.size:
