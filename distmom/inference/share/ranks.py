@@ -1,0 +1,128 @@
+"""Exact intervals from a sample: of a share by Clopper and Pearson, of a quantile by binomial ranks."""
+
+from __future__ import annotations
+
+import math
+
+from distmom.numerics.arrays import Floats
+
+SLACK = 1.0 + 1e-12
+"""Levels that equal 1 - delta in exact arithmetic may lose a few units in the last place on the way."""
+
+
+def share_interval(k: int, m: int, level: float = 0.99) -> tuple[float, float]:
+    """Clopper-Pearson interval of a share, k of m sampled rows having what is asked for.
+
+    Parameters
+    ----------
+    k, m : int
+        Rows that have it, and all sampled rows, at least one.
+    level : float
+        Confidence level.
+
+    Examples
+    --------
+    >>> low, high = share_interval(655, 65_536)
+    >>> round(low, 5), round(high, 5)
+    (0.00902, 0.01104)
+    >>> share_interval(0, 65_536)[0]
+    0.0
+    """
+    from scipy.special import betaincinv
+
+    half = (1.0 - level) / 2
+    low = float(betaincinv(k, m - k + 1, half)) if k else 0.0
+    high = float(betaincinv(k + 1, m - k, 1.0 - half)) if k < m else 1.0
+    return low, high
+
+
+def quantile_ranks(m: int, q: float, level: float = 0.99) -> tuple[int, int]:
+    """Ranks (from 1) of the order statistics of m rows that enclose the q-quantile; 0 or m + 1: no end.
+
+    Notes
+    -----
+    Y_(l) exceeds the quantile only if fewer than l rows are at or below it, which has probability at most
+    P(Bin(m, q) <= l - 1), whatever the law; likewise Y_(u) is below it with probability at most
+    P(Bin(m, q) >= u). The largest l and the least u are taken for which either is at most (1 - level)/2.
+
+    Examples
+    --------
+    >>> quantile_ranks(65_536, 0.5)
+    (32438, 33099)
+    >>> quantile_ranks(65_536, 0.9999)
+    (65522, 65536)
+    """
+    from scipy.stats import binom
+
+    half = (1.0 - level) / 2 * SLACK
+    low = int(binom.ppf(half, m, q))  # least k with P(Bin <= k) >= half
+    while low > 0 and binom.cdf(low - 1, m, q) > half:
+        low -= 1
+    while low < m and binom.cdf(low, m, q) <= half:
+        low += 1
+    high = int(binom.isf(half, m, q)) + 1  # P(Bin >= high) <= half
+    while high <= m and binom.sf(high - 1, m, q) > half:
+        high += 1
+    while high > 1 and binom.sf(high - 2, m, q) <= half:
+        high -= 1
+    return low, high
+
+
+def quantile_interval(y_sorted: Floats, q: float, level: float = 0.99) -> tuple[float, float, float]:
+    """Sample quantile and an exact interval for that of the law, or of all rows.
+
+    Parameters
+    ----------
+    y_sorted : ndarray of float64
+        Sorted rows of a uniform sample, infinite ones included; at least one.
+    q : float
+        Between 0 and 1.
+    level : float
+        Confidence level.
+
+    Returns
+    -------
+    quantile, low, high : float
+        The order statistic of rank ceil(q m), and the ends; infinite where the sample is too small for one.
+
+    Notes
+    -----
+    Holds for every law, ties included. Without replacement ranks vary less, and it holds all the more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quantile_interval(np.arange(1.0, 1001.0), 0.5)
+    (500.0, 459.0, 542.0)
+    """
+    m = y_sorted.size
+    low, high = quantile_ranks(m, q, level)
+    middle = y_sorted[min(max(math.ceil(q * m - 1e-9), 1), m) - 1]
+    return (
+        float(middle),
+        float(y_sorted[low - 1]) if low >= 1 else -math.inf,
+        float(y_sorted[high - 1]) if high <= m else math.inf,
+    )
+
+
+MISSING = (
+    *(-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0),
+    *(99.0, 999.0, 9999.0, 99999.0, 999999.0),
+    *(2147483647.0, -2147483648.0, 32767.0, -32768.0, 9223372036854775807.0, -9223372036854775808.0),
+    *(1e20, -1e20, 9.969209968386869e36, 3.4028234663852886e38, -3.4028234663852886e38),
+    *(1.7976931348623157e308, -1.7976931348623157e308),
+)
+"""Usual codes for "missing": nines, ends of integers and floats, fill values of NetCDF and climate models."""
+
+
+def missing_code(value: float) -> bool:
+    """Whether a value is a usual code for "missing". For wording, not for deciding.
+
+    A float32 that was widened is recognised, too.
+
+    Examples
+    --------
+    >>> missing_code(-9999.0), missing_code(9.96921e36), missing_code(42.0)
+    (True, True, False)
+    """
+    return math.isfinite(value) and any(math.isclose(value, code, rel_tol=1e-7) for code in MISSING)
