@@ -24,10 +24,12 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def check_count(name: str, value: Any, least: int = 1) -> None:
-    """ConfigError unless the value is a whole number, at least `least`."""
+def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> None:
+    """ConfigError unless the value is a whole number, at least `least` and at most `most`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise ConfigError(f"{name}: must be a whole number of at least {least}, not {value!r}")
+    if most is not None and int(value) > most:
+        raise ConfigError(f"{name}: must be a whole number of at most {most}, not {value!r}")
 
 
 def check_fraction(name: str, value: Any, below: float, example: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 
@@ -13,12 +15,20 @@ JOINT = o.Option(
     ("geometric", "coordinatewise"),
 )
 
+PASSES = o.Option(
+    "--passes",
+    "Where rows stand apart and are left out: estimate from a sample of the others, or read all once more.",
+    click.Choice(["1", "2"]),
+    "Promise",
+    callback=lambda context, option, value: None if value is None else int(value),
+)
+
 
 @o.command(
     "mean",
     "Robust means of columns, with intervals.",
     *(JOINT, *o.DATA, o.WEIGHTS, *o.BLOCKS),
-    *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED, o.STATE, o.ON_CHANGE),
+    *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, PASSES, o.SEED, o.STATE, o.ON_CHANGE),
     *(*o.PLACE, *o.OUTPUT),
 )
 def mean_command(data: tuple[str, ...], **flags: Any) -> int:

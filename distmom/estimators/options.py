@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict
 
 from distmom.checks import check_choice, check_count, check_fraction
@@ -14,6 +14,9 @@ from distmom.errors import ConfigError
 from distmom.passes.scan import NAN, Scan
 
 INTERVALS = ("auto", "order", "exact", "paper", "none")
+
+MOST_IN_WINDOW = 0.33
+"""A window must leave out less than a third of the rows."""
 
 JOINT = ("geometric", "coordinatewise")
 """How block mean vectors become one; True means the first."""
@@ -94,6 +97,8 @@ class MeanOptions:
     on_bad_file: str = "error"
     interval: str = "auto"
     confidence_level: float = 0.99
+    passes: int = 1
+    window: float | None = None
 
     @classmethod
     def of(cls, scan: Scan, design: BlockDesign, **promise: Any) -> MeanOptions:
@@ -110,6 +115,7 @@ class MeanOptions:
         check_choice("nan", self.nan, NAN)
         check_choice("interval", self.interval, INTERVALS)
         check_fraction("confidence_level", self.confidence_level, 1.0, "such as 0.99")
+        check_count("passes", self.passes, least=1, most=2)
         self._check_contamination()
         if self.weights is not None and not isinstance(self.weights, str):
             raise ConfigError(f"weights: must be a column's name, not {self.weights!r}")
@@ -150,6 +156,21 @@ class MeanOptions:
             "blocks='paper'": design.n == "paper",
         }
         refuse_pairs(REFUSED, met, {})
+
+    def by_window(self) -> MeanOptions:
+        """The same, a share of rows that may be arbitrary being borne by a window of the row sample.
+
+        So it is where nothing else decides about blocks; else blocks are made as many as that share asks for.
+        """
+        plain = self.design == RandomBlocks() and not self.joint and self.weights is None
+        if not isinstance(self.contamination, float) or not plain:
+            return self
+        if self.contamination >= MOST_IN_WINDOW:
+            raise ConfigError(
+                f"contamination: a share of rows must be below {MOST_IN_WINDOW:g}, not {self.contamination}; "
+                "give blocks=FileBlocks() if whole files are bad"
+            )
+        return replace(self, contamination=None, window=self.contamination)
 
     @property
     def delta(self) -> float:

@@ -52,6 +52,11 @@ class BlockMeans:
         weighted means. Rows without a positive weight are counted, and do not enter.
     joint : bool
         A row is one vector: it enters all columns or, where one of its values is missing, none.
+    pool_size, pool_quota : int
+        Rows kept as a large uniform sample of each column, and those that a leaf offers to it; 0: none.
+        There is none of groups.
+    cuts : tuple of (float, float), length C or 0
+        Of each column only rows with values strictly between these count.
     count_units : {"file", "columns"}, optional
         Count distinct units of each group: files with rows, or units whose hashes come with the rows.
     """
@@ -68,6 +73,9 @@ class BlockMeans:
     weights: str | None = None
     joint: bool = False
     count_units: UnitKind | None = None
+    pool_size: int = 0
+    pool_quota: int = 0
+    cuts: tuple[tuple[float, float], ...] = ()
 
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
@@ -99,10 +107,16 @@ class BlockMeans:
 
     def merge(self, left: MeanState, right: MeanState) -> MeanState:
         """The state of both; `left` holds the rows that come first in the lake."""
-        return merge_states(left, right, compiled=self.compiled, sketch_size=self.sketch_size)
+        sizes = {"sketch_size": self.sketch_size, "pool_size": self.pool_size}
+        return merge_states(left, right, compiled=self.compiled, **sizes)
 
     def state_bytes(self, n_groups: int = 1) -> int:
         """Bytes of the state of `n_groups` groups."""
         block = 24 if self.weights is None else 48
         column = 24 + block * (self.layout.n_blocks + self.n_cells) + 16 * self.sample_size
         return 16 * self.sketch_size + n_groups * (8 + len(self.columns) * column)
+
+    @property
+    def pool_bytes(self) -> int:
+        """Bytes of the large samples of all columns, at most."""
+        return len(self.columns) * (16 if self.weights is None else 24) * self.pool_size

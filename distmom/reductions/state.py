@@ -13,6 +13,7 @@ from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.samples.sample import RowSample
 
 Key = tuple[Any, ...]
@@ -42,6 +43,8 @@ class MeanState:
         Uniform samples of the used rows, shape (G, size); empty where none is wanted.
     units : UnitSketch, optional
         Hashes of units that tell how many each group has.
+    pools : tuple of RowPool, length C or 0
+        Large uniform samples of the used rows, where there are no groups.
     """
 
     keys: tuple[Key, ...]
@@ -50,20 +53,23 @@ class MeanState:
     moments: BlockState
     samples: tuple[RowSample, ...]
     units: UnitSketch | None = None
+    pools: tuple[RowPool, ...] = ()
 
     def moved(self, distances: Sequence[float]) -> MeanState:
         """The state of the same rows, all values of each column being greater by a distance."""
         columns = [self.moments.at(c).moved(distance) for c, distance in enumerate(distances)]
         pairs = zip(self.samples, distances, strict=False)  # there may be no samples
         samples = tuple(s._replace(values=s.values + distance) for s, distance in pairs)
-        return replace(self, moments=columns[0].stacked(*columns[1:]), samples=samples)
+        pools = zip(self.pools, distances, strict=False)
+        moved = tuple(replace(p, values=p.values + distance) for p, distance in pools)
+        return replace(self, moments=columns[0].stacked(*columns[1:]), samples=samples, pools=moved)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         samples = sum(s.keys.nbytes + s.values.nbytes for s in self.samples)
-        units = 0 if self.units is None else self.units.nbytes
-        return self.n_rows.nbytes + self.counts.nbytes + self.moments.nbytes + samples + units
+        more = sum(p.nbytes for p in self.pools) + (0 if self.units is None else self.units.nbytes)
+        return self.n_rows.nbytes + self.counts.nbytes + self.moments.nbytes + samples + more
 
 
 def sizes_of(state: MeanState) -> tuple[int, ...]:
@@ -84,6 +90,8 @@ def sizes_of(state: MeanState) -> tuple[int, ...]:
         and state.counts.shape in [(n, n_groups, 3) for n in lines]
         and all(a.shape == (n_columns, n_groups, n_blocks) for a in state.moments)
         and all(a.shape == (n_groups, size) for sample in state.samples for a in sample for size in sizes)
+        and len(state.pools) in (0, n_columns)
+        and all(p.sound(weighted=weighted) for p in state.pools)
     )
     if not good:
         raise ValueError("the arrays of a state do not fit each other")
@@ -91,7 +99,7 @@ def sizes_of(state: MeanState) -> tuple[int, ...]:
 
 
 def merge_states(
-    left: MeanState, right: MeanState, *, compiled: bool = False, sketch_size: int = 0
+    left: MeanState, right: MeanState, *, compiled: bool = False, sketch_size: int = 0, pool_size: int = 0
 ) -> MeanState:
     """The state of the union of two disjoint sets of rows; `left` holds those that come first."""
     if left.keys != right.keys:
@@ -104,6 +112,7 @@ def merge_states(
         left.moments.merge(right.moments, compiled=compiled),
         tuple(a.merge(b, compiled=compiled) for a, b in zip(left.samples, right.samples, strict=True)),
         None if left.units is None or right.units is None else left.units.merge(right.units, sketch_size),
+        tuple(a.merge(b, pool_size) for a, b in zip(left.pools, right.pools, strict=True)),
     )
 
 
@@ -127,6 +136,7 @@ def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
         state.moments.each(lambda a: spread(a, 1)),
         tuple(s.each(lambda a, none: spread(a, 0, none)) for s in state.samples),
         None if state.units is None else state.units.renumbered(where),
+        state.pools,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.tree import ENDLESS, DyadicTree, fold
 from distmom.reductions.accumulate.leaves import Rows, join
 from distmom.reductions.block_means import BlockMeans
@@ -30,13 +31,15 @@ class StreamNode:
 class StreamState:
     """A stream as it is saved: its whole leaves as nodes, and the rows of the leaf that has begun.
 
-    The codes of these rows are the places of their groups in `keys`.
+    The codes of these rows are the places of their groups in `keys`. Large samples do not depend on the order
+    in which they are merged: `pools` are those of all nodes, which hold none.
     """
 
     n_rows: int
     nodes: tuple[StreamNode, ...]
     pending: Rows | None
     keys: tuple[Key, ...]
+    pools: tuple[RowPool, ...] = ()
 
 
 class LeafStream:
@@ -66,6 +69,7 @@ class LeafStream:
             self._tree.push(node.level, node.index, node.state)
         self.n_rows = saved.n_rows
         self._keys = saved.keys
+        self._pools = saved.pools
 
     @property
     def room(self) -> int:
@@ -82,7 +86,11 @@ class LeafStream:
         self._pieces.append(rows if whole else _owned(rows))
         self.n_rows += rows.n_rows
         if whole:
-            self._tree.push(0, self.n_rows // self._leaf_rows - 1, self._begun())
+            state = self._begun()
+            if state is not None and state.pools:
+                self._pools = self._with(state.pools)
+                state = replace(state, pools=())
+            self._tree.push(0, self.n_rows // self._leaf_rows - 1, state)
             self._pieces = []
         while len(self._pieces) > 1 and self._pieces[-2].n_rows <= BOTH_SMALL * self._pieces[-1].n_rows:
             self._pieces[-2:] = [join(self._pieces[-2:]).whole()]
@@ -99,10 +107,22 @@ class LeafStream:
 
     def total(self) -> MeanState | None:
         """The state of all rows so far; None if there are none. The stream goes on."""
-        nodes = self._tree.waiting
+        nodes, pools = self._tree.waiting, self._pools
         if self._pieces:
-            nodes[0, self.n_rows // self._leaf_rows] = self._begun()
-        return fold(nodes, self.reduction.merge)
+            begun = self._begun()
+            if begun is not None:
+                pools = self._with(begun.pools)
+                begun = replace(begun, pools=())
+            nodes[0, self.n_rows // self._leaf_rows] = begun
+        total = fold(nodes, self.reduction.merge)
+        return None if total is None else replace(total, pools=pools)
+
+    def _with(self, pools: tuple[RowPool, ...]) -> tuple[RowPool, ...]:
+        """The large samples of all rows so far and of some more."""
+        if not self._pools:
+            return pools
+        size = self.reduction.pool_size
+        return tuple(mine.merge(other, size) for mine, other in zip(self._pools, pools, strict=True))
 
     def saved(self) -> StreamState:
         """All that is needed to go on."""
@@ -112,6 +132,7 @@ class LeafStream:
             tuple(StreamNode(*node, self._tree.waiting[node]) for node in sorted(self._tree.waiting)),
             pending,
             self._keys if self._pieces else (),
+            self._pools,
         )
 
 

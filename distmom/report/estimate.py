@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.report.digits import three
+from distmom.report.far_rows import FarRows, Trimmed
 from distmom.report.result import Result
 from distmom.report.words import accused, number, units_cells
 
@@ -18,7 +19,7 @@ SHARED = (
     *("interval_kind", "confidence_level", "status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf"),
     *("n_blocks", "block_size", "n_ruined_blocks", "plain_estimate", "scheme", "interval_reason"),
     *("achieved_level", "repeats", "n_set_aside", "n_units", "n_units_exact", "weights", "n_unweighted"),
-    *("n_zero_weight", "n_effective", "design", "contamination"),
+    *("n_zero_weight", "n_effective", "design", "contamination", "far_rows", "without_extremes"),
 )
 """Fields of the dictionaries of all estimates, in order."""
 
@@ -90,6 +91,10 @@ class EstimateResult(Result):
         The answer not shown first, where blocks of rows and blocks of files disagree.
     accused_files : tuple of str
         Files in whose cells the difference between rows and files lies.
+    far_rows : FarRows or None
+        Rows that stand apart from all others, and what was done about them.
+    without_extremes : tuple of Trimmed
+        Where some do: the mean without a few of the most extreme rows, for several numbers of these.
     """
 
     interval: tuple[Any, Any] | None = None
@@ -116,6 +121,8 @@ class EstimateResult(Result):
     path: tuple[tuple[int, Any, Any], ...] = ()
     other_estimate: Any = None
     accused_files: tuple[str, ...] = ()
+    far_rows: FarRows | None = None
+    without_extremes: tuple[Trimmed, ...] = ()
 
     what: ClassVar[tuple[str, str]] = ("estimate", "plain mean")
     """What estimate and plain estimate are called in a table."""
@@ -158,11 +165,22 @@ class EstimateResult(Result):
         weightless = {"without a weight": self.n_unweighted or 0, "of weight zero": self.n_zero_weight or 0}
         return super().left_out() | weightless
 
+    def shown_number(self, value: float) -> str:
+        """A value of the column, as people read it."""
+        return number(value)
+
     def remarks(self) -> list[str]:  # noqa: D102
         found = []
         if self.interval is None and self.interval_reason and self.interval_kind != "none":
             found.append(f"no {self.bound}: {self.interval_reason}")
-        return [*found, *self.notes, *accused(self.accused_files)]
+        return [*found, *self.far_words(), *self.notes, *accused(self.accused_files)]
+
+    def far_words(self) -> list[str]:
+        """What is to be said of rows far out."""
+        if self.far_rows is None:
+            return []
+        timed = getattr(self, "scale", None) is not None
+        return self.far_rows.words(self.level, self.name, self.shown_number, numbers=not timed)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

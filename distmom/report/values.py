@@ -42,6 +42,8 @@ def plain(value: Any) -> Any:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
+    if hasattr(value, "to_dict"):  # a record within a result
+        return plain(value.to_dict())
     if isinstance(value, (tuple, list)):
         return [plain(v) for v in value]
     if isinstance(value, np.ndarray):

@@ -18,6 +18,7 @@ from distmom.lake.keys.keyvalues import key_from_bytes, key_to_bytes
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.samples.sample import RowSample
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.state import MeanState
@@ -25,7 +26,17 @@ from distmom.reductions.stream import StreamNode, StreamState
 
 CLASSES: dict[str, type] = {
     c.__name__: c
-    for c in (MeanState, Moments, RowSample, Rows, StreamNode, StreamState, UnitSketch, WeightedMoments)
+    for c in (
+        MeanState,
+        Moments,
+        RowPool,
+        RowSample,
+        Rows,
+        StreamNode,
+        StreamState,
+        UnitSketch,
+        WeightedMoments,
+    )
 }
 """Dataclasses and named tuples that states are made of."""
 

@@ -57,6 +57,8 @@ MORE_KEYS = [
     "n_effective",
     "design",
     "contamination",
+    "far_rows",
+    "without_extremes",
     "other_estimate",
     "accused_files",
     "notes",

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from distmom.estimators.describe.named import look_again, name_units
 from distmom.estimators.describe.unit_tables import UnitTable, gap_sources, unit_tables
-from distmom.estimators.mean.answer import partition_fields
 from distmom.estimators.mean.counts import groups_of, shared_fields
-from distmom.estimators.mean.partition import answer_columns, row_and_cell_blocks
+from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.ladder import Merger
 from distmom.numerics.blocks.block_state import BlockState

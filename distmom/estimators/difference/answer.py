@@ -10,10 +10,9 @@ import numpy as np
 
 from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.mean.answer import plain_means
 from distmom.estimators.mean.counts import UnitCount, groups_of, shared_fields, unit_counts
 from distmom.estimators.mean.notes import FEW_UNITS
-from distmom.estimators.mean.partition import row_and_cell_blocks
+from distmom.estimators.mean.partition import plain_means, row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.differences import Paired, estimate_of
 from distmom.inference.ratios import RatioBlocks, RobustRatio, robust_ratio

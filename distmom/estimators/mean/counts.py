@@ -72,7 +72,7 @@ def shared_fields(
         "n_inf": infs,
         "scheme": plan.options.design.scheme,
         "design": plan.options.design,
-        "contamination": plan.options.contamination,
+        "contamination": plan.options.contamination or plan.options.window,
         **weightless,
     }
 
@@ -82,13 +82,17 @@ def _weight_counts(plan: MeanPlan, state: MeanState, c: int, g: int) -> dict[str
     if plan.options.weights is None:
         return {}
     counts = state.counts[-1, g]
-    blocks = state.moments.at((c, g, slice(plan.blocks.layout.n_blocks or None)))
     return {
         "weights": plan.options.weights,
         "n_unweighted": int(counts[NULLS] + counts[NANS]),
         "n_zero_weight": int(counts[ZEROS]),
-        "n_effective": float(blocks.total().effective),
+        "n_effective": n_effective(plan, state, c, g),
     }
+
+
+def n_effective(plan: MeanPlan, state: MeanState, c: int, g: int) -> float:
+    """Effective rows of a group."""
+    return float(state.moments.at((c, g, slice(plan.blocks.layout.n_blocks or None))).total().effective)
 
 
 class UnitCount(NamedTuple):

@@ -17,7 +17,7 @@ from distmom.state.fingerprint import from_plain, plainly
 ROWS = ("nan", "missing")
 """Options that say which rows count: with others, other rows would be in the sums."""
 
-ANSWER = ("interval", "on_bad_file")
+ANSWER = ("interval", "on_bad_file", "passes", "window")
 """Options that the sums do not depend on. All others say which blocks are kept."""
 
 

@@ -20,6 +20,7 @@ class MeanKeywords(RowKeywords, total=False):
     """Arguments of `mean` that do not decide what it returns."""
 
     state: str | os.PathLike[str] | State | None
+    passes: Literal[1, 2]
 
 
 class OfNumbers(MeanKeywords, total=False):
@@ -79,6 +80,7 @@ def mean(
     contamination: int | float | None = None,
     interval: Literal["auto", "order", "exact", "paper", "none"] = "auto",
     confidence_level: float = 0.99,
+    passes: Literal[1, 2] = 1,
     rng: Any = None,
     state: str | os.PathLike[str] | State | None = None,
     executor: Any = None,
@@ -121,6 +123,10 @@ def mean(
         ``order`` for one partition without `contamination`, else ``exact``.
     confidence_level : float
         In (0, 1).
+    passes : {1, 2}
+        Where rows stand apart from all others and move the estimate, it becomes that of the rows that are
+        left (see Notes): in memory of all of these, of files of a sample of 65,536 rows, or with 2, which
+        reads the files once more if such rows are found, of all of them. Not with a `state`.
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
         there already, it means the seed of that state.
@@ -255,6 +261,7 @@ def mean(
         joint=joint,
         interval=interval,
         confidence_level=confidence_level,
+        passes=passes,
     )
     limit = as_backend(executor).memory_limit
     question = MeanQuestion(scan, column, by, options, state, limit, rng=rng)

@@ -26,6 +26,7 @@ from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.fingerprint import LakeCounts
 from distmom.estimators.options import MeanOptions
 from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.samples.pool import leaf_quota
 from distmom.numerics.samples.row_samples import leaf_sizes
 from distmom.numerics.samples.sample_tree import SampleTree
 from distmom.passes.census import Census, count_rows, count_valid
@@ -50,6 +51,15 @@ MANY_FILES = 1 << 40
 LARGE_FILE, SHARES = 64_000_000, 6
 """Files above this size, and above so many shares of a thread's part, are cut into several units: for that
 their rows must be counted, and parts begin amid a row group, whose first rows are then decoded in vain."""
+
+POOL, POOL_OF_STATE = 65_536, 16_384
+"""Rows of the large sample of a column: it sees bad rows from a share of about 10^-4 on."""
+
+POOLS = 4
+"""As many times the large sample: rows waiting for it, and two samples while they are merged."""
+
+ROW_BYTES = 4
+"""Of a value in a file: says roughly how many rows there are."""
 
 UNIT_TABLE_BYTES = 12_000_000
 """Tables that find the hashes of a column's units, and which units have been met."""
@@ -141,12 +151,14 @@ def plan_mean(
     *,
     few_groups: bool = False,
     units_ride: bool = False,
+    pooled: bool = False,
 ) -> MeanPlan:
     """Check the options against the data, count rows where that is needed, and cut the work.
 
     ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
     Each of `few_groups` gets as many fine blocks and sampled rows as a whole lake.
     If ``units_ride`` the columns of `by` are for other sums, which ride along: these means have no groups.
+    Where rows are `pooled`, a large sample of them is kept.
     """
     reader = source.reader(read)
     check_weights(options, reader.options)
@@ -159,8 +171,7 @@ def plan_mean(
     n_files = len(files) if ledger is None else MANY_FILES
     many = grouped and not few_groups
     blocks = choose_blocks(options, seed=seed, n_files=n_files, grouped=many, **counted._asdict())
-    n_bytes = sum(f.size for f in files)
-    value_names = reader.options.value_names
+    n_bytes, value_names = sum(f.size for f in files), reader.options.value_names
     reduction = BlockMeans(
         value_names if options.weights is None else value_names[:-1],
         blocks.layout,
@@ -175,6 +186,8 @@ def plan_mean(
         count_units=None if not options.design.of_units else "columns" if read.units else "file",
         weights=options.weights,
     )
+    if pooled and not grouped and not (options.design.sampled or options.design.of_units):
+        reduction = replace(reduction, **_pool(n_bytes * share, counted, ledger))
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
@@ -206,6 +219,14 @@ def plan_mean(
     name = worst.name if worst is not None else "the data"
     check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, name)
     return plan
+
+
+def _pool(n_bytes: float, counted: LakeCounts, ledger: Ledger | None) -> dict[str, Any]:
+    """Rows of the large sample, and of each leaf those that are offered to it."""
+    if ledger is not None:  # how many rows will come is not known
+        return {"pool_size": POOL_OF_STATE, "pool_quota": POOL_OF_STATE}
+    n_rows = int(n_bytes / ROW_BYTES) if counted.n_rows is None else counted.n_rows
+    return {"pool_size": POOL, "pool_quota": leaf_quota(POOL, n_rows)}
 
 
 def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:
@@ -268,7 +289,8 @@ def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -
     batch = 4 * read.batch_rows * width
     leaf = 4 * LEAF_ROWS * width + reduction.layout.draw_bytes(n_rows, compiled=reduction.compiled)
     tables = UNIT_TABLE_BYTES * len(read.units)
-    return batch + leaf + tables + 24 * reduction.state_bytes() + 8_000_000 * max(1, len(read.columns))
+    states = 24 * reduction.state_bytes() + POOLS * reduction.pool_bytes
+    return batch + leaf + tables + states + 8_000_000 * max(1, len(read.columns))
 
 
 def _with_windows(units: Sequence[Unit], blocks: BlockPlan, census: Census | None) -> tuple[Unit, ...]:

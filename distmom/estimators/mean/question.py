@@ -7,14 +7,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from distmom.checks import names_of
 from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.errors import ConfigError
 from distmom.estimators.command import explaining
 from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.answer import answer_of
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper
 from distmom.estimators.mean.counts import check_state
+from distmom.estimators.mean.far_rows import Look, cuts_of, looks_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.state import KIND
 from distmom.estimators.options import MeanOptions
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.estimators.mean.manifest import Ledger
     from distmom.lake import ReadOptions, Source
+    from distmom.reductions.state import MeanState
 
 
 @dataclass
@@ -54,6 +58,10 @@ class MeanQuestion(RowsQuestion):
     keeper: Keeper | None = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.state is not None and self.options.passes > 1:
+            raise ConfigError("passes=2 does not go with state: a state does not hold the rows; drop one")
+        if not names_of("by", self.by):
+            self.options = self.options.by_window()
         checkpoint = open_checkpoint(self.state, KIND, self.memory_limit)
         self.keeper = None if checkpoint is None else Keeper(checkpoint)
         seed = resolve_seed if checkpoint is None else checkpoint.seed
@@ -97,7 +105,9 @@ class MeanQuestion(RowsQuestion):
     ) -> MeanPlan:
         """The pass over what is read and not in the ledger yet."""
         source = self.opened[0]
-        return plan_mean(source, read, self.options, self.seed, executor, progress, self.share, ledger)
+        return plan_mean(
+            source, read, self.options, self.seed, executor, progress, self.share, ledger, pooled=True
+        )
 
 
 @dataclass
@@ -131,11 +141,26 @@ class PlannedMean:
             question.planned(executor, progress, read, question.ledger) if self.filter_counts else self.pass_
         )
         found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
+        looks = looks_of(found)
+        second = self._second_pass(plan, looks, executor, progress)
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
         listed = question.column is not None and not isinstance(question.column, str)
-        return answer_of(plan, found, data, run, listed=listed)
+        return answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
+
+    def _second_pass(
+        self, plan: MeanPlan, looks: tuple[Look, ...], executor: Executor, progress: Progress | None
+    ) -> MeanState | None:
+        """The rows within the cuts, where rows stand apart and all can be read once more."""
+        source, _ = self.question.opened
+        again = plan.options.passes > 1 or (source.in_memory and not source.one_pass)
+        cuts = cuts_of(plan, looks) if again else ()
+        if not cuts:
+            return None
+        kept = replace(plan.reduction, cuts=cuts, pool_size=0)
+        state: MeanState = run_plan(replace(plan, reduction=kept), 0, executor, progress)[0]
+        return state
 
 
 def run_plan(

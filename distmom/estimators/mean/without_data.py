@@ -37,7 +37,15 @@ def plan_without_data(
     """The plan of a mean whose sums are at hand; `files` are those in them, with the number of their root."""
     ledger = Ledger(base_files=list(files), counted=counted)
     plan = plan_mean(
-        NoData(made.read), made.read, made.options, made.seed, ThreadExecutor(1), None, 1.0, ledger
+        NoData(made.read),
+        made.read,
+        made.options,
+        made.seed,
+        ThreadExecutor(1),
+        None,
+        1.0,
+        ledger,
+        pooled=True,
     )
     several = len(made.roots) > 1
     return replace(plan, roots=tuple(made.roots[number] for number, _ in files)) if several else plan

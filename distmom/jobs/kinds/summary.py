@@ -16,4 +16,4 @@ MEAN = {
 
 TABLES = {"mean": MEAN, "blocks": BLOCKS, "promise": PROMISE}
 
-JOB = job_of("summary", "mean", TABLES)
+JOB = job_of("summary", "mean", TABLES | {"promise": {**PROMISE, "passes": Key("whole number")}})

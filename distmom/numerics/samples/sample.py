@@ -102,7 +102,7 @@ class LeafSampler:
         return self._sample
 
 
-def _uniforms(key: np.uint64 | Words, stream: int, places: Ints) -> Floats:
+def uniforms(key: np.uint64 | Words, stream: int, places: Ints) -> Floats:
     """Numbers in (0, 1): a pure function of key, stream and place."""
     with np.errstate(over="ignore"):
         start = mix(np.array([stream], np.uint64) * GOLDEN + key)
@@ -112,7 +112,7 @@ def _uniforms(key: np.uint64 | Words, stream: int, places: Ints) -> Floats:
 
 def row_keys(key: np.uint64 | Words, stream: int, rows: Ints) -> Floats:
     """Independent exponential keys of the given rows of a leaf, or, with a key for each, of several files."""
-    return -log(_uniforms(key, stream, rows))
+    return -log(uniforms(key, stream, rows))
 
 
 def leaf_sample(
@@ -179,7 +179,7 @@ def _distinct_rows(
     rows = np.empty(0, np.int64)
     while rows.size < size:
         chunk = size - rows.size + 16 + size // 8
-        fresh = (_uniforms(key, stream, np.arange(drawn, drawn + chunk)) * pool).astype(np.int64)
+        fresh = (uniforms(key, stream, np.arange(drawn, drawn + chunk)) * pool).astype(np.int64)
         drawn += chunk
         if used is not None:
             fresh = used[fresh]

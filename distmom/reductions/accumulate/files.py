@@ -15,6 +15,7 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.blocks.weighted_moments import LARGEST, plain_rows
 from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch
+from distmom.numerics.samples.pool import PoolSampler
 from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions.accumulate.leaves import (
     KeyedFiles,
@@ -161,6 +162,10 @@ class GroupCounts:
         gone, null = missing_rows(known, rows.keep)
         if null is not None:
             self._add(self.counts[number, :, NULLS], rows, null)
+        for c in self._spec.sets[number] if self._spec.cuts else ():
+            low, high = self._spec.cuts[c]
+            x = rows.column(c)
+            gone = any_of(gone, ~((x > low) & (x < high)))
         return gone
 
     def strange(self, rows: Rows, number: int, gone: Mask, path: str) -> Mask:
@@ -258,6 +263,7 @@ class MeansKeeper(KeyedFiles):
         self._tree = FileTree(spec, n_files)
         self._group_counts = GroupCounts(spec)
         self._units = UnitCounter(spec) if spec.count_units else None
+        self._pools: list[PoolSampler] = []
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         moments = self._tree.result(len(keys))
@@ -266,7 +272,9 @@ class MeansKeeper(KeyedFiles):
         samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
         units = None if self._units is None else self._units.result()
         counts = self._group_counts.counts
-        return in_key_order(MeanState(tuple(keys), self._n_rows(moments), counts, moments, samples, units))
+        pools = tuple(pool.result() for pool in self._pools)
+        n_rows = self._n_rows(moments)
+        return in_key_order(MeanState(tuple(keys), n_rows, counts, moments, samples, units, pools))
 
     def _n_rows(self, moments: BlockState) -> Ints:
         """Rows of each group that passed the filter."""

@@ -9,6 +9,7 @@ from distmom.numerics.arrays import NOTHING
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.samples.pool import PoolSampler
 from distmom.numerics.samples.sample import LeafSampler
 from distmom.reductions.accumulate.files import MeansKeeper
 from distmom.reductions.accumulate.leaves import LeafCutter, Mask, Rows
@@ -34,6 +35,9 @@ class LeafwiseMeans(MeansKeeper):
             if spec.sample_size
             else []
         )
+        if spec.pool_size:
+            sizes = spec.pool_size, spec.pool_quota
+            self._pools = [PoolSampler(*sizes, compiled=spec.compiled) for _ in spec.columns]
         self._cutter = LeafCutter()
         self._n_groups = 1
         self._strange = [False for _ in spec.sets]
@@ -76,6 +80,8 @@ class LeafwiseMeans(MeansKeeper):
                 self._group_counts.missing(rows, number)
                 for c in columns if self._samplers else ():
                     self._samplers[c].add(*together.sample(c))
+                for c in columns if self._pools else ():
+                    self._pools[c].add_files(*together.used(c))
             if self._watcher is not None:
                 self._watcher.together(together)
             if self._units is not None:
@@ -112,6 +118,10 @@ class LeafwiseMeans(MeansKeeper):
             self._strange[number] = searched is not gone
             mine = self._mine(leaf, number, searched, place)
             found = self._blocks(number, mine, True) or []
+        for c, rows in zip(self._spec.sets[number], mine, strict=True) if self._pools else ():
+            weights = () if rows.weights is None else (rows.weights,)
+            n_leaf, n_rows = place.first_row // LEAF_ROWS, rows.x.size + rows.rest.size
+            self._pools[c].offer(self._key, n_leaf, n_rows, rows.gone, (rows.x, rows.rest), *weights)
         if self._watcher is not None:
             for c, rows in zip(self._spec.sets[number], mine, strict=True):
                 self._watcher.leaf(c, rows)

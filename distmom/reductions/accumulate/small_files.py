@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.arrays import Floats, Ints, Words
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell, label_table
 from distmom.numerics.blocks.leaf import LEAF_ROWS
@@ -46,7 +46,7 @@ def most_rows(spec: BlockMeans) -> int:
     Every row must have a block of its own, all rows of a file must fit into the sample, and a part of a large
     file must not be taken for a small file.
     """
-    if spec.grouped or not isinstance(spec.layout, RandomLayout) or spec.layout.chunk_rows > 1:
+    if spec.grouped or spec.cuts or not isinstance(spec.layout, RandomLayout) or spec.layout.chunk_rows > 1:
         return 0
     return min(spec.layout.n_blocks, spec.sample_size or LEAF_ROWS, LEAF_ROWS - 1)
 
@@ -153,6 +153,11 @@ class Together:
         """Keys and values of all used rows of a column, as `leaf_sample` draws them for each file."""
         column = self._columns[c]
         return row_keys(self._keys[column.files], 0, column.rows), column.x
+
+    def used(self, c: int) -> tuple[Words, Ints, Floats, Floats | None]:
+        """Of each used row of a column the key of its file, its number there, its value and weight."""
+        column = self._columns[c]
+        return self._keys[column.files], column.rows, column.x, column.w
 
     def of_files(self, c: int) -> tuple[Ints, BlockState, Floats, Floats]:
         """Of each file, in a column: nulls among the rows kept, moments, least and largest value."""

@@ -27,6 +27,16 @@ DO: dict[str, str] = {
         "Use the robust estimate, not the plain one. (contaminated: some values are so far out that their "
         "blocks contradict the others. They are wrong, or the data has extremely heavy tails.)"
     ),
+    "share set aside": (
+        "Find out what the rows are that were left out; if they are real, name them with --where (where) and "
+        "estimate them apart. (share set aside: a share of the rows lies far from all others, across a gap, "
+        "and would move the mean.)"
+    ),
+    "share far out": (
+        "Look at the rows far out, and leave them out with --where (where) if they are wrong. (share far "
+        "out: a share of the rows lies apart from all others, but not so far that it must be an error; it is "
+        "in the estimate.)"
+    ),
     "files disagree": (
         "Look into the files, correct them or leave them out, and run again. (files disagree: whole files "
         "hold other values than the rest.)"

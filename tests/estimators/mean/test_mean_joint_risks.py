@@ -73,9 +73,9 @@ def test_bad_files_are_found_by_vectors(tmp_path: Path, joint: str) -> None:
     assert np.linalg.norm(found.estimate - [0.0, 1.0]) < 0.3
     assert found.status != "ok" and found.plain_estimate[1] > 1e4
     given_number = dm.mean(tmp_path, "v", joint=joint, rng=0, blocks=9)
-    assert given_number.status == "files disagree"
+    assert given_number.status == "share set aside" and "files disagree" in given_number.flags
+    assert np.linalg.norm(given_number.estimate - [0.0, 1.0]) < 0.3
     assert {"07.parquet", "30.parquet"} <= set(given_number.accused_files)
-    assert given_number.other_estimate is not None and abs(given_number.other_estimate[1] - 1.0) < 0.5
     units = dm.mean(tmp_path, "v", joint=joint, rng=0, blocks=dm.FileBlocks())
     assert np.linalg.norm(units.estimate - [0.0, 1.0]) < 0.3 and "contaminated" in units.flags
 

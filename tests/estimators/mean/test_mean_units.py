@@ -308,7 +308,9 @@ def test_bad_units_ruin_few_blocks() -> None:
     # 20 of 400 units wild: without them, five standard errors of the median are 5 sqrt(pi/2/19,000)
     assert abs(found.estimate) < 0.05 and "contaminated" in found.flags and found.n_set_aside >= 15
     rows = whole(dm.mean({"x": x, "u": units}, "x", rng=0))
-    assert abs(rows.estimate) > 1e3 and abs(found.plain_estimate) > 1e3
+    assert rows.status == "share set aside" and abs(found.plain_estimate) > 1e3
+    [scattered] = dm.mean({"x": x, "u": units, "g": 0 * units}, "x", by="g", rng=0)
+    assert abs(scattered.estimate) > 1e3, "negative control: blocks of random rows alone"
 
 
 def test_units_in_groups_are_told_apart() -> None:

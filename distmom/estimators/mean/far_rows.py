@@ -1,0 +1,325 @@
+"""A bad share of rows: what stands apart in the row sample, and the answer of the rows that are left.
+
+The answer of all rows stays, to its last bit, where it agrees with that of the rows that are left: then
+blocks have borne whatever is wrong. It changes only where it is off by more than a few standard errors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distmom.designs.blocks import RandomBlocks
+from distmom.errors import NoAnswerError
+from distmom.estimators.mean.counts import n_effective
+from distmom.estimators.mean.partition import answer_columns, partition_fields
+from distmom.inference.share.extremes import without_extremes
+from distmom.inference.share.gaps import NEAR, Apart, rows_apart
+from distmom.inference.share.given import GivenShare, given_share
+from distmom.inference.share.ranks import share_interval
+from distmom.inference.share.scale import BLOCKS, block_scale, sample_scale
+from distmom.inference.status import NoInterval
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.blocks.small_files import file_moments
+from distmom.numerics.median import lower_median
+from distmom.numerics.samples.pool import RowPool
+from distmom.numerics.samples.sample import RowSample
+from distmom.reductions.layouts import RandomLayout
+from distmom.reductions.state import MeanState
+from distmom.report.far_rows import Action, FarRows, Trimmed
+from distmom.status import Status
+
+if TYPE_CHECKING:
+    from distmom.estimators.mean.plan import MeanPlan
+
+AGREE, AGREE_SEEN, CONTRADICT = 3.0, 6.0, 9.2
+"""Standard errors by which two answers may differ: where rows stand apart; where blocks have seen them; and
+where nothing stands apart, but the sample's own answer is another."""
+
+Cut = tuple[float, float]
+NO_CUT = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The sampled rows of a column, and what stands apart in them.
+
+    Attributes
+    ----------
+    pool : RowPool
+        In the order of the keys.
+    """
+
+    pool: RowPool
+
+    @cached_property
+    def ordered(self) -> Floats:
+        """Finite values, ascending."""
+        return np.sort(self.pool.values[np.isfinite(self.pool.values)])
+
+    @cached_property
+    def apart(self) -> Apart:
+        """What is set aside."""
+        return rows_apart(self.ordered)
+
+    @cached_property
+    def near(self) -> Apart:
+        """What is told where nothing is set aside."""
+        return rows_apart(self.ordered, NEAR, modes=True)
+
+    @property
+    def centre(self) -> float:
+        """Lower median of the means of 63 blocks of the sample: a glance at its answer."""
+        size = self.pool.values.size // BLOCKS
+        rows = self.pool.values[: BLOCKS * size].reshape(BLOCKS, size)
+        return float(lower_median(rows.mean(axis=1)))
+
+    @property
+    def cut(self) -> Cut:
+        """Kept are the rows strictly between."""
+        return self.apart.lo, self.apart.hi
+
+    def given(self, share: float) -> GivenShare:
+        """The window for a given share of all rows, of which the sample has some."""
+        m = self.ordered.size
+        try:
+            return given_share(self.ordered, share, m if np.isinf(self.pool.below) else 2 * m)
+        except ValueError as error:
+            raise NoAnswerError(f"contamination: {error}; lower it, or add data with rows") from error
+
+    def cut_for(self, share: float | None) -> Cut:
+        """The cut; with a given share just beyond the ends of its window, unless they part equal rows."""
+        if share is None or not self.ordered.size:
+            return self.cut
+        window = self.given(share)
+        low, high = (math.nextafter(end, way) for end, way in zip(window.ends, NO_CUT, strict=True))
+        return NO_CUT if window.cut_ties else (low, high)
+
+    @cached_property
+    def kept(self) -> Bools:
+        """Rows of the sample that are not set aside."""
+        low, high = self.cut
+        return (self.pool.values > low) & (self.pool.values < high)
+
+
+def looks_of(state: MeanState) -> tuple[Look, ...]:
+    """What stands apart in each column; nothing where no large sample was kept."""
+    return tuple(Look(pool.in_order()) for pool in state.pools)
+
+
+def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cut, ...]:
+    """Cuts for a second pass over the rows; none where nothing is to be cut, or the samples have all rows."""
+    share = plan.options.window
+    cuts = tuple(NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks)
+    return () if all(cut == NO_CUT for cut in cuts) else cuts
+
+
+def settle(
+    plan: MeanPlan,
+    looks: Sequence[Look],
+    columns: slice,
+    shared: dict[str, Any],
+    first: dict[str, Any],
+    second: MeanState | None,
+) -> dict[str, Any]:
+    """Fields of the result of a column, or of vectors, that change because of rows far out.
+
+    Parameters
+    ----------
+    plan : MeanPlan
+    looks : sequence of Look
+        Of these columns.
+    columns : slice
+    shared, first : dict
+        Fields of the result of all rows: those that do not depend on the blocks, and the others.
+    second : MeanState, optional
+        What a second pass found in the rows within the cuts.
+    """
+    return Found(plan, tuple(looks), columns, shared, first, second).fields()
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer of all rows beside that of the rows that are left; see `settle`."""
+
+    plan: MeanPlan
+    looks: tuple[Look, ...]
+    columns: slice
+    shared: dict[str, Any]
+    first: dict[str, Any]
+    second: MeanState | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the sample holds all rows."""
+        return bool(np.isinf(self.looks[0].pool.below))
+
+    @cached_property
+    def kept(self) -> Bools:
+        """Rows of the sample that stand apart in no column."""
+        return np.asarray(np.logical_and.reduce([look.kept for look in self.looks]))
+
+    @cached_property
+    def some_apart(self) -> bool:
+        """Whether some stand apart."""
+        return any(look.apart.n for look in self.looks)
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that change."""
+        if not np.isfinite(self.first["estimate"]).all() or not self.looks[0].ordered.size:
+            return {}
+        if self.plan.options.window is not None:
+            return self._given(self.plan.options.window) | {"without_extremes": self._trimmed()}
+        found = self._with_rows_apart() if self.some_apart else self._without()
+        return found if len(self.looks) > 1 else found | {"without_extremes": self._trimmed()}
+
+    def _given(self, share: float) -> dict[str, Any]:
+        """The mean of the window that a given share of the rows cannot move far."""
+        [look], options = self.looks, self.plan.options
+        window = look.given(share)
+        estimate, n = window.estimate, window.kept
+        if self.second is not None and self.second.pools == ():
+            rows = self.second.moments.at((self.columns.start, 0, slice(self.plan.blocks.layout.n_blocks)))
+            n, estimate = int(rows.count.sum()), float(rows.total().mean)
+        exact = options.interval != "order"
+        half = window.halfwidth(options.confidence_level, n, exact=exact)
+        bounds = (estimate - half, estimate + half)
+        told = self._told("set aside", n if self.second is not None else None) if look.apart.n else {}
+        return told | {
+            "estimate": estimate,
+            "interval": None if options.interval == "none" else bounds,
+            "interval_kind": "none" if options.interval == "none" else "exact" if exact else "order",
+            "interval_reason": NoInterval.NOT_WANTED.words if options.interval == "none" else None,
+            "achieved_level": None,
+            "flags": (Status.BEYOND_CAPACITY,) if window.more_apart else (),
+            "n_used": n,
+            "n_blocks": 1,
+            "block_size": (n, n),
+            "block_estimates": np.array([estimate]),
+            "n_ruined_blocks": 0,
+            "n_set_aside": 0,
+            "path": (),
+            "notes": (
+                f"allows for {100 * share:.4g} % of arbitrary rows: the mean of the others in a window",
+            ),
+        }
+
+    def _with_rows_apart(self) -> dict[str, Any]:
+        again, n = self._again()
+        flags = self.first["flags"]
+        seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
+        allowed = AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
+        scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
+        if self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales]):
+            return self._told("borne")
+        flags = (Status.SHARE_SET_ASIDE, *again["flags"])
+        if Status.FILES_DISAGREE in self.first["flags"] and self.first["accused_files"]:
+            again |= {"accused_files": self.first["accused_files"]}
+            flags = (*flags, *([] if Status.FILES_DISAGREE in flags else [Status.FILES_DISAGREE]))
+        return again | {"flags": flags, "n_used": n} | self._told("set aside", n)
+
+    def _without(self) -> dict[str, Any]:
+        told: dict[str, Any] = {}
+        if any(look.near.n for look in self.looks):
+            told = self._told("told") | {"flags": (*self.first["flags"], Status.SHARE_FAR_OUT)}
+        if self.complete:
+            return told
+        m, n = self.kept.size, self.shared["n_used"]
+        scales = [sample_scale(look.pool.values, look.ordered) for look in self.looks]
+        allowed = [CONTRADICT * scale * (m**-0.5 + n**-0.5) for scale in scales]
+        if self._agree([look.centre for look in self.looks], np.divide(allowed, 2.0)):
+            return told
+        again, m = self._again()
+        if self._agree(again["estimate"], allowed):
+            return told
+        others = (f for f in again["flags"] if f is not Status.BEYOND_CAPACITY)
+        return again | told | {"flags": (Status.BEYOND_CAPACITY, *others), "n_used": m}
+
+    def _agree(self, again: Any, allowed: Any) -> bool:
+        """Whether another answer is the same up to what is allowed in each column."""
+        apart = np.abs(np.atleast_1d(self.first["estimate"]) - np.atleast_1d(again))
+        return bool((apart <= np.asarray(allowed)).all())
+
+    def _again(self) -> tuple[dict[str, Any], int]:
+        """The answer of the rows that are left, and how many they are: of all rows, or of the sample."""
+        if self.second is not None:
+            plan, state, columns = self.plan, self.second, self.columns
+        else:
+            plan, state = _of_sample(self.plan, self.looks, self.kept)
+            columns = slice(0, len(self.looks))
+        n = int(state.moments.at((columns.start, 0, slice(plan.blocks.layout.n_blocks))).count.sum())
+        n //= plan.blocks.layout.repeats
+        shared = [self.shared | {"n_used": n}]
+        [again] = partition_fields(plan, state, columns, shared, answer_columns(plan, state, columns))
+        again |= {"plain_estimate": self.first["plain_estimate"]}
+        if plan.options.weights is not None:
+            again["n_effective"] = n_effective(plan, state, columns.start, 0)
+        return again, n
+
+    def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
+        """What stands apart, in the column where that is most; `n_kept` rows made the answer."""
+        looks = [look.near if action == "told" else look.apart for look in self.looks]
+        c = int(np.argmax([apart.n for apart in looks]))
+        apart, look = looks[c], self.looks[c]
+        m = look.ordered.size
+        column = None if len(self.looks) == 1 else self.shared["columns"][c]
+        n_rows = apart.n if self.complete else None
+        if self.second is not None and n_kept is not None:
+            n_rows = int(self.shared["n_used"]) - n_kept
+        share = apart.n / m if n_rows is None else n_rows / self.shared["n_used"]
+        level = self.plan.options.confidence_level
+        far = FarRows(
+            action=action,
+            n_rows=n_rows,
+            share=share,
+            share_interval=(share, share) if n_rows is not None else share_interval(apart.n, m, level),
+            n_sampled=m,
+            low=apart.lo,
+            high=apart.hi,
+            values=tuple((value, count / m) for value, count in apart.values),
+            estimate_with=self.first["estimate"],
+            of_sample=n_kept is not None and self.second is None and not self.complete,
+            column=column,
+        )
+        return {"far_rows": far}
+
+    def _trimmed(self) -> tuple[Trimmed, ...]:
+        every = without_extremes(self.looks[0].ordered)
+        return tuple(Trimmed(w.share, w.mean, *w.ends, w.of_variance, w.of_mean) for w in every)
+
+
+def _of_sample(plan: MeanPlan, looks: Sequence[Look], kept: Bools) -> tuple[MeanPlan, MeanState]:
+    """The kept rows of the sample in blocks, as the state of a pass over them alone."""
+    n_fine = plan.blocks.n_fine if plan.blocks.n_blocks is not None else FINE_OF_SAMPLE
+    size = plan.blocks.sample_size
+    n = int(np.count_nonzero(kept))
+    labels = np.arange(n) * n_fine // max(n, 1)
+    moments = [
+        file_moments(look.pool.values[kept], labels, n_fine, look.pool.weights_of(kept)).at(None)
+        for look in looks
+    ]
+    samples = []
+    for look in looks:
+        sample = RowSample.empty(1, size)
+        few = look.pool.values[kept][:size]
+        sample.keys[0, : few.size], sample.values[0, : few.size] = look.pool.keys[kept][:size], few
+        samples.append(sample)
+    state = MeanState(
+        ((),),
+        np.array([n]),
+        np.zeros((1 + (plan.options.weights is not None), 1, 3), np.int64),
+        moments[0].stacked(*moments[1:]),
+        tuple(samples),
+    )
+    blocks = replace(plan.blocks, layout=RandomLayout(0, n_fine), n_cells=0, hears_files=False)
+    options = replace(plan.options, design=RandomBlocks(plan.blocks.n_blocks or "auto"))
+    return replace(plan, blocks=blocks, options=options), state
+
+
+FINE_OF_SAMPLE = 945
+"""Fine blocks of the sample."""

@@ -1,0 +1,139 @@
+"""The large row sample: complete below a key, uniform, the same for any cutting of the work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.samples.pool import (
+    HASHED,
+    WHOLE,
+    PoolSampler,
+    RowPool,
+    hashed_keys,
+    leaf_quota,
+    pool_key,
+)
+
+NOTHING = np.empty(0)
+KEY = np.uint64(12345)
+
+
+def sampled(x, leaves, size, quota, gone=None, weights=None, compiled=False):
+    """The sample of some of the leaves of a file of these rows."""
+    sampler = PoolSampler(size, quota, compiled=compiled)
+    for leaf in leaves:
+        rows = slice(leaf * LEAF_ROWS, (leaf + 1) * LEAF_ROWS)
+        part = x[rows]
+        middle = part.size // 3
+        columns = [(part[:middle], part[middle:])]
+        if weights is not None:
+            columns.append((weights[rows], NOTHING))
+        mask = None if gone is None else gone[rows]
+        sampler.offer(KEY, leaf, part.size, mask, *columns)
+    return sampler.result()
+
+
+def same(a: RowPool, b: RowPool) -> bool:
+    a, b = a.in_order(), b.in_order()
+    return bool(a.below == b.below and np.array_equal(a.keys, b.keys) and np.array_equal(a.values, b.values))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("size", "quota"), [(5_000, 300), (60_000, 20_000), (1_000, 1_024), (10**6, 10**6)])
+@pytest.mark.parametrize("gone_share", [0.0, 0.3, 0.9, 0.9995])
+def test_any_cutting_gives_the_same_sample(size, quota, gone_share, compiled):
+    n = 3 * LEAF_ROWS + 5_000
+    rng = np.random.default_rng(1)
+    x = np.arange(float(n))
+    gone = rng.random(n) < gone_share if gone_share else None
+    whole = sampled(x, range(4), size, quota, gone)
+    parts = [sampled(x, some, size, quota, gone, compiled=compiled) for some in ([0], [1, 2], [3])]
+    first = parts[0].merge(parts[1], size).merge(parts[2], size)
+    last = parts[0].merge(parts[2].merge(parts[1], size), size)
+    assert same(whole, first)
+    assert same(whole, last)
+    assert whole.keys.size <= size
+    assert np.unique(whole.values).size == whole.values.size
+    assert (whole.keys <= whole.below).all()
+    used = np.arange(n) if gone is None else np.flatnonzero(~gone)
+    assert np.isin(whole.values, used).all()
+    if np.isinf(whole.below):
+        assert whole.values.size == used.size
+    else:
+        assert whole.values.size >= min(size, 3 * quota) // 2
+
+
+def test_it_is_complete_below_its_bound():
+    """The obvious twin: every row has the key of its hash, and the smallest are taken."""
+    x = np.random.default_rng(0).normal(size=LEAF_ROWS + 700)
+    found = sampled(x, range(2), 3_000, 2_500).in_order()
+    keys = np.concatenate(
+        [hashed_keys(pool_key(KEY), leaf, np.arange(n)) for leaf, n in ((0, LEAF_ROWS), (1, 700))]
+    )
+    assert LEAF_ROWS <= HASHED * 2_500
+    first = np.sort(keys[:LEAF_ROWS])[2_499]
+    order = np.argsort(keys)
+    order = order[keys[order] <= first][:3_000]
+    assert np.array_equal(found.values, x[order])
+    assert np.array_equal(found.keys, keys[order])
+
+
+@pytest.mark.parametrize("quota", [256, 4_096])
+def test_it_is_uniform(quota):
+    """Places of sampled rows by a chi-squared test of 64 cells (fails by chance in one of 10,000 seeds)."""
+    n = 8 * LEAF_ROWS
+    found = sampled(np.arange(float(n)), range(8), 2_000, quota)
+    counts = np.bincount((found.values * 64 // n).astype(int), minlength=64)
+    assert stats.chisquare(counts).pvalue > 1e-4
+    last = sampled(
+        np.arange(8.0 * LEAF_ROWS), range(4, 8), 2_000, quota
+    )  # negative control: half of the rows
+    halves = np.bincount((last.values * 64 // n).astype(int), minlength=64)
+    assert stats.chisquare(halves).pvalue < 1e-10
+
+
+def test_keys_drawn_and_hashed_have_one_law():
+    """Least keys of leaves that draw and of leaves that hash: the same uniform order statistics."""
+    rng = np.random.default_rng(2)
+    drawn, hashed = [], []
+    for leaf in range(200):
+        for quota, found in ((64, drawn), (4_096, hashed)):
+            sampler = PoolSampler(10, quota)
+            sampler.offer(
+                np.uint64(rng.integers(1 << 60)), leaf, LEAF_ROWS, None, (np.zeros(LEAF_ROWS), NOTHING)
+            )
+            found.append(sampler.result().keys.max() * LEAF_ROWS)
+    assert stats.ks_2samp(drawn, hashed).pvalue > 1e-4
+    assert stats.kstest(drawn, stats.gamma(10).cdf).pvalue > 1e-4  # the tenth of many uniform keys
+
+
+def test_weights_stay_with_their_rows():
+    n = LEAF_ROWS + 10
+    x = np.random.default_rng(3).normal(size=n)
+    found = sampled(x, range(2), 500, 2_000, weights=2.0 * x + 1.0)
+    assert np.array_equal(found.weights, 2.0 * found.values + 1.0)
+    assert found.sound(weighted=True)
+    assert not found.sound(weighted=False)
+
+
+@given(st.integers(1, 10**12), st.sampled_from([16_384, 65_536]))
+def test_the_quota_is_enough_for_the_sample(n_rows, size):
+    quota = leaf_quota(size, n_rows)
+    n_leaves = max(1, n_rows // LEAF_ROWS)
+    assert 256 <= quota <= size
+    assert quota * n_leaves >= min(size, 2 * size)
+
+
+def test_small_files_are_offered_whole():
+    assert WHOLE >= 945  # files of up to so many rows are taken together
+    x = np.random.default_rng(4).normal(size=900)
+    one = PoolSampler(10_000, 256)
+    one.offer(KEY, 0, 900, None, (x, NOTHING))
+    many = PoolSampler(10_000, 256)
+    many.add_files(np.full(900, KEY), np.arange(900), x, None)
+    assert same(one.result(), many.result())
