@@ -212,10 +212,12 @@ class Found:
     def _with_rows_apart(self) -> dict[str, Any]:
         again, n = self._again()
         flags = self.first["flags"]
-        seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
-        allowed = AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
+        allowed = AGREE
+        if Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags:
+            allowed = AGREE_SEEN
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
-        if self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales]):
+        agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
+        if agree and Status.BEYOND_CAPACITY not in flags:
             return self._told("borne")
         flags = (Status.SHARE_SET_ASIDE, *again["flags"])
         if Status.FILES_DISAGREE in self.first["flags"] and self.first["accused_files"]:
@@ -284,6 +286,7 @@ class Found:
             values=tuple((value, count / m) for value, count in apart.values),
             estimate_with=self.first["estimate"],
             of_sample=n_kept is not None and self.second is None and not self.complete,
+            only_values=sum(count for _, count in apart.values) == apart.n,
             column=column,
         )
         return {"far_rows": far}
