@@ -73,7 +73,7 @@ def describe(
     One pass; the robust mean, its interval and status have the bits of `distmom.mean` with the same seed,
     unless a share of the rows is set aside.
 
-    *Values far outside.* By the rule of `distmom.mean` rows are looked for that stand apart from all others in
+    *Values far outside.* By the rule of `distmom.mean` rows are sought that stand apart from all others in
     a uniform sample of 16,384 rows; `far_rows` names the values that repeat there, with their share. Where
     they would move the mean (status ``share set aside``), mean, interval, standard deviation and Gini's
     difference are those of the sampled rows that are left. `quantiles` are order statistics of the sample;
