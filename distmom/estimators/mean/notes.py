@@ -34,6 +34,11 @@ ALIKE = (
     "anything beyond these files; for that run 'distmom mean' with --block-by file (blocks=FileBlocks())"
 )
 
+IN_ORDER = (
+    "neighbouring rows resemble each other, as in sorted columns, and make blocks more equal than chance "
+    "does: the interval takes the spread of rows within blocks"
+)
+
 
 def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str, Any]) -> Iterator[str]:
     """Notices about the number of blocks or units behind a line of the rule's answer."""
