@@ -212,12 +212,12 @@ class Found:
     def _with_rows_apart(self) -> dict[str, Any]:
         again, n = self._again()
         flags = self.first["flags"]
-        allowed = AGREE
-        if Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags:
-            allowed = AGREE_SEEN
+        seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
+        beyond = Status.BEYOND_CAPACITY in flags
+        allowed = AGREE_SEEN if seen and not beyond else AGREE
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
         agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
-        if agree and Status.BEYOND_CAPACITY not in flags:
+        if agree and (not beyond or Status.FILES_DISAGREE in flags):
             return self._told("borne")
         flags = (Status.SHARE_SET_ASIDE, *again["flags"])
         if Status.FILES_DISAGREE in self.first["flags"] and self.first["accused_files"]:
