@@ -16,6 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from distmom.inference.answers import BlockSource, Request, RuleAnswer, join
+from distmom.inference.equal_blocks import widen
 from distmom.inference.file_blocks import file_set
 from distmom.inference.intervals import ball_fields, intervals_of
 from distmom.inference.ladder import Merger, most_frequent
@@ -177,6 +178,10 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
     status |= np.where(own.plain, int(Finding.PLAIN_MEAN), 0)
     estimate = np.where(own.finite, own.answer.estimate, np.nan)
     reason = own.reason
+    intervals = intervals_of(own, reason, ask, ask.between)
+    equal = np.zeros(n_groups, np.bool_)
+    if ask.block_source == "rows" and "order" in ask.wanted:
+        equal = widen(intervals, own, ask.delta)
     return RuleAnswer(
         estimate=estimate,
         status=status,
@@ -198,7 +203,8 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
         files_low=np.full(n_groups, np.nan),
         files_high=np.full(n_groups, np.nan),
         suspect_cells=np.zeros((n_groups, 0 if files is None else files.count.shape[1]), np.bool_),
-        intervals=intervals_of(own, reason, ask, ask.between),
+        too_equal=equal,
+        intervals=intervals,
         **own.fields(),
         **ball_fields(own, reason, ask, ask.between),
     )

@@ -153,6 +153,8 @@ class RuleAnswer(OfGroups):
         too few files.
     suspect_cells : ndarray of bool, shape (n_groups, n_cells)
         Cells, as they were given, whose files hold wild values.
+    too_equal : ndarray of bool, shape (n_groups,)
+        Row blocks vary less than chance makes them, as those of sorted rows: the order interval is widened.
     intervals : Intervals
     ball_rows, ball_means : ndarray, shape (n_groups, width)
         If asked for, effective rows and means of the blocks at the level where the radius of a vector is
@@ -191,6 +193,7 @@ class RuleAnswer(OfGroups):
     files_low: Floats
     files_high: Floats
     suspect_cells: Bools
+    too_equal: Bools
     intervals: Intervals
     ball_rows: Floats
     ball_means: Floats

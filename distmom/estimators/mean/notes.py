@@ -36,6 +36,11 @@ UNPAID = (
     "(blocks=FileBlocks())"
 )
 
+IN_ORDER = (
+    "neighbouring rows resemble each other, as in sorted columns, and make blocks more equal than chance "
+    "does: the interval takes the spread of rows within blocks"
+)
+
 
 def block_notes(
     plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str, Any], *, pays_for_files: bool = False

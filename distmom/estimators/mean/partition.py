@@ -10,7 +10,7 @@ import numpy as np
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.counts import units_of_groups
-from distmom.estimators.mean.notes import block_notes, value_notes, weight_notes
+from distmom.estimators.mean.notes import IN_ORDER, block_notes, value_notes, weight_notes
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise, Shown
@@ -147,6 +147,7 @@ def partition_fields(
         sigma2 = lower_median(chosen.row_variance)
     same = answer.constant & (answer.n_used > 1)
     few = (answer.status & int(Finding.CARRIED_BY_FEW_ROWS)) > 0
+    equal = np.any((answer.too_equal & ~answer.files_first).reshape(-1, found.n_lines), axis=1).tolist()
     for g, (fields, files) in enumerate(zip(shared, accused_files(plan, found), strict=True)):
         mine, one = found.lines(g), found.estimate(g)
         own = one.fields()
@@ -163,6 +164,7 @@ def partition_fields(
             *value_notes(fields.get("columns"), same[mine], few[mine]),
             *block_notes(plan, answer, mine.start, fields, pays_for_files=pays_for_files(plan)),
             *weight_notes(plan, rows.count[0, g], fields),
+            *([IN_ORDER] if own["interval_kind"] == "order" and equal[g] else []),
         )
         yield own
 
