@@ -215,9 +215,11 @@ class Found:
         again, n = self._again()
         flags = self.first["flags"]
         seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
-        allowed = AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
+        beyond = Status.BEYOND_CAPACITY in flags
+        allowed = AGREE_SEEN if seen and not beyond else AGREE
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
-        if self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales]):
+        agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
+        if agree and (not beyond or Status.FILES_DISAGREE in flags):
             return self._told("borne")
         again = self._correlated(again)
         flags = (Status.SHARE_SET_ASIDE, *again["flags"])
@@ -300,6 +302,7 @@ class Found:
             values=tuple((value, count / m) for value, count in apart.values),
             estimate_with=self.first["estimate"],
             of_sample=n_kept is not None and self.second is None and not self.complete,
+            only_values=sum(count for _, count in apart.values) == apart.n,
             column=column,
         )
         return {"far_rows": far}
