@@ -17,12 +17,12 @@ import numpy as np
 
 from distmom.inference.answers import BlockSource, Request, RuleAnswer, join
 from distmom.inference.equal_blocks import widen
-from distmom.inference.file_blocks import file_set
+from distmom.inference.files.file_blocks import file_set
+from distmom.inference.files.rows_or_files import hear_files
 from distmom.inference.intervals import ball_fields, intervals_of
 from distmom.inference.ladder import Merger, most_frequent
 from distmom.inference.repeated import pooled
 from distmom.inference.row_blocks import RowSet, most_of_vectors, tested_rows
-from distmom.inference.rows_or_files import hear_files
 from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState

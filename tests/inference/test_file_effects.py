@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.file_effects import FALSE_ALARM, LEAST_FILES, Clusters
+from distmom.inference.files.file_effects import FALSE_ALARM, LEAST_FILES, Clusters
 from distmom.inference.ladder import Merger
 from distmom.inference.status import Finding
 from distmom.numerics.blocks.moments import Moments

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from distmom.inference.answers import Request, RuleAnswer
-from distmom.inference.file_blocks import FileSet, common_levels, halfwidth_at
-from distmom.inference.file_effects import Clusters
+from distmom.inference.files.file_blocks import FileSet, common_levels, halfwidth_at
+from distmom.inference.files.file_effects import Clusters
 from distmom.inference.intervals import ball_fields, intervals_of
 from distmom.inference.row_blocks import RowSet
 from distmom.inference.status import Finding, NoInterval
