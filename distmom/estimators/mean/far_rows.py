@@ -41,6 +41,8 @@ AGREE, AGREE_SEEN, CONTRADICT = 3.0, 6.0, 9.2
 """Standard errors by which two answers may differ: where rows stand apart; where blocks have seen them; and
 where nothing stands apart, but the sample's own answer is another."""
 
+ABOUT_INTERVAL = ("interval_kind", "interval_reason", "achieved_level", "notes")
+
 Cut = tuple[float, float]
 NO_CUT = (-math.inf, math.inf)
 
@@ -219,6 +221,7 @@ class Found:
         agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
         if agree and (not beyond or Status.FILES_DISAGREE in flags):
             return self._told("borne")
+        again = self._correlated(again)
         flags = (Status.SHARE_SET_ASIDE, *again["flags"])
         if Status.FILES_DISAGREE in self.first["flags"] and self.first["accused_files"]:
             again |= {"accused_files": self.first["accused_files"]}
@@ -239,6 +242,7 @@ class Found:
         again, m = self._again()
         if self._agree(again["estimate"], allowed):
             return told
+        again = self._correlated(again)
         others = (f for f in again["flags"] if f is not Status.BEYOND_CAPACITY)
         return again | told | {"flags": (Status.BEYOND_CAPACITY, *others), "n_used": m}
 
@@ -262,6 +266,18 @@ class Found:
         if plan.options.weights is not None:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
+
+    def _correlated(self, again: dict[str, Any]) -> dict[str, Any]:
+        """The answer of the sample, which knows no files, with what all rows say of them."""
+        first = self.first
+        if self.second is not None or Status.ROWS_CORRELATED not in first["flags"]:
+            return again
+        told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
+        if first["interval_kind"] != "files":
+            return told
+        ends = first["interval"]
+        moved = ends and tuple(again["estimate"] + end - first["estimate"] for end in ends)
+        return told | {"interval": moved, **{name: first[name] for name in ABOUT_INTERVAL}}
 
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
         """What stands apart, in the column where that is most; `n_kept` rows made the answer."""

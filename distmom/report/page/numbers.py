@@ -23,6 +23,7 @@ from distmom.status import Status
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",
     "exact": "a bound from the spread that the blocks show",
+    "files": "cluster-robust, from the spread between whole files",
     "paper": "closed form of the paper",
 }
 
