@@ -165,9 +165,9 @@ def answer_level(levels: Ints, usable: Bools, n: Ints, least: int = 9) -> Ints:
     k = levels[None, :]
     enough = usable & (k >= 9) & ((k >= 63) | (16 * k * k >= n[:, None]))
     more = enough & (k >= least)
-    enough = np.where(more.any(axis=1)[:, None], more, enough)
+    enough = np.where(np.any(more, axis=1, keepdims=True), more, enough)
     finest = np.max(np.where(usable, k, 0), axis=1, initial=0)
-    return np.asarray(np.where(enough.any(axis=1), levels[np.argmax(enough, axis=1)], finest))
+    return np.asarray(np.where(np.any(enough, axis=1), levels[np.argmax(enough, axis=1)], finest))
 
 
 def fewer_blocks(levels: Ints, wanted: Ints, n_kept: Ints) -> Ints:

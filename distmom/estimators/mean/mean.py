@@ -120,7 +120,8 @@ def mean(
         a number it becomes the odd number with the shortest ``exact`` interval.
     interval : {"auto", "order", "exact", "paper", "none"}
         Order statistics of the block means, or a bound with plug-in variance (see Notes). By default
-        ``order`` for one partition without `contamination`, else ``exact``.
+        ``order`` for one partition without `contamination`, else ``exact``; where rows within files are
+        correlated, one of whole files (see Notes).
     confidence_level : float
         In (0, 1).
     passes : {1, 2}
@@ -164,6 +165,15 @@ def mean(
     least 1 - delta; it is estimated, so the statement is asymptotic in the block size. The ``order`` interval
     covers the median of the distribution of one block mean, which differs from the mean by a term of smaller
     order. Its level is that of independent blocks, so it is refused for samples and repeated partitions.
+
+    Where rows within files are correlated (status ``rows correlated``) they tell less than their number says.
+    By default, with random rows, the interval is then cluster-robust, of kind ``files``: from the cells of
+    files that the pass keeps, the jackknife variance, Student's quantile at the effective number of cells
+    less one, and 0.7 of Hall's transformation for skewness where that is wider. At 24 to 365 files of equal
+    and of log-normal sizes a nominal 99 % covered 0.976 to 0.997 for normal, exponential and Student-3 file
+    effects, and 0.955 to 0.996 for log-normal ones, at 1.0 to 1.9 times the width of a plain t interval;
+    with fewer there is none. The test compares variances of the mean by cells and by rows, at a false-alarm
+    rate of 1e-4, and counts where the interval of files is the wider one. The estimate stays that of rows.
 
     With weights a block's value is m = sum w x / sum w, and the answer the median of these, every block
     counting once: it estimates E(w x)/E(w) with a bias of order 1/B, that of a ratio. The variance of m is
