@@ -71,7 +71,7 @@ def damaged_copy(clean: Path, folder: Path, damage: Damage) -> Path:
 def test_the_clean_lake_has_no_file_to_name(clean: Path) -> None:
     found = dm.describe(clean, rng=0)
     assert found.named == () and found.exit_code == 0
-    assert {p.status for p in found} == {"ok", "rows correlated", "counted only"}  # flights of a day are alike
+    assert {p.status for p in found} == {"ok", "rows correlated", "counted only"}  # days differ
     assert not any(p.leaves_interval for p in found)
 
 
