@@ -99,7 +99,7 @@ class FarRows:
         """Plain values; numbers of the column are `written`."""
         told = {field.name: getattr(self, field.name) for field in fields(self)}
         told |= {name: written(told[name]) if math.isfinite(told[name]) else None for name in ("low", "high")}
-        if np.ndim(self.estimate_with) == 0:
+        if self.estimate_with is not None and np.ndim(self.estimate_with) == 0:
             told["estimate_with"] = written(self.estimate_with)
         return told | {"values": [(written(value), share) for value, share in self.values]}
 
@@ -114,7 +114,7 @@ class FarRows:
             text += f" ({', '.join(named)})"
         text += ACTIONS[self.action]
         if self.action == "set aside":
-            if np.ndim(self.estimate_with) == 0:
+            if self.estimate_with is not None and np.ndim(self.estimate_with) == 0:
                 text += f"; with them the estimate is {shown(self.estimate_with)}"
             if self.of_sample:
                 text += f". The answer is that of the sampled rows; {SECOND_PASS}"
