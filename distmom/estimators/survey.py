@@ -37,8 +37,9 @@ ROUNDS = 4
 HARMLESS = ("missing", "no values")
 """Rows that are missing are not among those that make an answer."""
 
-FEW = 10
-"""So many rows far out are borne by the blocks of any statistic, where they do not move the mean."""
+FEW, SOME = 10, 40
+"""So many rows far out are borne by the blocks of any statistic, where they do not move the mean: between
+the two, one in a thousand."""
 
 CODE = 0.5
 """Of the rows that stand apart so many have one value where that value is a code."""
@@ -176,7 +177,7 @@ class Surveyor:
         if far is None or far.action == "told":
             return False
         n_far = far.share * one.n_used
-        if self.bears is None and far.action == "borne" and n_far <= FEW:
+        if self.bears is None and far.action == "borne" and n_far <= min(max(FEW, one.n_used / 1_000), SOME):
             return False
         if self.bears is not None and n_far <= self.bears(one.n_used):
             return False
