@@ -29,6 +29,7 @@ class Status(StrEnum):
     FILES_DISAGREE = "files disagree"
     CONTAMINATED = "contaminated"
     SHARE_FAR_OUT = "share far out"
+    ROWS_CORRELATED = "rows correlated"
     CARRIED_BY_FEW_ROWS = "carried by few rows"
     PLAIN_MEAN = "plain mean, no guarantee"
     ROWS_IN_ORDER = "rows in order"

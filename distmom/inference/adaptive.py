@@ -16,12 +16,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from distmom.inference.answers import BlockSource, Request, RuleAnswer, join
-from distmom.inference.file_blocks import file_set
+from distmom.inference.equal_blocks import widen
+from distmom.inference.files.file_blocks import file_set
+from distmom.inference.files.rows_or_files import hear_files
 from distmom.inference.intervals import ball_fields, intervals_of
 from distmom.inference.ladder import Merger, most_frequent
 from distmom.inference.repeated import pooled
 from distmom.inference.row_blocks import RowSet, most_of_vectors, tested_rows
-from distmom.inference.rows_or_files import hear_files
 from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
@@ -43,6 +44,7 @@ def answer_rule(
     outlying: int = 0,
     n_columns: int = 1,
     n_units: Ints | None = None,
+    pays_for_files: bool = False,
 ) -> RuleAnswer:
     """Choose the number of blocks, test the blocks against each other and answer, for many groups at once.
 
@@ -84,6 +86,9 @@ def answer_rule(
     n_units : ndarray of int64, shape (n_groups,), optional
         Independent units of each group where these are fewer than its rows: they take the place of rows in
         the choice of levels (`enough_units`).
+    pays_for_files : bool
+        Where rows of a file are correlated, and an interval of whole files is wider than that of rows, it is
+        said so and given (`Clusters`). With random rows and ``"auto"``.
 
     Returns
     -------
@@ -125,7 +130,7 @@ def answer_rule(
     if block_source == "units":
         files = None
     wanted = frozenset(intervals) - {"order" if repeated else ""}
-    ask = Request(1.0 - confidence_level, n_blocks, block_source, wanted, outlying, n_columns)
+    ask = Request(1.0 - confidence_level, n_blocks, block_source, wanted, outlying, n_columns, pays_for_files)
     cells = 1 if files is None else files.count.shape[1]
     widest = n_columns * max(rows.count[:1].size, sample.shape[1], cells, 1)
     portion = n_columns * max(1, CELLS_AT_ONCE // widest)
@@ -173,6 +178,10 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
     status |= np.where(own.plain, int(Finding.PLAIN_MEAN), 0)
     estimate = np.where(own.finite, own.answer.estimate, np.nan)
     reason = own.reason
+    intervals = intervals_of(own, reason, ask, ask.between)
+    equal = np.zeros(n_groups, np.bool_)
+    if ask.block_source == "rows" and "order" in ask.wanted:
+        equal = widen(intervals, own, ask.delta)
     return RuleAnswer(
         estimate=estimate,
         status=status,
@@ -191,8 +200,11 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
         file_estimate=np.full(n_groups, np.nan),
         files_first=np.zeros(n_groups, np.bool_),
         file_effect=np.full(n_groups, np.nan),
+        files_low=np.full(n_groups, np.nan),
+        files_high=np.full(n_groups, np.nan),
         suspect_cells=np.zeros((n_groups, 0 if files is None else files.count.shape[1]), np.bool_),
-        intervals=intervals_of(own, reason, ask, ask.between),
+        too_equal=equal,
+        intervals=intervals,
         **own.fields(),
         **ball_fields(own, reason, ask, ask.between),
     )

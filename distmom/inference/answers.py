@@ -25,6 +25,7 @@ class Request:
     wanted: frozenset[str]
     outlying: int
     n_columns: int
+    pays_for_files: bool = False
 
     @property
     def between(self) -> bool:
@@ -145,10 +146,15 @@ class RuleAnswer(OfGroups):
     files_first : ndarray of bool, shape (n_groups,)
         `estimate`, its blocks and intervals are those of the cells of files.
     file_effect : ndarray of float64, shape (n_groups,)
-        Variance between cells of files over that within them, where rows of a file resemble each other, so
-        that intervals for independent rows are too short; else NaN.
+        Design effect where rows of a file are correlated, so that intervals for independent rows are too
+        short; else NaN.
+    files_low, files_high : ndarray of float64, shape (n_groups,)
+        Interval of whole files where it takes the place of that of rows; NaN elsewhere, and where there are
+        too few files.
     suspect_cells : ndarray of bool, shape (n_groups, n_cells)
         Cells, as they were given, whose files hold wild values.
+    too_equal : ndarray of bool, shape (n_groups,)
+        Row blocks vary less than chance makes them, as those of sorted rows: the order interval is widened.
     intervals : Intervals
     ball_rows, ball_means : ndarray, shape (n_groups, width)
         If asked for, effective rows and means of the blocks at the level where the radius of a vector is
@@ -184,7 +190,10 @@ class RuleAnswer(OfGroups):
     file_estimate: Floats
     files_first: Bools
     file_effect: Floats
+    files_low: Floats
+    files_high: Floats
     suspect_cells: Bools
+    too_equal: Bools
     intervals: Intervals
     ball_rows: Floats
     ball_means: Floats

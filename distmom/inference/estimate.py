@@ -221,6 +221,13 @@ class Estimates:
 
     def _number(self, g: int) -> Shown:
         kind = self.kind(g)
+        if self.promise.interval == "auto" and self.status[g] & Finding.ROWS_CORRELATED:
+            ends = float(self.answer.files_low[g]), float(self.answer.files_high[g])
+            return (
+                Shown("files", None, NoInterval.FEW_FILES.words)
+                if math.isnan(ends[0])
+                else Shown("files", ends)
+            )
         return (
             Shown(kind) if kind == "paper" else Shown(kind, *shown_interval(self.answer.intervals, g, kind))
         )

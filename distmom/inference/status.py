@@ -21,6 +21,7 @@ class Finding(IntFlag):
     FILES_DISAGREE = 8
     CONTAMINATED = 16
     SHARE_FAR_OUT = 512
+    ROWS_CORRELATED = 1024
     CARRIED_BY_FEW_ROWS = 32
     PLAIN_MEAN = 64
     ROWS_IN_ORDER = 128
@@ -54,6 +55,7 @@ class NoInterval(IntEnum):
     SAMPLES_TOO_SMALL = 11, "samples of one row show no spread"
     SAMPLES_VACUOUS = 12, "the bound is vacuous for this confidence level; use more or smaller blocks"
     VARIANCE_UNKNOWN = 13, "the variance of the statistic is not known: there are too few rows"
+    FEW_FILES = 14, "rows within files are correlated, and an interval of whole files takes 24 files"
 
 
 ALL_EQUAL = "all values are equal; whether others exist beyond these rows they cannot tell"

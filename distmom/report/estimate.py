@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.report.digits import three
-from distmom.report.far_rows import FarRows, Trimmed
+from distmom.report.far_rows import FarRows, Trimmed, far_words
 from distmom.report.result import Result
 from distmom.report.words import accused, number, units_cells
 
@@ -44,7 +44,7 @@ class EstimateResult(Result):
     ----------
     interval : (float, float) or None
         Confidence interval, None with an `interval_reason` where there is none.
-    interval_kind : {"order", "exact", "paper", "none"}
+    interval_kind : {"order", "exact", "files", "paper", "none"}
     interval_reason : str or None
         Why there is no interval, or how far it can be trusted.
     achieved_level : float or None
@@ -165,22 +165,11 @@ class EstimateResult(Result):
         weightless = {"without a weight": self.n_unweighted or 0, "of weight zero": self.n_zero_weight or 0}
         return super().left_out() | weightless
 
-    def shown_number(self, value: float) -> str:
-        """A value of the column, as people read it."""
-        return number(value)
-
     def remarks(self) -> list[str]:  # noqa: D102
         found = []
         if self.interval is None and self.interval_reason and self.interval_kind != "none":
             found.append(f"no {self.bound}: {self.interval_reason}")
-        return [*found, *self.far_words(), *self.notes, *accused(self.accused_files)]
-
-    def far_words(self) -> list[str]:
-        """What is to be said of rows far out."""
-        if self.far_rows is None:
-            return []
-        timed = getattr(self, "scale", None) is not None
-        return self.far_rows.words(self.level, self.name, self.shown_number, numbers=not timed)
+        return [*found, *far_words(self), *self.notes, *accused(self.accused_files)]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

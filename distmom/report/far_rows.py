@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from distmom.lake.where.parse import KEYWORDS
+from distmom.report.values import plain
 from distmom.report.words import number
 
-USUAL_CODES = frozenset(
-    [
-        *(-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0, 99.0, 999.0, 9999.0, 99999.0),
-        *(2147483647.0, -2147483648.0, 32767.0, -32768.0, 1e20, 9.96921e36, 3.4028235e38),
-    ]
+MISSING = (
+    *(-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0),
+    *(99.0, 999.0, 9999.0, 99999.0, 999999.0),
+    *(2147483647.0, -2147483648.0, 32767.0, -32768.0, 9223372036854775807.0, -9223372036854775808.0),
+    *(1e20, -1e20, 9.969209968386869e36, 3.4028234663852886e38, -3.4028234663852886e38),
+    *(1.7976931348623157e308, -1.7976931348623157e308),
 )
-"""Values that often stand for "missing": good for words, not for deciding."""
+"""Usual codes for "missing": nines, ends of integers and floats, fill values of NetCDF and climate models."""
 
 
 class Trimmed(NamedTuple):
@@ -79,6 +83,8 @@ class FarRows:
         The estimate with them.
     of_sample : bool
         Whether the answer is that of the sampled rows, not of all.
+    only_values : bool
+        Whether each of them has one of these values.
     column : str or None
         Of a vector the coordinate in which most stand apart.
     """
@@ -93,6 +99,7 @@ class FarRows:
     values: tuple[tuple[float, float], ...]
     estimate_with: Any
     of_sample: bool = False
+    only_values: bool = False
     column: str | None = None
 
     def to_dict(self, written: Callable[[float], Any] = float) -> dict[str, Any]:
@@ -113,13 +120,14 @@ class FarRows:
         if named:
             text += f" ({', '.join(named)})"
         text += ACTIONS[self.action]
-        if self.action == "set aside":
-            if self.estimate_with is not None and np.ndim(self.estimate_with) == 0:
-                text += f"; with them the estimate is {shown(self.estimate_with)}"
-            if self.of_sample:
-                text += f". The answer is that of the sampled rows; {SECOND_PASS}"
-        elif self.action == "told" and numbers:
-            text += f"; where={self._condition(of)!r} leaves them out"
+        with_them = self.estimate_with is not None and np.ndim(self.estimate_with) == 0
+        if self.action == "set aside" and with_them:
+            text += f"; with them the estimate is {shown(self.estimate_with)}"
+        if numbers:
+            always = " of every command" if self.action == "set aside" else ""
+            text += f"; where={self.condition(of)!r} leaves them out{always}"
+        if self.of_sample:
+            text += f". The answer is that of the sampled rows; {SECOND_PASS}"
         return [text if self.column is None else f"{of}: {text}"]
 
     def _share(self, level: str) -> str:
@@ -133,7 +141,12 @@ class FarRows:
         above = f"at or above {shown(self.high)}" if math.isfinite(self.high) else ""
         return f"lie far from all others, {' or '.join(filter(None, (below, above)))}"
 
-    def _condition(self, column: str) -> str:
+    def condition(self, column: str) -> str:
+        """The condition for all others: without the values that these have, if they have no other ones."""
+        plainly = re.fullmatch(r"[^\W\d]\w*", column, re.ASCII) and column.lower() not in KEYWORDS
+        column = column if plainly else '"{}"'.format(column.replace('"', '""'))
+        if self.only_values:
+            return " and ".join(f"{column} != {_literal(value)}" for value, _ in self.values)
         ends = [f"{column} > {self.low:.6g}"] * math.isfinite(self.low)
         return " and ".join([*ends, *[f"{column} < {self.high:.6g}"] * math.isfinite(self.high)])
 
@@ -143,7 +156,12 @@ ACTIONS = {
     "borne": "; blocks bear them, and the estimate is not moved",
     "told": "; so near as this they are as often real as wrong, and they are in the estimate",
 }
-SECOND_PASS = "passes=2 (--passes 2) reads the data once more and takes all rows that are left"
+SECOND_PASS = "mean with passes=2 (--passes 2) reads the data once more and takes all rows that are left"
+
+
+def _literal(value: float) -> str:
+    short = f"{value:.15g}"
+    return short if float(short) == value else repr(value)
 
 
 def _percent(share: float) -> str:
@@ -151,4 +169,37 @@ def _percent(share: float) -> str:
 
 
 def _code(value: float) -> str:
-    return ", a usual code for missing" if value in USUAL_CODES else ""
+    return ", a usual code for missing" if missing_code(value) else ""
+
+
+def missing_code(value: float) -> bool:
+    """Whether a value is a usual code for "missing". For wording, not for deciding.
+
+    A float32 that was widened is recognised, too.
+
+    Examples
+    --------
+    >>> missing_code(-9999.0), missing_code(9.96921e36), missing_code(42.0)
+    (True, True, False)
+    """
+    return math.isfinite(value) and any(math.isclose(value, code, rel_tol=1e-7) for code in MISSING)
+
+
+def far_words(result: Any) -> list[str]:
+    """What is to be said of rows far out of a result that may have some."""
+    if result.far_rows is None:
+        return []
+    timed = result.scale is not None if hasattr(result, "scale") else False
+    words: list[str] = result.far_rows.words(
+        result.level, result.name, result.shown_number, numbers=not timed
+    )
+    return words
+
+
+def written_far(result: Any, written: Callable[[float], Any]) -> dict[str, Any]:
+    """The same as plain values, numbers of the column as they are `written`."""
+    far = result.far_rows
+    return {
+        "far_rows": None if far is None else plain(far.to_dict(written)),
+        "without_extremes": [plain(one.written(written)) for one in result.without_extremes],
+    }

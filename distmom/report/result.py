@@ -11,6 +11,7 @@ from distmom.errors import DoubtfulResultError
 from distmom.report.attributes import with_attributes
 from distmom.report.digits import three
 from distmom.report.values import plain, same
+from distmom.report.words import number
 from distmom.status import Status
 
 if TYPE_CHECKING:
@@ -207,6 +208,14 @@ class Result:
         from distmom.report.times import shown
 
         return shown(numbers.numbers, scale)
+
+    def shown_number(self, value: float) -> str:
+        """A value of the column, as people read it."""
+        if (scale := getattr(self, "scale", None)) is None:
+            return number(value)
+        from distmom.report.times import readable
+
+        return readable(scale, value, 3)
 
     def _repr_html_(self) -> str:
         return self._alone()._repr_html_()

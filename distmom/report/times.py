@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from distmom.lake.columns.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
 from distmom.numerics.arrays import Floats
 from distmom.report.kinds.mean import MeanResult
-from distmom.report.kinds.profile import ColumnProfile
+from distmom.report.kinds.profile import ColumnProfile, Quantile
 
 T = TypeVar("T", "MeanResult", "ColumnProfile")
 
@@ -42,6 +42,10 @@ def as_times(result: T, scale: TimeScale) -> T:
     given: dict[str, Any] = {"interval": interval, "scale": scale, "offsets": result}
     for names, unit in ((MOMENTS, scale), (LENGTHS, length)):
         given |= {name: value(unit, getattr(result, name)) for name in names if hasattr(result, name)}
+    if isinstance(result, ColumnProfile):
+        given["quantiles"] = tuple(
+            Quantile(q.share, *(value(scale, number) for number in q[1:])) for q in result.quantiles
+        )
     if isinstance(result, MeanResult):
         numbers = (result.estimate, result.plain_estimate, *(result.interval or ()))
         if any(math.isfinite(number) and value(scale, number) is None for number in numbers):

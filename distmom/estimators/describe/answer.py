@@ -11,13 +11,18 @@ from numpy.typing import NDArray
 from distmom.estimators.describe.named import look_again, name_units
 from distmom.estimators.describe.unit_tables import UnitTable, gap_sources, unit_tables
 from distmom.estimators.mean.counts import groups_of, shared_fields
+from distmom.estimators.mean.far_rows import Look, settle
 from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.ladder import Merger
+from distmom.inference.share.ranks import quantile_interval
+from distmom.inference.share.scale import block_scale
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
+from distmom.numerics.samples.pool import RowPool
 from distmom.reductions.profile import ProfileState
 from distmom.report import ColumnProfile, DescribeResult, MeanResult
+from distmom.report.kinds.profile import Quantile
 from distmom.report.times import as_times
 from distmom.status import Status
 
@@ -28,13 +33,16 @@ if TYPE_CHECKING:
 DIRTY = (Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY)
 
 SAME = (
-    *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "interval", "interval_reason", "confidence_level"),
-    *("n_blocks", "other_estimate", "notes"),
+    *("n_rows", "n_null", "n_nan", "n_inf", "interval", "interval_reason", "confidence_level"),
+    *("n_blocks", "other_estimate", "notes", "far_rows", "without_extremes"),
 )
 """What a profile takes from the result of the mean as it is."""
 
 FEW_BLOCKS, MANY_BLOCKS = 63, 1_023
 """Blocks of the sample for Gini's mean difference: of clean columns, and of contaminated ones."""
+
+QUANTILES = (0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
+"""Shares of the rows at or below the quantiles of a profile."""
 
 LEAST_ROWS = 8
 """Rows of such a block, at least."""
@@ -51,11 +59,12 @@ def describe_result(
     if state.blocks is not None:
         groups_of(plan.mean, state.blocks, ())  # there are rows
     columns = plan.columns
-    samples = {column: _sample(state, c) for c, column in enumerate(columns.measured)}
+    looks = {column: _look(state, c) for c, column in enumerate(columns.measured)}
+    samples = {column: look.pool.values for column, look in looks.items()}
     nulls = {column: int(state.facts.absent[p].sum()) for p, column in enumerate(columns.counted)}
     profiles = {column: _counted(plan, state, column, nulls.get(column)) for column in columns.types}
     for c, column in enumerate(columns.measured):
-        profiles[column] = _measured(plan, state, c, column, tables)
+        profiles[column] = _measured(plan, state, c, column, looks[column], tables)
     named, why_not = name_units(plan, tables, samples)
     if not plan.naming.folders:
         files = {file.path: file for file in plan.mean.files}
@@ -79,14 +88,17 @@ def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int |
     )
 
 
-def _sample(state: ProfileState, c: int) -> NDArray[np.float64]:
-    """The sampled rows of a column, in random order."""
-    keys, values = state.samples[c]
-    return np.asarray(values[0][np.isfinite(keys[0])])
+def _look(state: ProfileState, c: int) -> Look:
+    """The sampled rows of a column, in random order, and what stands apart in them."""
+    keys, values = (line[0] for line in state.samples[c])
+    n = int(np.count_nonzero(np.isfinite(keys)))
+    complete = int(state.facts.moments.count[c].sum()) <= keys.size
+    below = np.float64(np.inf if complete else keys[n - 1])
+    return Look(RowPool(keys[:n], values[:n], None, below))
 
 
 def _measured(
-    plan: DescribePlan, state: ProfileState, c: int, column: str, tables: list[UnitTable]
+    plan: DescribePlan, state: ProfileState, c: int, column: str, look: Look, tables: list[UnitTable]
 ) -> ColumnProfile:
     """Profile of a column of numbers or times."""
     mean, blocks, facts = plan.mean, state.blocks, state.facts
@@ -95,11 +107,15 @@ def _measured(
     rows, cells, _ = row_and_cell_blocks(mean, blocks.moments.at(c))
     shared = shared_fields(mean, blocks, c, column, 0, None)
     [own] = partition_fields(mean, blocks, slice(c, c + 1), [shared], found)
-    answer, result = found.answer, MeanResult(**own, **shared)
+    first, moved = MeanResult(**own, **shared), settle(mean, (look,), slice(c, c + 1), shared, own, None)
+    answer, result = found.answer, MeanResult(**{**shared, **own, **moved})
+    sample = look.pool.values
+    if "estimate" in moved:  # it is that of the sampled rows that are left, and so is the rest
+        sample = sample[look.kept]
     all_rows = facts.moments.at(c).total()
     n = int(all_rows.count)
-    std = robust_std(rows, cells, answer, result)
-    files_first = bool(answer.files_first[0])
+    std = robust_std(rows, cells, answer, first) if "estimate" not in moved else block_scale(sample)
+    files_first = bool(answer.files_first[0]) and "estimate" not in moved
     gap = None if files_first else skewness_gap(result)
     low, high = result.interval or (None, None)
     outside = low is not None and high is not None and not low <= result.plain_estimate <= high
@@ -109,14 +125,16 @@ def _measured(
         status=result.status if n else Status.NO_VALUES,
         flags=result.flags if n else (),
         **{name: getattr(result, name) for name in SAME},
+        n_used=first.n_used,
         estimate=result.estimate if n else None,
         plain_estimate=result.plain_estimate if n else None,
         leaves_interval=outside,
         robust_std=std if n else None,
         plain_std=math.sqrt(float(all_rows.m2) / (n - 1)) if n > 1 else None,
-        gini=gini(_sample(state, c), contaminated=any(flag in DIRTY for flag in result.flags)) if n else None,
+        gini=gini(sample, contaminated=any(flag in DIRTY for flag in result.flags)) if n else None,
         skewness_gap=gap,
-        skewness_noise=None if gap is None else std / math.sqrt(n),
+        skewness_noise=None if gap is None else std / math.sqrt(result.n_used),
+        quantiles=quantiles(look.pool.values, mean.options.confidence_level),
         minimum=float(facts.low[c].min()) if n else None,
         maximum=float(facts.high[c].max()) if n else None,
         gap=result.plain_estimate - result.estimate if outside else None,
@@ -124,6 +142,12 @@ def _measured(
     )
     scale = mean.reader.options.scales.get(column)
     return profile if scale is None else as_times(profile, scale)
+
+
+def quantiles(sample: NDArray[np.float64], level: float) -> tuple[Quantile, ...]:
+    """The median and others from a uniform sample, with exact intervals; none without rows."""
+    ordered = np.sort(sample)
+    return tuple(Quantile(q, *quantile_interval(ordered, q, level)) for q in QUANTILES if sample.size)
 
 
 def robust_std(rows: BlockState, cells: BlockState | None, answer: RuleAnswer, result: MeanResult) -> float:

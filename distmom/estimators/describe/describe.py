@@ -70,7 +70,15 @@ def describe(
 
     Notes
     -----
-    One pass; the robust mean, its interval and status have the bits of `distmom.mean` with the same seed.
+    One pass; the robust mean, its interval and status have the bits of `distmom.mean` with the same seed,
+    unless a share of the rows is set aside.
+
+    *Values far outside.* By the rule of `distmom.mean` rows are sought that stand apart from all others in
+    a uniform sample of 16,384 rows; `far_rows` names the values that repeat there, with their share. Where
+    they would move the mean (status ``share set aside``), mean, interval, standard deviation and Gini's
+    difference are those of the sampled rows that are left. `quantiles` are order statistics of the sample;
+    an interval from rank l to rank u has a level of at least 1 - delta, P(Bin(m, q) < l) and
+    P(Bin(m, q) >= u) being at most delta/2 each, whatever the distribution.
 
     *Contributions.* With n_f used rows of mean m_f in file f, the discrepancy between sample mean m and
     robust mean t is the sum over all files of n_f/n (m_f - t); contributions are shares of that sum.

@@ -41,6 +41,8 @@ AGREE, AGREE_SEEN, CONTRADICT = 3.0, 6.0, 9.2
 """Standard errors by which two answers may differ: where rows stand apart; where blocks have seen them; and
 where nothing stands apart, but the sample's own answer is another."""
 
+ABOUT_INTERVAL = ("interval_kind", "interval_reason", "achieved_level", "notes")
+
 Cut = tuple[float, float]
 NO_CUT = (-math.inf, math.inf)
 
@@ -213,10 +215,13 @@ class Found:
         again, n = self._again()
         flags = self.first["flags"]
         seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
-        allowed = AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
+        beyond = Status.BEYOND_CAPACITY in flags
+        allowed = AGREE_SEEN if seen and not beyond else AGREE
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
-        if self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales]):
+        agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
+        if agree and (not beyond or Status.FILES_DISAGREE in flags):
             return self._told("borne")
+        again = self._correlated(again)
         flags = (Status.SHARE_SET_ASIDE, *again["flags"])
         if Status.FILES_DISAGREE in self.first["flags"] and self.first["accused_files"]:
             again |= {"accused_files": self.first["accused_files"]}
@@ -237,6 +242,7 @@ class Found:
         again, m = self._again()
         if self._agree(again["estimate"], allowed):
             return told
+        again = self._correlated(again)
         others = (f for f in again["flags"] if f is not Status.BEYOND_CAPACITY)
         return again | told | {"flags": (Status.BEYOND_CAPACITY, *others), "n_used": m}
 
@@ -261,6 +267,18 @@ class Found:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
 
+    def _correlated(self, again: dict[str, Any]) -> dict[str, Any]:
+        """The answer of the sample, which knows no files, with what all rows say of them."""
+        first = self.first
+        if self.second is not None or Status.ROWS_CORRELATED not in first["flags"]:
+            return again
+        told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
+        if first["interval_kind"] != "files":
+            return told
+        ends = first["interval"]
+        moved = ends and tuple(again["estimate"] + end - first["estimate"] for end in ends)
+        return told | {"interval": moved, **{name: first[name] for name in ABOUT_INTERVAL}}
+
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
         """What stands apart, in the column where that is most; `n_kept` rows made the answer."""
         looks = [look.near if action == "told" else look.apart for look in self.looks]
@@ -284,6 +302,7 @@ class Found:
             values=tuple((value, count / m) for value, count in apart.values),
             estimate_with=self.first["estimate"],
             of_sample=n_kept is not None and self.second is None and not self.complete,
+            only_values=sum(count for _, count in apart.values) == apart.n,
             column=column,
         )
         return {"far_rows": far}

@@ -89,8 +89,8 @@ def mean(
 
     Rows are assigned to blocks at random, each block has its mean, and the estimate is the lower median of
     the block means. It estimates the expectation of a row under independent rows of finite variance; up to
-    about 0.69 times the number of fine blocks of arbitrary rows, or a minority of bad files, do not move it
-    far.
+    about 0.69 times the number of fine blocks of arbitrary rows, a share of up to 15 % that stands apart from
+    the others, or a minority of bad files, do not move it far.
 
     Parameters
     ----------
@@ -120,7 +120,8 @@ def mean(
         a number it becomes the odd number with the shortest ``exact`` interval.
     interval : {"auto", "order", "exact", "paper", "none"}
         Order statistics of the block means, or a bound with plug-in variance (see Notes). By default
-        ``order`` for one partition without `contamination`, else ``exact``.
+        ``order`` for one partition without `contamination`, else ``exact``; where rows within files are
+        correlated, one of whole files (see Notes).
     confidence_level : float
         In (0, 1).
     passes : {1, 2}
@@ -165,6 +166,15 @@ def mean(
     covers the median of the distribution of one block mean, which differs from the mean by a term of smaller
     order. Its level is that of independent blocks, so it is refused for samples and repeated partitions.
 
+    Where rows within files are correlated (status ``rows correlated``) they tell less than their number says.
+    By default, with random rows, the interval is then cluster-robust, of kind ``files``: from the cells of
+    files that the pass keeps, the jackknife variance, Student's quantile at the effective number of cells
+    less one, and 0.7 of Hall's transformation for skewness where that is wider. At 24 to 365 files of equal
+    and of log-normal sizes a nominal 99 % covered 0.976 to 0.997 for normal, exponential and Student-3 file
+    effects, and 0.955 to 0.996 for log-normal ones, at 1.0 to 1.9 times the width of a plain t interval;
+    with fewer there is none. The test compares variances of the mean by cells and by rows, at a false-alarm
+    rate of 1e-4, and counts where the interval of files is the wider one. The estimate stays that of rows.
+
     With weights a block's value is m = sum w x / sum w, and the answer the median of these, every block
     counting once: it estimates E(w x)/E(w) with a bias of order 1/B, that of a ratio. The variance of m is
     sum w^2 (x - m)^2 / (sum w)^2 times n/(n - 1), n = (sum w)^2 / sum w^2 being the effective rows of the
@@ -192,6 +202,27 @@ def mean(
     coins. K > 2 o only makes the answer finite: for o = 10 at 99 %, K = 21 gives 152 standard errors and
     K = 59, the best, gives 13.
 
+    A *share* of bad rows is found in a uniform sample of m = 65,536 rows of each column without groups, kept
+    in the pass. A gap is a distance t from its median (without a value that most rows have) where j rows lie
+    at or beyond t and at most j/10 between t/r and t, r = max(3, exp(9/j)): a tail that falls like the power
+    1.5 or faster has one by chance with probability exp(-1.5 * 9) = 1.4e-6 a place. Rows beyond a gap stand
+    apart if t >= 30 s, s the standard deviation of the rows inside; at most 15 % of the rows do, and two kept
+    rows for each of them differ from the most frequent value. A second mode that looks like sizes of another
+    order stays in. If A is the answer of all rows and A' that of the k rows left, A stays, to the last bit,
+    where abs(A - A') <= 3 s'/sqrt(k) (6 where blocks have seen the damage and bear it), s' being the root of
+    the lower median of 63 block variances; else the answer is A' (``share set aside``; `far_rows` says which
+    rows, `without_extremes` gives the mean without the most extreme 0.01 to 5 %). Rows apart at 10 s to
+    30 s are told only (``share far out``). Where nothing stands apart, but A and the sample's own answer
+    differ by 9.2 s' (1/sqrt(m) + 1/sqrt(n)), it is that of the sample, ``beyond capacity``.
+
+    A share e as `contamination` allows for t bad rows of the sample: e n of all n rows, or the quantile of
+    the binomial distribution that is exceeded with probability 1e-6. The estimate is the mean of the largest
+    window S of order statistics, with the rows apart left out, whose standard deviation is at most 1.25 times
+    the least, s_t, of windows that leave out t rows; ``exact`` adds (sd(S) + s_t) sqrt(u/(1 - 2 u)), u = t/m,
+    to its sampling error: whatever the bad rows are, the mean of the good ones is no farther away, since two
+    subsets that share all but a part q of either differ by at most sd sqrt(q/(1 - q)) from what they share.
+    No estimator can promise less than sd sqrt(e/(1 - 2 e)).
+
     Samples without and with replacement have the bound E exp(-a kl+(T | p)) <= delta for a Beta variable T,
     with p the variance of a block mean over the squared half-width: s^2/B, or s^2 (1/n + (1 - 1/n)/B), and
     1/a the chance that a block uses a given row: B/n, or 1 - (1 - 1/n)^B. Repeated partitions have
@@ -210,9 +241,10 @@ def mean(
     of the binomial one and is about half as long again.
 
     One pass, two if rows that pass a filter must be counted first (samples, `contamination`). State 60 kB a
-    column, or 9 kB a column and group; of these 23 kB, or 2.5 kB, for each partition; with weights 110 and
-    16. The same data and seed give the same bits on any number of threads or workers, and adding files moves
-    no old row of a random partition into another block, as long as the number of blocks stays.
+    column, and 1 MB for its sample of rows (260 kB in a saved state), or 9 kB a column and group; of these
+    23 kB, or 2.5 kB, for each partition; with weights 110 and 16. The same data and seed give the same bits
+    on any number of threads or workers, and adding files moves no old row of a random partition into another
+    block, as long as the number of blocks stays.
     Dates and timestamps are averaged in float64 nanoseconds from a day in the middle of the first rows:
     exactly within 104 days of it, and beyond to 2**-53 of the distance, which is 2 ns at a year and 32 ns at
     ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are

@@ -29,14 +29,23 @@ ROWS_HEARD = (
 ROWS_ALONE = f"{_CONTRADICTED}, but the answer is by rows; use blocks=FileBlocks()"
 """Where the answer is that of rows whatever files say."""
 
-ALIKE = (
-    "rows of a file resemble each other, so the interval, which takes rows as independent, is too short for "
-    "anything beyond these files; for that run 'distmom mean' with --block-by file (blocks=FileBlocks())"
+ALIKE = "rows within files are correlated (design effect about {:.3g})"
+PAID = f"{ALIKE}, so the interval is that of whole files"
+UNPAID = (
+    f"{ALIKE}, so this interval is too narrow to generalise beyond these files; for that use --block-by file "
+    "(blocks=FileBlocks())"
+)
+
+IN_ORDER = (
+    "neighbouring rows resemble each other, as in sorted columns, and make blocks more equal than chance "
+    "does: the interval takes the spread of rows within blocks"
 )
 
 
-def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str, Any]) -> Iterator[str]:
-    """Notices about the number of blocks or units behind a line of the rule's answer."""
+def block_notes(
+    plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str, Any], *, pays_for_files: bool = False
+) -> Iterator[str]:
+    """Notices about the number of blocks or units, and the files, behind a line of the rule's answer."""
     wanted, n_blocks = plan.blocks.n_blocks, int(answer.n_blocks[line])
     if plan.options.contamination is not None:
         yield f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}"
@@ -47,8 +56,12 @@ def block_notes(plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str,
     files_first = bool(answer.files_first[line])
     design = plan.options.design
     by_rows = not design.stored and design.chunk_rows == 1 and not files_first
-    if by_rows and math.isfinite(answer.file_effect[line]):
-        yield ALIKE
+    if by_rows and math.isfinite(effect := answer.file_effect[line]):
+        told = UNPAID
+        if pays_for_files and plan.options.interval in ("auto", "none"):
+            told = PAID if math.isfinite(answer.files_low[line]) else ALIKE
+        if not pays_for_files or int(answer.status[line]) & Finding.ROWS_CORRELATED:
+            yield told.format(effect)
     if int(answer.status[line]) & Finding.FILES_DISAGREE:
         yield FILES_HEARD if files_first else ROWS_HEARD
     if fields.get("n_units", math.inf) < FEW_UNITS * n_blocks:

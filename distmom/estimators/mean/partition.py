@@ -10,7 +10,7 @@ import numpy as np
 
 from distmom.errors import ConfigError
 from distmom.estimators.mean.counts import units_of_groups
-from distmom.estimators.mean.notes import block_notes, value_notes, weight_notes
+from distmom.estimators.mean.notes import IN_ORDER, block_notes, value_notes, weight_notes
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise, Shown
@@ -61,6 +61,14 @@ def row_and_cell_blocks(
     return rows, cells, "stored" if together else "rows"
 
 
+def pays_for_files(plan: MeanPlan) -> bool:
+    """Whether the answer is to pay for rows of a file that are correlated: by default."""
+    design, options = plan.options.design, plan.options
+    random = not design.of_units and not design.stored and design.chunk_rows == 1 and design.repeats == 1
+    free = options.contamination is None and plan.blocks.n_blocks is None
+    return random and free and options.window is None and not options.joint
+
+
 def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimates:
     """What the rule says of the blocks of a column, or of the vectors of all columns.
 
@@ -97,6 +105,7 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
         outlying=plan.blocks.outlying,
         n_columns=d,
         n_units=None if units is None else np.repeat(units, d),
+        pays_for_files=pays_for_files(plan),
     )
     return Estimates(answer, promise, d, method)
 
@@ -138,6 +147,7 @@ def partition_fields(
         sigma2 = lower_median(chosen.row_variance)
     same = answer.constant & (answer.n_used > 1)
     few = (answer.status & int(Finding.CARRIED_BY_FEW_ROWS)) > 0
+    equal = np.any((answer.too_equal & ~answer.files_first).reshape(-1, found.n_lines), axis=1).tolist()
     for g, (fields, files) in enumerate(zip(shared, accused_files(plan, found), strict=True)):
         mine, one = found.lines(g), found.estimate(g)
         own = one.fields()
@@ -152,8 +162,9 @@ def partition_fields(
         own["other_estimate"], own["accused_files"] = found.other(g), files
         own["notes"] = (
             *value_notes(fields.get("columns"), same[mine], few[mine]),
-            *block_notes(plan, answer, mine.start, fields),
+            *block_notes(plan, answer, mine.start, fields, pays_for_files=pays_for_files(plan)),
             *weight_notes(plan, rows.count[0, g], fields),
+            *([IN_ORDER] if own["interval_kind"] == "order" and equal[g] else []),
         )
         yield own
 

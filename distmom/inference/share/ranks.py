@@ -103,26 +103,3 @@ def quantile_interval(y_sorted: Floats, q: float, level: float = 0.99) -> tuple[
         float(y_sorted[low - 1]) if low >= 1 else -math.inf,
         float(y_sorted[high - 1]) if high <= m else math.inf,
     )
-
-
-MISSING = (
-    *(-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0),
-    *(99.0, 999.0, 9999.0, 99999.0, 999999.0),
-    *(2147483647.0, -2147483648.0, 32767.0, -32768.0, 9223372036854775807.0, -9223372036854775808.0),
-    *(1e20, -1e20, 9.969209968386869e36, 3.4028234663852886e38, -3.4028234663852886e38),
-    *(1.7976931348623157e308, -1.7976931348623157e308),
-)
-"""Usual codes for "missing": nines, ends of integers and floats, fill values of NetCDF and climate models."""
-
-
-def missing_code(value: float) -> bool:
-    """Whether a value is a usual code for "missing". For wording, not for deciding.
-
-    A float32 that was widened is recognised, too.
-
-    Examples
-    --------
-    >>> missing_code(-9999.0), missing_code(9.96921e36), missing_code(42.0)
-    (True, True, False)
-    """
-    return math.isfinite(value) and any(math.isclose(value, code, rel_tol=1e-7) for code in MISSING)

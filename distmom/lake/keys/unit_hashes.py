@@ -132,7 +132,9 @@ class _ColumnHashes:
         if valid is not None:
             unknown &= valid
         if unknown.any():
-            new = np.unique(places[unknown])
+            met = np.zeros(span.entries.size, np.bool_)
+            met[places[unknown]] = True
+            new = np.flatnonzero(met)  # in less time than sorting takes
             span.entries[new] = self._hash(key_bytes(int64_array(new + span.base)))
         found: Words = span.entries.take(places, mode="clip")
         if valid is not None:

@@ -20,6 +20,7 @@ _kernels = compiled_twin(__name__)
 
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
+PIECE = 1 << 13  # rows whose intermediate results stay in the nearest cache
 
 
 def hash_messages(data: NDArray[np.uint8], edges: Ints, secret: bytes, *, compiled: bool = False) -> Words:
@@ -78,6 +79,10 @@ def unit_cells(codes: Ints, hashes: Words, n_cells: int) -> Ints:
 
     That one is `labels.file_cell` of the hash: the whole part of hash * n_cells / 2**64.
     """
-    n = np.uint64(n_cells)
-    low = ((hashes & LOW) * n) >> HALF
-    return codes * n_cells + (((hashes >> HALF) * n + low) >> HALF).astype(np.int64)
+    n, cells = np.uint64(n_cells), np.empty(codes.size, np.int64)
+    for start in range(0, codes.size, PIECE):
+        part = slice(start, start + PIECE)
+        low = ((hashes[part] & LOW) * n) >> HALF
+        high = ((hashes[part] >> HALF) * n + low) >> HALF
+        cells[part] = codes[part] * n_cells + high.astype(np.int64)
+    return cells

@@ -18,6 +18,8 @@ from distmom.numerics.blocks.labels import GOLDEN
 
 NO_BOUND = np.uint64(2**64 - 1)
 
+PIECE = 1 << 14  # rows offered at once: the first ones set a bound that most of the next do not pass
+
 
 class UnitSketch(NamedTuple):
     """The kept pairs, distinct and in order of hash and group; their hashes are below the bound."""
@@ -83,10 +85,14 @@ class DistinctUnits:
 
     def offer(self, hashes: Words, groups: Ints, keep: Bools | None) -> None:
         """Offer the units of rows: their hashes and their groups; anything where a row is not kept."""
-        if keep is not None:
-            hashes, groups = hashes[keep], groups[keep]
+        for start in range(0, hashes.size, PIECE):
+            part = slice(start, start + PIECE)
+            self._offer(hashes[part], groups[part], None if keep is None else keep[part])
+
+    def _offer(self, hashes: Words, groups: Ints, keep: Bools | None) -> None:
         low = hashes < self._kept.bound
-        hashes, groups = hashes[low], groups[low]
+        rows = np.flatnonzero(low if keep is None else low & keep)
+        hashes, groups = hashes.take(rows), groups.take(rows)
         words = hashes + groups.astype(np.uint64) * GOLDEN
         slots = (words & np.uint64(self._words.size - 1)).astype(np.int64)
         fresh = self._words[slots] != words

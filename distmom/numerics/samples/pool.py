@@ -64,9 +64,9 @@ def hashed_keys(key: np.uint64 | Words, leaf: int, rows: Ints) -> Floats:
 
 
 def _uniform(keys: Floats) -> Floats:
-    """1 - exp(-k) of small numbers, of sums and products alone: the same bits everywhere."""
+    """1 - exp(-k) of keys below 1/`HASHED` or so, up to 1e-9 of it: the same bits everywhere."""
     out: Any = 1.0
-    for n in range(8, 1, -1):
+    for n in range(4, 1, -1):
         out = 1.0 - out * keys / n
     return np.asarray(out * keys)
 
@@ -145,6 +145,8 @@ class PoolSampler:
         self._parts: list[tuple[Floats, Floats, Floats | None]] = []
         self._waiting = 0
         self._below = np.inf
+        self._file = np.uint64(0)
+        self._key = pool_key(self._file)
 
     def offer(
         self, key: np.uint64, leaf: int, n_rows: int, gone: Bools | None, *columns: tuple[Floats, Floats]
@@ -153,7 +155,9 @@ class PoolSampler:
 
         `columns` are the values, and the weights where rows have some, each in two arrays.
         """
-        keys, rows = self._drawn(pool_key(key), leaf, n_rows, gone)
+        if key != self._file:
+            self._file, self._key = key, pool_key(key)
+        keys, rows = self._drawn(self._key, leaf, n_rows, gone)
         if keys.size:
             values, *weights = (_taken(*column, rows) for column in columns)
             self.add(keys, values, weights[0] if weights else None)

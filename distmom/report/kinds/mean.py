@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from distmom.lake.columns.times import TimeScale
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, EstimateResult
-from distmom.report.values import plain
+from distmom.report.far_rows import written_far
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -74,17 +74,8 @@ class MeanResult(EstimateResult):
                 told[name] = text(self.scale, getattr(numbers, name))
             if self.interval is not None:
                 told["interval"] = [text(self.scale, end) for end in numbers.interval or ()]
-            written = partial(text, self.scale)
-            told["far_rows"] = None if self.far_rows is None else plain(self.far_rows.to_dict(written))
-            told["without_extremes"] = [plain(one.written(written)) for one in self.without_extremes]
+            told |= written_far(self, partial(text, self.scale))
         return told
-
-    def shown_number(self, value: float) -> str:  # noqa: D102
-        if self.scale is None:
-            return super().shown_number(value)
-        from distmom.report.times import readable
-
-        return readable(self.scale, value, 3)
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         numbers = self.numbers

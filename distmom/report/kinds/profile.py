@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 from distmom.lake.columns.times import TimeScale
 from distmom.report.digits import fixed, in_digits
+from distmom.report.far_rows import FarRows, Trimmed, far_words, written_far
 from distmom.report.result import Result
 from distmom.report.values import plain
 from distmom.report.words import number
@@ -46,6 +48,29 @@ class GapSource:
         return {name: plain(value) for name, value in vars(self).items()}
 
 
+class Quantile(NamedTuple):
+    """A quantile of a column, from a uniform sample of its rows.
+
+    Attributes
+    ----------
+    share : float
+        Of the rows, at or below it.
+    value : float, datetime or timedelta
+        The sample's.
+    low, high : float, datetime or timedelta, or None
+        Ends of its exact interval; infinite, of times None, where the sample is too small for one.
+    """
+
+    share: float
+    value: Any
+    low: Any
+    high: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"share": self.share, "value": self.value, "interval": [self.low, self.high]}
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ColumnProfile(Result):
     """Counts of one column; where it holds numbers or times, its plain and robust mean and spread.
@@ -78,6 +103,12 @@ class ColumnProfile(Result):
         that figure; None where the ladder does not tell.
     minimum, maximum : float, datetime or timedelta
         Of the used rows.
+    quantiles : tuple of Quantile
+        The median and others, of all rows, with intervals that hold for every law.
+    far_rows : FarRows or None
+        Rows that stand apart from all others, with the values that they have, and what was done about them.
+    without_extremes : tuple of Trimmed
+        The mean without a few of the most extreme rows, for several numbers of these.
     gap : float or None
         Plain minus robust mean where the former leaves the interval; times in nanoseconds.
     sources : tuple of GapSource
@@ -112,6 +143,9 @@ class ColumnProfile(Result):
     maximum: Value = None
     n_blocks: int = 0
     other_estimate: Value = None
+    quantiles: tuple[Quantile, ...] = ()
+    far_rows: FarRows | None = None
+    without_extremes: tuple[Trimmed, ...] = ()
     gap: float | None = None
     sources: tuple[GapSource, ...] = ()
     scale: TimeScale | None = None
@@ -122,7 +156,8 @@ class ColumnProfile(Result):
         *("column", "type", "status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "estimate"),
         *("interval", "interval_reason", "confidence_level", "plain_estimate", "leaves_interval"),
         *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise", "minimum", "maximum"),
-        *("n_blocks", "other_estimate", "gap", "sources", "notes"),
+        *("n_blocks", "other_estimate", "quantiles", "far_rows", "without_extremes"),
+        *("gap", "sources", "notes"),
     )
 
     @property
@@ -137,10 +172,17 @@ class ColumnProfile(Result):
         """Plain Python values; times are ISO 8601 texts in microseconds, durations such as ``PT3723.5S``."""
         told = super().to_dict()
         told["sources"] = [source.to_dict() for source in self.sources]
+        if self.scale is not None:
+            from distmom.report.times import text
+
+            told |= written_far(self, partial(text, self.scale))
         return told
 
+    def remarks(self) -> list[str]:  # noqa: D102
+        return [*far_words(self), *super().remarks()]
+
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        return [self.numbers.flat(*(name for name in self.shown if name not in ("sources", "notes")))]
+        return [self.numbers.flat(*(name for name in self.shown if name not in NESTED))]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         return ("mean", f"{self.level} interval", "plain mean", "std", "plain std", "min", "max", "missing")
@@ -160,6 +202,10 @@ class ColumnProfile(Result):
 
     def left_out(self) -> dict[str, int]:  # noqa: D102
         return {"infinite": self.n_inf}
+
+
+NESTED = ("quantiles", "far_rows", "without_extremes", "sources", "notes")
+"""Fields that no column of a table holds."""
 
 
 def share_text(part: int, whole: int) -> str:

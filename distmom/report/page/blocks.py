@@ -85,8 +85,9 @@ def tolerated(r: EstimateResult) -> str:
 
 def assumptions(r: EstimateResult) -> tuple[str, ...]:
     """In words, by scheme and kind of interval."""
+    units = "files" if r.interval_kind == "files" else r.blocks_of
     found = [
-        f"The {r.blocks_of} are independent of each other, and all but a minority come from one source "
+        f"The {units} are independent of each other, and all but a minority come from one source "
         "whose values have a finite variance. The estimate is about the mean of that source."
     ]
     if r.design.stored and not r.by_files:
@@ -109,6 +110,11 @@ def assumptions(r: EstimateResult) -> tuple[str, ...]:
         found.append(
             "The interval would be right as often as it says if the variance of a row were known. It is "
             "estimated from the same rows, so this holds nearly, and better in larger blocks."
+        )
+    elif r.interval_kind == "files":
+        found.append(
+            "The interval is cluster-robust: it takes the variance from the spread between whole files, with "
+            "an allowance for skewness. It holds nearly, and better with more files of similar sizes."
         )
     elif r.interval_kind == "paper":
         found.append("The interval is the paper's bound, with a variance estimated from the same rows.")

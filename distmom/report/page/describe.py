@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from distmom.report.describe_text import advice as closing
 from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
+from distmom.report.far_rows import far_words
 from distmom.report.kinds.describe import DescribeResult
-from distmom.report.kinds.profile import ColumnProfile, GapSource
+from distmom.report.kinds.profile import ColumnProfile, GapSource, Quantile
 from distmom.report.page.blocks import LAWS, UNSEEN
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Ends, Picture, Span, Spans
@@ -33,6 +35,14 @@ COLUMNS = (
     "plain mean outside of the interval is carried by few rows or files. counted only: no numbers or times, "
     "so rows and missing values were counted."
 )
+FAR = (
+    "Shares are those of a uniform sample of the rows. A value that many rows have, far from all others, is "
+    "mostly a code for a missing value: leave it out by the condition."
+)
+QUANTILES = (
+    "Below each share, the value that this share of all rows does not exceed, rows far out included: from a "
+    "uniform sample of 16,384 rows. A dash stands for what lies beyond the sample."
+)
 USUALLY = "'usually' is the figure of the typical file: the median over files."
 FACTORS = (
     " Good files differ in it, too, so a factor tells the order of magnitude: one change of unit for all, "
@@ -49,7 +59,9 @@ def tell_profile(r: ColumnProfile) -> Telling:
     else:
         reach = f" ({interval})" if interval != "-" else ""
         answer = f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; plain mean {plain}."
-    return Telling(name, (answer,), shown_facts(r), tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r))
+    facts = [*shown_facts(r), *(("values far outside", text) for text in far_words(r))]
+    facts += [(_share(q), _with_interval(r, q)) for q in r.numbers.quantiles]
+    return Telling(name, (answer,), tuple(facts), tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r))
 
 
 def story(found: DescribeResult) -> Story:
@@ -57,12 +69,16 @@ def story(found: DescribeResult) -> Story:
     profiles = list(found.columns.values())
     outside = [p for p in profiles if p.leaves_interval]
     gravest, words = verdict(found, [p.telling() for p in profiles])
-    word: Mood = "bad" if gravest == "bad" else "look" if outside or found.named else "good"
+    far = [p for p in profiles if p.far_rows is not None]
+    word: Mood = "bad" if gravest == "bad" else "look" if outside or found.named or far else "good"
     if found.named:
         first = f"{how_many(found)} hold{'s' if len(found.named) == 1 else ''} other values than the rest"
         first += f", and {_columns([p.column for p in outside])}." if outside else "."
     elif outside:
         first = f"Nobody stands out, but {_columns([p.column for p in outside])}."
+    elif far:
+        first = f"No plain mean leaves its robust interval, but {_listed(far)} "
+        first += f"ha{'s' if len(far) == 1 else 've'} values far from all others."
     else:
         first = f"All {len(profiles):,} columns look sound: "
         first += "no plain mean leaves its robust interval and no file stands out."
@@ -83,7 +99,10 @@ def story(found: DescribeResult) -> Story:
     marked = [not r.ok or r.leaves_interval for r in profiles]
     columns = Grid.of("The columns", as_table(found), marked, COLUMNS)
     files = [*_named(found), *leave_out(found.named_files, found.run)]
-    blocks = (_advice(found, word), *files, *pictures(found), columns, *notes_block(found))
+    blocks = (
+        *(_advice(found, word), *_far(profiles), *files, *pictures(found), columns),
+        *(*_quantiles(profiles), *notes_block(found)),
+    )
     after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
     return Story("Robust profile of a lake", tuple(answer), word, words, blocks, (), after)
 
@@ -114,6 +133,10 @@ def _unseen(kind: str, shown: Sequence[GapSource], named: Sequence[str]) -> str:
         f" Only files that move the mean towards the plain one are listed, until 99 % of the gap is told: "
         f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} among the others."
     )
+
+
+def _listed(profiles: Sequence[ColumnProfile]) -> str:
+    return listed([cell(p.column) for p in profiles])
 
 
 def _columns(names: list[str]) -> str:
@@ -149,6 +172,43 @@ def _named(found: DescribeResult) -> list[Block]:
     head = f"{how_many(found)} to look into"
     scales = any(reason.what == "scale" for unit in found.named for reason in unit.reasons)
     return [Facts(head, tuple(rows), USUALLY + FACTORS * scales, names=True)]
+
+
+def _far(profiles: Sequence[ColumnProfile]) -> list[Block]:
+    """Which values lie far from all others."""
+    rows = tuple((cell(p.column), cell(text)) for p in profiles for text in far_words(p))
+    return [Facts("Values far outside", rows, FAR, names=True)] if rows else []
+
+
+def _quantiles(profiles: Sequence[ColumnProfile]) -> list[Block]:
+    """How the values of each column are distributed."""
+    some = [p for p in profiles if p.quantiles]
+    if not some:
+        return []
+    first = some[0].quantiles
+    headers = ("column", *map(_share, first), f"{some[0].level} interval of the median")
+    rows = []
+    for p in some:
+        values = [_value(p, q.value) for q in p.numbers.quantiles]
+        median = next(q for q in p.numbers.quantiles if q.share == 0.5)
+        rows.append((cell(p.column), *values, f"{_value(p, median.low)} … {_value(p, median.high)}"))
+    right = (False, *(True for _ in first), True)
+    return [
+        Grid("How the values are distributed", headers, right, tuple(rows), (False,) * len(rows), QUANTILES)
+    ]
+
+
+def _share(q: Quantile) -> str:
+    return "median" if q.share == 0.5 else f"{100 * q.share:.4g} %"
+
+
+def _value(p: ColumnProfile, value: float) -> str:
+    return p.shown_number(value) if math.isfinite(value) else "-"
+
+
+def _with_interval(p: ColumnProfile, q: Quantile) -> str:
+    ends = f"{_value(p, q.low)} to {_value(p, q.high)}"
+    return f"{_value(p, q.value)} ({p.level} interval {ends})"
 
 
 def _bar(share: float | None) -> Ends:

@@ -9,6 +9,7 @@ import numpy as np
 
 from distmom.report.digits import three
 from distmom.report.estimate import EstimateResult
+from distmom.report.far_rows import far_words
 from distmom.report.kinds.difference import DifferenceResult
 from distmom.report.kinds.mean import MeanResult
 from distmom.report.kinds.ustatistic import UStatisticResult
@@ -22,6 +23,7 @@ from distmom.status import Status
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",
     "exact": "a bound from the spread that the blocks show",
+    "files": "cluster-robust, from the spread between whole files",
     "paper": "closed form of the paper",
 }
 
@@ -121,7 +123,7 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
         text = three(other, None, None)[0].strip() if r.scale is None else Times(r.scale).text(other)
         what = "random rows" if r.by_files else "whole files"
         facts.append((f"with blocks of {what}", f"{text}: compared, not used"))
-    facts += [("rows far out", text) for text in r.far_words()]
+    facts += [("rows far out", text) for text in far_words(r)]
     if r.without_extremes and not r.ok:
         means = (f"{r.shown_number(one.mean)} ({100 * one.share:g} %)" for one in r.without_extremes)
         facts.append(("mean without the most extreme rows", ", ".join(means)))

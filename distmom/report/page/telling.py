@@ -37,6 +37,11 @@ DO: dict[str, str] = {
         "out: a share of the rows lies apart from all others, but not so far that it must be an error; it is "
         "in the estimate.)"
     ),
+    "rows correlated": (
+        "Use the estimate with its interval, which allows for the files; where there is none, add files. "
+        "(rows correlated: rows of a file are more alike than rows of different files, so they tell less "
+        "than their number says.)"
+    ),
     "files disagree": (
         "Look into the files, correct them or leave them out, and run again. (files disagree: whole files "
         "hold other values than the rest.)"

@@ -316,3 +316,50 @@ def test_a_profile_takes_random_blocks_only_and_its_plan_the_same_arguments() ->
         dm.describe(x, fine="many")  # type: ignore[call-arg]
     told = dm.explain(dm.describe, {"x": x, "name": ["a"] * 500}, rng=1)
     assert (told["n_columns"], told["n_measured"], told["seed"], told["skipped"]) == (2, 1, 1, [])
+
+
+def test_values_far_outside_are_named_and_set_aside() -> None:
+    g = np.random.default_rng(4)
+    n = 50_000
+    x = g.normal(20.0, 2.0, n)
+    x[g.choice(n, n // 100, replace=False)] = -9999.0
+    [spoiled, clean] = dm.describe({"x": x, "y": np.where(x == -9999.0, 20.0, x)}, rng=0)
+    far = spoiled.far_rows
+    assert spoiled.status == "share set aside" and far is not None
+    assert far.share_interval[0] < 0.01 < far.share_interval[1] and far.values[0][0] == -9999.0
+    [text] = spoiled.remarks()
+    assert "-9,999 in " in text and "a usual code for missing" in text and "where='x != -9999'" in text
+    # of 16,384 sampled rows: 6 standard errors of the median of block means (1.25 of a mean's)
+    good = x[x != -9999.0]
+    assert abs(spoiled.estimate - good.mean()) < 6 * 1.25 * 2.0 / math.sqrt(16_000)
+    assert spoiled.robust_std == pytest.approx(2.0, rel=0.05)
+    assert spoiled.gini == pytest.approx(2.0 * 2.0 / math.sqrt(math.pi), rel=0.05)
+    assert spoiled.n_used == n and spoiled.plain_estimate == pytest.approx(x.mean())
+    assert clean.far_rows is None and clean.ok and clean.without_extremes
+    told = json.loads(json.dumps(spoiled.to_dict()))
+    assert told["far_rows"]["values"][0][0] == -9999.0 and len(told["without_extremes"]) == 4
+
+
+def test_quantiles_hold_those_of_all_rows() -> None:
+    """Exact intervals: of 300 one is wrong with probability 1 %, so more than 14 with one of 10^-6."""
+    g = np.random.default_rng(9)
+    misses = wrong = 0
+    for seed in range(30):
+        x = g.lognormal(0.0, 1.0, 20_000)
+        [profile] = dm.describe(x, rng=seed)
+        for one in profile.quantiles:
+            misses += not one.low <= np.quantile(x, one.share) <= one.high
+            wrong += not one.low <= np.quantile(x, min(one.share + 0.02, 1.0)) <= one.high
+        assert profile.quantiles[4].share == 0.5
+    assert misses <= 14 and wrong > 200
+
+
+def test_far_values_and_quantiles_of_times_are_times() -> None:
+    x = np.datetime64("2024-01-01", "us") + np.arange(4_000).astype("m8[h]")
+    x[::50] = np.datetime64("1900-01-01", "us")
+    [profile] = dm.describe({"t": x}, rng=0)
+    told = profile.to_dict()
+    assert told["quantiles"][4]["value"].startswith("2024-")
+    assert told["far_rows"]["values"][0][0].startswith("1900-01-01")
+    assert isinstance(profile.quantiles[4].value, datetime.datetime)
+    assert "1900-01-01" in profile.remarks()[0] and "where=" not in profile.remarks()[0]

@@ -1,4 +1,4 @@
-"""Rows of a file that resemble each other: the result says that its interval is too short."""
+"""Rows of a file that are correlated: the result says so, and its interval pays for it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from flat import flat
 from mean_lakes import write
 
 import distmom as dm
-from distmom.estimators.mean.notes import ALIKE
-from distmom.inference.file_blocks import EFFECT, resembling
+from distmom.estimators.mean.notes import ALIKE, PAID, UNPAID
 
 
 def lake(folder: Path, effect: float, n_files: int = 60, n_rows: int = 200) -> Path:
@@ -24,39 +23,83 @@ def lake(folder: Path, effect: float, n_files: int = 60, n_rows: int = 200) -> P
 
 
 @pytest.mark.parametrize(
-    ("effect", "options", "told"),
+    ("effect", "options", "note", "status"),
     [
-        (0.0, {}, False),
-        (0.05, {}, False),  # within: 1, between: 1 + 200 * 0.05**2 = 1.5
-        (0.3, {}, True),  # between: 19
-        (0.3, {"n_blocks": 21}, True),
-        (0.3, {"block_by": "file"}, False),
-        (0.3, {"order": "stored"}, False),
+        (0.0, {}, None, "ok"),
+        (0.05, {}, None, "ok"),  # design effect: 1 + 200 * 0.05**2 = 1.5
+        (0.3, {}, PAID, "rows correlated"),
+        (0.3, {"interval": "order"}, UNPAID, "rows correlated"),
+        (0.3, {"interval": "none"}, PAID, "rows correlated"),
+        (0.3, {"n_blocks": 21}, UNPAID, "ok"),
+        (0.3, {"contamination": 5}, UNPAID, "ok"),
+        (0.3, {"block_by": "file"}, None, "ok"),
+        (0.3, {"order": "stored"}, None, "ok"),
     ],
 )
-def test_file_effects_are_told(tmp_path: Path, effect: float, options: dict[str, Any], told: bool) -> None:
+def test_file_effects_are_told(
+    tmp_path: Path, effect: float, options: dict[str, Any], note: str | None, status: str
+) -> None:
     found = flat(dm.mean)(lake(tmp_path, effect), "x", rng=0, **options)
-    assert (ALIKE in found.notes) == told
-    assert found.status == "ok"
+    assert found.status == status
+    told = [line for line in found.notes if line.startswith(ALIKE.split("{")[0])]
+    assert [line.endswith(note.split("}")[1]) for line in told] == [True] if note else not told
+
+
+def test_the_default_interval_is_that_of_whole_files(tmp_path: Path) -> None:
+    folder = lake(tmp_path / "lake", 0.3)
+    found, rows = (flat(dm.mean)(folder, "x", rng=0, **more) for more in ({}, {"interval": "order"}))
+    assert found.estimate == rows.estimate and found.interval_kind == "files" and found.achieved_level is None
+    low, high = found.interval
+    assert low < found.estimate < high and high - low > 2.0 * (rows.interval[1] - rows.interval[0])
+    page = tmp_path / "page.html"
+    dm.write_results(found, page)
+    text = page.read_text()
+    assert "Nothing stands out" not in text and "rows correlated" in text and "cluster-robust" in text
+    assert found.to_dict()["flags"] == ["rows correlated"]
+    kept = flat(dm.mean)(folder, "x", rng=0, state=tmp_path / "state")
+    assert kept.interval == found.interval and kept.flags == found.flags
+
+
+def test_few_files_have_no_interval(tmp_path: Path) -> None:
+    found = dm.mean(lake(tmp_path, 1.0, n_files=15), "x", rng=0)
+    assert found.status == "rows correlated" and found.interval is None
+    assert "24 files" in str(found.interval_reason)
+    assert dm.mean(lake(tmp_path / "nine", 1.0, n_files=9), "x", rng=0).status == "ok"
+
+
+def test_groups_pay_for_their_files(tmp_path: Path) -> None:
+    g = np.random.default_rng(3)
+    for i in range(60):
+        shift = np.repeat([0.0, g.standard_normal()], 200)
+        write(
+            tmp_path / f"{i:02}.parquet", {"x": g.standard_normal(400) + shift, "k": np.repeat([0, 1], 200)}
+        )
+    alone, alike = dm.mean(tmp_path, "x", by="k", rng=0)
+    assert (alone.status, alike.status, alike.interval_kind) == ("ok", "rows correlated", "files")
 
 
 @pytest.mark.slow
 def test_the_remedy_holds(tmp_path: Path) -> None:
-    """Over lakes of such files the interval by files covers their common mean, the one by rows does not."""
-    covered = {"rows": 0, "file": 0}
+    """Over lakes of such files the default interval covers their common mean; the one by rows does not."""
+    covered = {"auto": 0, "order": 0, "file": 0}
     for seed in range(40):
         g = np.random.default_rng(seed)
         folder = tmp_path / str(seed)
         for i in range(60):
             write(folder / f"{i:02}.parquet", {"x": g.standard_normal(100) + 0.5 * g.standard_normal()})
-        for name, options in {"rows": {}, "file": {"block_by": "file"}}.items():
+        for name, options in {
+            "auto": {},
+            "order": {"interval": "order"},
+            "file": {"block_by": "file"},
+        }.items():
             found = flat(dm.mean)(folder, "x", rng=seed, confidence_level=0.95, **options)
             covered[name] += found.interval[0] <= 0.0 <= found.interval[1]
-    assert covered["file"] >= 31  # P(Bin(40, 0.95) < 31) = 1e-4
-    assert covered["rows"] < 31
+    assert min(covered["auto"], covered["file"]) >= 31  # P(Bin(40, 0.95) < 31) = 1e-4
+    assert covered["order"] < 31
 
 
-def test_the_margin_grows_with_fewer_cells() -> None:
-    effect = np.full(4, EFFECT * 1.3)
-    assert resembling(effect, np.array([10, 50, 300, 945])).tolist() == [False, False, True, True]
-    assert not resembling(np.array([np.nan]), np.array([945]))[0]
+def test_clean_flights_of_a_day_are_alike(demo: Path) -> None:
+    found = dm.mean(demo / "clean", "arr_delay", rng=0)
+    low, high = found.interval  # 6.61 to 7.12 for independent rows; by 365 files about 4.6 to 9.2
+    assert found.flags == ("rows correlated",) and 4.2 < low < 5.0 and 8.8 < high < 9.6
+    assert dm.mean(demo / "clean", "distance", rng=0).status == "ok"

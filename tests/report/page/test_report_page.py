@@ -125,10 +125,10 @@ def test_the_lines_that_leave_bad_files_out_do_so(tmp_path: Path) -> None:
 
 
 def test_the_status_stands_before_the_numbers(tmp_path: Path) -> None:
-    [grid] = [b for b in PAGES["describe"](tmp_path).story().blocks if isinstance(b, Grid)]
+    [grid, _] = [b for b in PAGES["describe"](tmp_path).story().blocks if isinstance(b, Grid)]
     assert grid.headers[:3] == ("column", "status", "mean") and grid.rows[0][:2] == (
         "x",
-        "files disagree; contaminated",
+        "files disagree; contaminated; share far out",
     )
 
 

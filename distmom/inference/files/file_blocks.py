@@ -19,9 +19,6 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.theory.ladder import ladder_levels
 
-EFFECT = 2.0
-"""Variance between cells over that within, above which an interval for independent rows is misleading."""
-
 LEAST_CELLS = 10
 """Fewer cells than this cannot outvote a bad file."""
 
@@ -33,7 +30,7 @@ class FileSet(BlockSet):
     ``groups`` are the numbers of those groups; all other arrays have one row for each of them. ``active``
     marks those whose cells gave a scale and a finite answer. ``wild_cells`` are the cells, as they came,
     that lie in a wild cell after the merging of small ones. ``effect`` is the variance between cells over
-    that within them, both robust and of one row: 1 for independent rows.
+    that within them, both robust and of one row: 1 for independent rows of a law that is not skew.
     """
 
     groups: Ints
@@ -115,7 +112,7 @@ def _finest_cells(cells: Merger) -> tuple[Finest, Floats]:
         z = (cells.mean - centre[:, None]) * root
         between = scaled_mad(z)
         deviation = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), between)
-        effect = np.where(within > 0.0, between * between / within, np.nan)
+        effect = np.where(between > 0.0, between * between / np.maximum(within, 0.0), np.nan)
     n = np.maximum(cells.effective.sum(axis=1), 1.0)
     finest = Finest(
         blocks=cells,
@@ -126,16 +123,6 @@ def _finest_cells(cells: Merger) -> tuple[Finest, Floats]:
         efficiency=average_efficiency(cells.effective, cells.count),
     )
     return finest, np.asarray(effect)
-
-
-def resembling(effect: Floats, n_cells: Ints) -> Bools:
-    """Whether rows of a file resemble each other, for sure: the variance between cells is twice that within.
-
-    The robust variance of C cells is off by a relative 2.3/sqrt(C), more for skew laws, whence the margin:
-    of 2,700 simulated lakes of nine clean laws (10 to 945 cells) none was above it.
-    """
-    margin = 1.0 + 2.0 / np.sqrt(np.maximum(n_cells, 1))
-    return np.asarray(effect > EFFECT * margin * margin)
 
 
 def common_levels(rows: BlockSet, files: FileSet) -> tuple[Ints, Ints]:

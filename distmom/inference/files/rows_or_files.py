@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from distmom.inference.answers import Request, RuleAnswer
-from distmom.inference.file_blocks import FileSet, common_levels, halfwidth_at, resembling
+from distmom.inference.files.file_blocks import FileSet, common_levels, halfwidth_at
+from distmom.inference.files.file_effects import Clusters
 from distmom.inference.intervals import ball_fields, intervals_of
 from distmom.inference.row_blocks import RowSet
 from distmom.inference.status import Finding, NoInterval
 from distmom.inference.steps import over_columns
-from distmom.numerics.arrays import Ints
+from distmom.numerics.arrays import Bools, Ints
 
 INFLATED = 4.0
 """Rows of one law give both sets the same standard error, up to sampling. Where that of the row blocks is so
@@ -41,14 +42,27 @@ def hear_files(result: RuleAnswer, own: RowSet, found: FileSet, ask: Request) ->
     result.file_estimate[groups] = np.where(active, found.answer.estimate, np.nan)
     result.row_halfwidth[groups] = np.where(active & finite, row_width, np.nan)
     result.file_halfwidth[groups] = np.where(active, file_width, np.nan)
-    alike = found.active & resembling(found.effect, found.finest.blocks.n_filled)
-    result.file_effect[groups] = np.where(alike, found.effect, np.nan)
+    clusters = Clusters.of(found.answer.kept)
+    alike = found.active & clusters.correlated(found.effect)
+    result.file_effect[groups] = np.where(alike, clusters.effect, np.nan)
     accused = over_columns(active & found.contradicted & (same | sharper), ask.n_columns)
     result.suspect_cells[groups] = found.wild_cells & accused[:, None]
     result.status[groups] |= np.where(disagree, int(Finding.FILES_DISAGREE), 0)
+    if ask.pays_for_files:
+        _pay(result, groups, clusters, alike & finite & ~disagree, ask.delta)
     if own.given is not None or not disagree.any():
         return result
     return _files_first(result, found, np.flatnonzero(disagree), ask)
+
+
+def _pay(result: RuleAnswer, groups: Ints, clusters: Clusters, alike: Bools, delta: float) -> None:
+    """Give the interval of whole files where it is wider than that of rows, or none can be had."""
+    groups, clusters = groups[alike], clusters.subset(np.flatnonzero(alike))
+    low, high = clusters.interval(result.estimate[groups], delta)
+    rows = result.intervals.order_high[groups] - result.intervals.order_low[groups]
+    wider = ~(high - low <= rows)
+    result.status[groups] |= np.where(wider, int(Finding.ROWS_CORRELATED), 0)
+    result.files_low[groups], result.files_high[groups] = np.where(wider, (low, high), np.nan)
 
 
 def _files_first(result: RuleAnswer, found: FileSet, first: Ints, ask: Request) -> RuleAnswer:

@@ -1,0 +1,124 @@
+"""Rows of a file that are correlated: whether they are, and an interval of whole files that pays for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from distmom.inference.answers import OfGroups
+from distmom.inference.ladder import Merger
+from distmom.numerics.arrays import Bools, Floats, Ints
+
+FALSE_ALARM = 1e-4
+"""Probability that exchangeable rows are called correlated."""
+
+MOST_CELLS = 4.0
+"""Of sqrt(cells) times the logarithm of `FileSet.effect`: its 95 % point for independent rows. Above, it is
+most cells that differ, and not a few."""
+
+LEAST_FILES = 22
+"""Fewest cells for an interval: 24 files seldom share more than two of 945."""
+
+SKEW = 0.7
+"""Of Hall's correction. The whole one covers no better by more than 0.005 and is a tenth wider."""
+
+MEDIAN = np.pi / 2 - 1
+"""Variance of a median of normal block means beyond that of their mean, as a share of the latter."""
+
+
+@dataclass(frozen=True)
+class Clusters(OfGroups):
+    """Cells of whole files as clusters of rows; arrays of shape (n_groups,), `pull` (n_groups, n_cells).
+
+    Attributes
+    ----------
+    n_cells : ndarray of int64
+    n_effective : ndarray
+        As many cells of equal size would tell a mean as precisely.
+    share : ndarray
+        Share of each cell in the mean of all rows.
+    pull : ndarray
+        What each cell adds to the mean.
+    row_variance : ndarray
+        Variance of the mean of all rows if these are independent.
+    effect : ndarray
+        The design effect: variance of the mean by cells over that by rows, about 1 for exchangeable rows of
+        any law and cells of any sizes, since far rows count the same in both.
+    least_effect : ndarray
+        The same without the cell that adds most: two far rows may have met in it.
+    """
+
+    n_cells: Ints
+    n_effective: Floats
+    share: Floats
+    pull: Floats
+    row_variance: Floats
+    effect: Floats
+    least_effect: Floats
+
+    @classmethod
+    def of(cls, cells: Merger) -> Clusters:
+        """What the kept cells say."""
+        found = cls._of(cells, cells.filled)
+        farthest = np.argmax(np.abs(found.pull), axis=1)
+        others = cells.filled & (np.arange(cells.filled.shape[1]) != farthest[:, None])
+        return replace(found, least_effect=cls._of(cells, others).effect)
+
+    @classmethod
+    def _of(cls, cells: Merger, kept: Bools) -> Clusters:
+        mass, mean = (np.where(kept, a, 0.0) for a in (cells.blocks.mass, cells.mean))
+        weight2, mean2, m2 = (np.where(kept, a, 0.0) for a in cells.blocks.squares)
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            whole = mass.sum(axis=1, keepdims=True)
+            share = mass / whole
+            centre = np.sum(share * mean, axis=1, keepdims=True)
+            pull = share * (mean - centre)
+            rows = np.sum(m2 + weight2 * np.square(mean2 - centre), axis=1) / np.square(whole[:, 0])
+            n_effective = 1.0 / np.sum(np.square(share), axis=1)
+            between = np.sum(np.square(pull), axis=1) * n_effective / (n_effective - 1.0)
+            effect = between / rows
+        return cls(np.count_nonzero(kept, axis=1), n_effective, share, pull, rows, effect, effect)
+
+    def correlated(self, most: Floats) -> Bools:
+        """Whether rows of a file are correlated, for sure; `most` is `FileSet.effect`, of most cells."""
+        from scipy.special import chdtri
+
+        with np.errstate(invalid="ignore"):
+            freedom = np.maximum(self.n_effective - 1.0, 1.0)
+            sure = self.least_effect * freedom > chdtri(freedom, FALSE_ALARM)
+            return np.asarray(sure & (most > np.exp(MOST_CELLS / np.sqrt(np.maximum(self.n_cells, 1)))))
+
+    def interval(self, estimate: Floats, delta: float) -> tuple[Floats, Floats]:
+        """Cluster-robust interval around the estimates; NaN where files are too few.
+
+        Notes
+        -----
+        The variance is that of the jackknife over cells, and what a median of row blocks adds; the quantile
+        is Student's at the effective number of cells less one (Carter, Schnepel & Steigerwald 2017). It is
+        taken together with `SKEW` of Hall's (1992) transformation for skewness, the wider end on each side.
+        Simulated at 24 to 365 files of equal and log-normal sizes, nominal 99 % (1,500 runs each): covers
+        0.976 to 0.997 for normal, exponential and Student-3 effects, where plain t covers 0.959 to 0.995, at
+        1.0 to 1.6 times its width; for log-normal ones 0.955 to 0.996, where t covers 0.918 to 0.986, at up
+        to 1.9 times. Medians of 9 or 15 blocks of whole files are 1.7 or 1.1 to 1.4 times as wide as t, and
+        cover 0.945 to 0.997 and 0.944 to 0.996 of those of the first three.
+        """
+        from scipy.special import stdtrit
+
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            pull = self.pull / (1.0 - self.share)
+            squares = np.sum(np.square(pull), axis=1)
+            skewness = SKEW * np.sum(pull**3, axis=1) / squares**1.5
+            scale = np.sqrt(squares * (1.0 - 1.0 / self.n_cells) + MEDIAN * self.row_variance)
+            t = stdtrit(np.maximum(self.n_effective - 1.0, 1.0), 1.0 - delta / 2.0)
+            below = np.maximum(t, _skewed(t, skewness))
+            above = np.maximum(t, -_skewed(-t, skewness))
+            scale = np.where(self.n_cells >= LEAST_FILES, scale, np.nan)
+            return estimate - scale * below, estimate + scale * above
+
+
+def _skewed(t: Floats, skewness: Floats) -> Floats:
+    """Quantiles of a Studentised mean of some skewness, from those of a symmetric one (Hall 1992)."""
+    small = np.abs(skewness) < 1e-6
+    g = np.where(small, 1.0, skewness)
+    return np.asarray(np.where(small, t, 3.0 / g * (np.cbrt(1.0 + g * (t - g / 6.0)) - 1.0)))
