@@ -132,11 +132,9 @@ def enough_rows(n, k, sample):
     return n >= 8 * k and (n * (v - c) >= 5 * v * k if v else n >= 5 * k)
 
 
-def answer_level(levels, n):
-    for k in levels:
-        if k >= min(63, max(9, math.sqrt(n) / 4)):
-            return k
-    return levels[-1]
+def answer_level(levels, n, least=9):
+    enough = [k for k in levels if k >= min(63, max(9, math.sqrt(n) / 4))]
+    return next((k for k in enough if k >= least), enough[0] if enough else levels[-1])
 
 
 def ladder_test(medians, halfwidths, levels):
@@ -157,7 +155,7 @@ def rows_at(blocks, k):
 
 
 def run_set(
-    merge_from, finest, levels, whole_ladder, n, se, spread, share, typical, k_answer=None, columns=1
+    merge_from, finest, levels, whole_ladder, n, se, spread, share, typical, k_answer=None, columns=1, least=9
 ):
     """Steps 2 to 5 on one set: returns a dict. `typical` is the efficiency of the finest blocks."""
     out = {"levels": levels, "medians": [], "h": [], "counts": [], "se": se, "efficiency": typical}
@@ -197,7 +195,7 @@ def run_set(
     kept = [b for b, wild in zip(finest, far, strict=True) if not (wild and wrong)]
     out["kept"] = kept
     source = kept if wrong else merge_from
-    k0 = k_answer if k_answer is not None else answer_level(levels, n)
+    k0 = k_answer if k_answer is not None else answer_level(levels, n, least)
     if wrong and len(kept) < k0:
         fitting = [k for k in whole_ladder if k <= len(kept)]
         k0 = fitting[-1] if fitting else len(kept) - 1 + len(kept) % 2
@@ -215,7 +213,7 @@ def row_scale(finest):
     return max(s, mad([b[1] for b in finest]))
 
 
-def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1):
+def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1, least=9):
     finest = merge(fine, f)
     s = row_scale(finest)
     count = len(finest)
@@ -223,7 +221,7 @@ def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1):
     typical = efficiency(finest)
     n = math.floor(typical * n)
     scale = (se, [s] * count, [1 / count] * count, typical)
-    return run_set(fine, finest, levels, whole_ladder, n, *scale, k_answer, columns)
+    return run_set(fine, finest, levels, whole_ladder, n, *scale, k_answer, columns, least)
 
 
 def file_cells(cells, n, sample):
@@ -340,7 +338,8 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     out["constant"] = constant and math.isfinite(out["plain"])
     told = [] if out["constant"] else sample
     if k_given is None:
-        found, levels = automatic(out, rows, told)
+        least = math.ceil(1.0 + math.log2(1.0 / (1.0 - confidence)) - 1e-9)
+        found, levels = automatic(out, rows, told, least)
         if found is None:
             _few(out, sample)
             return out
@@ -367,14 +366,14 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     return out
 
 
-def automatic(out, rows, sample):
+def automatic(out, rows, sample, least):
     """The steps where the number of blocks is free; no blocks where they are too few."""
     filled = sum(b[0] > 0 for b in rows)
     ladder = divisors(len(rows), 5)
     levels = [k for k in ladder if enough_rows(rows_at(rows, k), k, sample)]
     levels = [k for k in levels if not out["between"] or k <= filled]
     if levels:
-        found = row_set(rows, levels, ladder, out["n"], levels[-1])
+        found = row_set(rows, levels, ladder, out["n"], levels[-1], least=least)
         found["sure"] = found["finite"] and found["answerable"]
         return found, levels
     finite = math.isfinite(out["plain"])

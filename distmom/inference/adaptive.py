@@ -105,7 +105,8 @@ def answer_rule(
     wild blocks move the mean by more than h of the coarsest level. A given K is contradicted if its
     interval and that of a finer level are disjoint, or the wild blocks move the mean by more than h_K.
 
-    The answer has the least level of at least min(63, max(9, sqrt(n)/4)) blocks. The breakdown point is a
+    The answer has the least level of at least min(63, max(9, sqrt(n)/4)) blocks (and of so many as an order
+    interval takes, where one is wanted and there are rows for them). The breakdown point is a
     number of wild rows, about 0.69 F when they are scattered, not a share of the rows. Moderate shifts
     (each fine block by fewer standard deviations than the screen tells apart) stay in the answer. Where all
     rows are equal there is nothing to test: the answer and both intervals are that value.

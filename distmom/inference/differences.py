@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.estimate import Estimate, Estimates, Promise
-from distmom.inference.ratios import RobustRatio, answer_equal, least_level
+from distmom.inference.ratios import RobustRatio, answer_equal, fewer_blocks, least_level
+from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats
 
 Interval = tuple[float, float]
@@ -32,26 +34,33 @@ class Paired:
     variant: RobustRatio
     confidence_level: float
 
-    @property
+    @cached_property
     def finest(self) -> int | None:
-        """The most blocks that tell something in both."""
-        levels = (self.control.cells.finest, self.variant.cells.finest)
-        return None if None in levels else min(k for k in levels if k is not None)
+        """The most blocks to take: they tell something in both, and the smaller one has units for them."""
+        mine = self.variant.cells.levels
+        levels = [k for k in self.control.cells.levels if k in mine]
+        finest, fewer = max(levels, default=None), fewer_blocks(levels, self._n_independent)
+        if fewer == finest or self._answer(finest).status[0] & Finding.CONTAMINATED:
+            return finest
+        return fewer
 
     @property
     def _n_independent(self) -> int:
         return min(self.control.cells.n_independent, self.variant.cells.n_independent)
 
-    def _blocks(self) -> tuple[Floats, Floats]:
-        k = least_level(self.control.cells, self.finest)
+    def _blocks(self, finest: int | None) -> tuple[Floats, Floats]:
+        k = least_level(self.control.cells, finest)
         return self.control.blocks(k), self.variant.blocks(k)
+
+    def _answer(self, finest: int | None) -> RuleAnswer:
+        control, variant = self._blocks(finest)
+        with np.errstate(invalid="ignore"):
+            values = variant - control
+        return answer_equal(values[None], finest, self._n_independent, self.confidence_level)
 
     def difference(self) -> RuleAnswer:
         """The rule on the differences of the paired blocks."""
-        control, variant = self._blocks()
-        with np.errstate(invalid="ignore"):
-            values = variant - control
-        return answer_equal(values[None], self.finest, self._n_independent, self.confidence_level)
+        return self._answer(self.finest)
 
     def lift(self, wanted: str) -> Lift:
         """The relative difference L: the interval holds the L at which variant - (1 + L) control may be 0.
@@ -65,7 +74,7 @@ class Paired:
         why = _unclear(self.control, wanted, self.confidence_level)
         if why is not None:
             return Lift(math.nan, None, why)
-        control, variant = self._blocks()
+        control, variant = self._blocks(self.finest)
         at = np.full(3, self.variant.value / c - 1.0)
         for _ in range(MOST_ROUNDS):
             with np.errstate(invalid="ignore", over="ignore"):

@@ -47,7 +47,7 @@ class Promise:
     repeats: int = 1
 
     def kind(self, n_blocks: int, delta: float) -> str:
-        """The interval to show: order statistics unless a given number of blocks is too small for them.
+        """The interval to show: order statistics unless the number of blocks is too small for them.
 
         Not of overlapping blocks; and not where blocks are so many, for the sake of outlying rows, that the
         median of a block mean may be far from the mean.
@@ -56,8 +56,8 @@ class Promise:
             return self.interval
         if self.repeats > 1 or self.outlying is not None:
             return "exact"
-        few = self.n_blocks is not None and n_blocks < least_order_blocks(delta)
-        return "exact" if few else "order"
+        some = self.n_blocks is not None or n_blocks > 1
+        return "exact" if some and n_blocks < least_order_blocks(delta) else "order"
 
     def level(self, n_lines: int, method: str | None) -> float:
         """Confidence level of each line of a vector, or of a number."""

@@ -8,6 +8,7 @@ have to do with each other, blocks may be empty, and values of blocks merge by p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,8 @@ import numpy as np
 
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import RuleAnswer
+from distmom.inference.status import Finding
+from distmom.inference.steps import answer_level
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
@@ -22,6 +25,12 @@ from distmom.theory.ladder import ladder_levels
 
 LEAST_UNITS = 8
 """A block that tells how much blocks differ has at least so many independent units."""
+
+ENOUGH_UNITS = 20
+"""Units of a block of the answer: the median of the means of skew blocks is not their mean."""
+
+LEAST_ABLE = 9
+"""Of fewer blocks chance makes outliers, in up to one of a hundred clean experiments."""
 
 MOST_STILL = 0.02
 """Share of blocks that may hold the most frequent value alone, as in `ladder.row_bound`."""
@@ -59,19 +68,19 @@ class RatioBlocks:
         return np.asarray(empty | (same & (self.moments.mean == values[np.argmax(frequency)])))
 
     @cached_property
-    def finest(self) -> int | None:
-        """The most blocks whose spread tells something; None where not even the fewest do.
+    def levels(self) -> tuple[int, ...]:
+        """The numbers of blocks whose spread tells something.
 
         They need `LEAST_UNITS` units each, and where one value dominates, as zero does in sales, nearly all
         of them must hold other values, too: else the typical block looks constant and every other one wild.
         """
-        fit = None
+        fit = []
         for k in ladder_levels(self.still.size):
             alone = self.still.reshape(k, -1).all(axis=1)
             tells = self.still.all() or np.count_nonzero(alone) <= MOST_STILL * k
             if self.n_independent >= LEAST_UNITS * k and tells:
-                fit = k
-        return fit
+                fit.append(k)
+        return tuple(fit)
 
     def denominators(self, n_blocks: int) -> Floats:
         """Sum of the denominator over each of so many blocks."""
@@ -114,12 +123,37 @@ class RobustRatio:
             return self.value + self.cells.rest(self.value, n_blocks) / (self.denominator * size)
 
 
+def fewer_blocks(levels: Sequence[int], n_independent: int) -> int | None:
+    """The most blocks of which the rule makes an answer with at least `ENOUGH_UNITS` units in its blocks.
+
+    Where units are too few for that, the fewest blocks that can tell outliers from chance. The finest blocks
+    come first: where they show outliers, these are set aside there.
+    """
+    able = [k for k in levels if k >= LEAST_ABLE] or levels[-1:]
+    for k in reversed(able):
+        of = np.asarray(ladder_levels(k))
+        answer = answer_level(of, np.ones((1, of.size), np.bool_), np.array([n_independent]))[0]
+        if n_independent >= ENOUGH_UNITS * answer:
+            return k
+    return able[0] if able else None
+
+
 def robust_ratio(cells: RatioBlocks, confidence_level: float) -> RobustRatio:
     """The ratio around which the linearised blocks have it as their robust mean.
 
     It begins at the lower median of the quotients of blocks; those without a positive denominator have none.
     """
-    n, k = cells.n_independent, cells.finest
+    finest = max(cells.levels, default=None)
+    found = _ratio_at(cells, finest, confidence_level)
+    fewer = fewer_blocks(cells.levels, cells.n_independent)
+    if fewer == finest or found.answer.status[0] & Finding.CONTAMINATED:
+        return found
+    return _ratio_at(cells, fewer, confidence_level)
+
+
+def _ratio_at(cells: RatioBlocks, k: int | None, confidence_level: float) -> RobustRatio:
+    """The ratio from so many blocks."""
+    n = cells.n_independent
     sums = cells.denominators(least_level(cells, k))
     of_denominator = answer_equal(sums[None], k, n, confidence_level)
     share = sums.size / cells.still.size

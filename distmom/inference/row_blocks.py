@@ -13,6 +13,7 @@ from distmom.inference.status import NoInterval
 from distmom.inference.steps import answer, answer_level, climb, over_columns, screen, tested
 from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.median import lower_median
+from distmom.theory.intervals import least_order_blocks
 from distmom.theory.ladder import ladder_levels
 
 LEAST_FLAGGED = 5
@@ -83,7 +84,7 @@ def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
 
 
 def automatic_rows(
-    fine: Merger, levels: Ints, usable: Bools, n_columns: int = 1, n_units: Ints | None = None
+    fine: Merger, levels: Ints, usable: Bools, least: int, n_columns: int = 1, n_units: Ints | None = None
 ) -> RowSet:
     """Steps of the rule for row blocks whose number is ours to choose."""
     f = np.max(np.where(usable, levels[None, :], 0), axis=1, initial=0)
@@ -91,7 +92,7 @@ def automatic_rows(
     finest = finest_rows(fine, f)
     n = np.floor(finest.efficiency * fine.n).astype(np.int64)
     n = n if n_units is None else np.minimum(n, n_units)
-    wanted = np.where(plain, 1, answer_level(levels, usable, n))
+    wanted = np.where(plain, 1, answer_level(levels, usable, n, least))
     found = tested(fine, finest, levels, usable, wanted, n_columns)
     return RowSet(**vars(found), plain=plain, lowered=np.zeros_like(plain))
 
@@ -133,7 +134,8 @@ def tested_rows(
         usable &= enough_units(levels, n_units)
     if given:
         return given_rows(fine, levels, usable, ask.n_columns)
-    return automatic_rows(fine, levels, usable, ask.n_columns, n_units)
+    least = least_order_blocks(ask.delta) if "order" in ask.wanted else 1
+    return automatic_rows(fine, levels, usable, least, ask.n_columns, n_units)
 
 
 def most_of_vectors(fine: Merger, n_sample: Ints, frequent: Ints, n_columns: int) -> Ints:

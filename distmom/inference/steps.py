@@ -157,12 +157,17 @@ def tested(
     return BlockSet(fine, None, finest, ladder, seen, wrong, beyond, found)
 
 
-def answer_level(levels: Ints, usable: Bools, n: Ints) -> Ints:
-    """K of the answer: the least level of at least min(63, max(9, sqrt(n)/4)), else the finest one."""
+def answer_level(levels: Ints, usable: Bools, n: Ints, least: int = 9) -> Ints:
+    """K of the answer: the least level of at least min(63, max(9, sqrt(n)/4)), else the finest one.
+
+    Where there are levels of at least `least` blocks, which an order interval takes, it is one of them.
+    """
     k = levels[None, :]
     enough = usable & (k >= 9) & ((k >= 63) | (16 * k * k >= n[:, None]))
+    more = enough & (k >= least)
+    enough = np.where(np.any(more, axis=1, keepdims=True), more, enough)
     finest = np.max(np.where(usable, k, 0), axis=1, initial=0)
-    return np.asarray(np.where(enough.any(axis=1), levels[np.argmax(enough, axis=1)], finest))
+    return np.asarray(np.where(np.any(enough, axis=1), levels[np.argmax(enough, axis=1)], finest))
 
 
 def fewer_blocks(levels: Ints, wanted: Ints, n_kept: Ints) -> Ints:

@@ -92,9 +92,10 @@ def difference(
     depend on each other, while N_i/D_i has a bias of the order of its variance; blocks may be empty; a block
     with an outlying denominator is an outlying block. The difference is that of the rule of `distmom.mean`
     (945 fine blocks of which each level of the ladder holds at least 8 units a block, screen, ladder,
-    statuses) on e_i = y_i of the variant minus y_i of the control. A block is outlying if it is so in either:
-    the breakdown point of about 0.69 times the fine blocks counts the outlying units of both together. The
-    variance is that between blocks.
+    statuses) on e_i = y_i of the variant minus y_i of the control; without outliers blocks of the answer have
+    at least 20 units of the smaller variant, as long as there are nine. A block is outlying if it is so in
+    either: the breakdown point of about 0.69 times the fine blocks counts the outlying units of both
+    together. The variance is that between blocks.
 
     The median of paired differences is not quite the difference of the two means shown beside it. The lift
     is the root L of the same median of y_variant - (1 + L) y_control, its interval Fieller's, which knows the

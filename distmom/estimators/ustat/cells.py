@@ -64,7 +64,8 @@ def automatic_numbers(count: Ints, n: Floats, state: MeanState, degree: int) -> 
     `n` are the rows of each group; weighted ones count as so many of equal weight.
 
     Those are 64 rows (or ten times the degree), and 5/(1 - q) where the share q of the rows has one value: a
-    block of this value alone would look constant. One block where that leaves fewer than five.
+    block of this value alone would look constant. Five blocks may have half of these 64 rows; one block where
+    even that is too much.
     """
     n_sample, n_most = _most_frequent(state)
     others = np.maximum(n_sample - n_most, 0)[:, None]
@@ -75,9 +76,14 @@ def automatic_numbers(count: Ints, n: Floats, state: MeanState, degree: int) -> 
 
 
 def _levels(n: Floats, n_fine: int, degree: int) -> tuple[Ints, Bools]:
-    """The levels of the ladder, and in which of them the blocks of each group have rows enough."""
-    k = np.asarray(ladder_levels(n_fine), np.int64)[None, :]
-    return k, (n[:, None] >= max(LEAST_ROWS, 10 * degree) * k) & (k >= LEAST_BLOCKS)
+    """The levels of the ladder, and in which of them the blocks of each group have rows enough.
+
+    Where no level has, the least one may do with half as many rows.
+    """
+    k, least = np.asarray(ladder_levels(n_fine), np.int64)[None, :], max(LEAST_ROWS, 10 * degree)
+    enough = (n[:, None] >= least * k) & (k >= LEAST_BLOCKS)
+    few = (n[:, None] >= max(LEAST_ROWS // 2, 10 * degree) * k) & (k == LEAST_BLOCKS)
+    return k, enough | few
 
 
 def expected_cells(
