@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.numerics.random.philox import resolve_seed
@@ -35,6 +36,14 @@ class RowsQuestion:
 
     def __post_init__(self) -> None:
         self.seed, self.shown_seed = resolve_seed(self.rng)
+
+    def about(self, **changes: Any) -> Self:
+        """The same question, with the same seed, about other rows or columns."""
+        new = copy.copy(self)
+        for name in ("opened", "share"):
+            vars(new).pop(name, None)
+        vars(new).update(changes)
+        return new
 
     @property
     def opened(self) -> Any:

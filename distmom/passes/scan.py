@@ -116,6 +116,12 @@ class Scan:
             )
         return self.instead(where)
 
+    def without(self, files: Sequence[str]) -> Scan:
+        """The same lake without these files, by their paths; what has been listed is kept."""
+        new = replace(self, exclude=(*self.exclude, *files))
+        vars(new)["source"] = _without(self.source, files)
+        return new
+
     def instead(self, where: Any) -> Scan:
         """The same lake under this condition in place of its own; what has been listed is kept."""
         new = replace(self, where=where)

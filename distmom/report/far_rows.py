@@ -106,7 +106,7 @@ class FarRows:
         """Plain values; numbers of the column are `written`."""
         told = {field.name: getattr(self, field.name) for field in fields(self)}
         told |= {name: written(told[name]) if math.isfinite(told[name]) else None for name in ("low", "high")}
-        if np.ndim(self.estimate_with) == 0:
+        if self.estimate_with is not None and np.ndim(self.estimate_with) == 0:
             told["estimate_with"] = written(self.estimate_with)
         return told | {"values": [(written(value), share) for value, share in self.values]}
 
@@ -120,7 +120,8 @@ class FarRows:
         if named:
             text += f" ({', '.join(named)})"
         text += ACTIONS[self.action]
-        if self.action == "set aside" and np.ndim(self.estimate_with) == 0:
+        with_them = self.estimate_with is not None and np.ndim(self.estimate_with) == 0
+        if self.action == "set aside" and with_them:
             text += f"; with them the estimate is {shown(self.estimate_with)}"
         if numbers:
             always = " of every command" if self.action == "set aside" else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from distmom.cluster.memory import in_words as bytes_in_words
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
+from distmom.estimators.survey import PASS, Surveyor, marked
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -31,6 +32,10 @@ from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.passes.census import Census, count_rows
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
+from distmom.report import Results
+
+BORNE = 4
+"""One of so many blocks may hold a row far out without moving their median far."""
 
 ADDED = ("n_files", "n_bytes", "n_units")
 """What the plans of the passes over all samples say of each."""
@@ -78,6 +83,7 @@ class UStatQuestion(RowsQuestion):
             "kernel": options.kernel.name,
             "statistic": options.statistic,
             "pairs": options.pairs.name,
+            "survey": PASS if Begun(self, options, plans, None).surveyed else None,
             "seconds_one_by_one": seconds,
             "pair_budget": options.pair_budget,
             "projected_memory_per_process": bytes_in_words(needed),
@@ -85,20 +91,45 @@ class UStatQuestion(RowsQuestion):
         }
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
-        """Count rows, form blocks, evaluate: one result for each column (or set of columns) and group."""
+        """Survey, count rows, form blocks, evaluate: one result for each column (set) and group."""
+        begun = self._begin(executor, progress)
+        if not begun.surveyed:
+            return begun.finish(executor, progress, run)
         samples = self.opened
-        options = numbers_of_all(samples, self.options, executor, progress)
-        plans = plan_passes(samples, options, self.seed, executor, progress)
-        census = self._refuse(plans, options, executor)
-        passes = run_passes(samples, plans, options, executor, progress)
-        if options.sampled:
-            results = run_sampled(passes, census, options, self.seed, executor, progress)
-        else:
-            results = run_partition(passes, options, executor, progress)
-        skipped = {record.file: record for one in passes for record in one.skipped}
-        files = [file for plan in plans for file in plan.files]
-        data = data_facts(files, skipped.values(), *(source for source, _ in samples))
-        return told(results, data, run, several=bool(samples[0][1].by))
+        surveyor = Surveyor(self.seed, executor, progress, bears=bears(self.options))
+        sets = self.options.column_sets(samples[0][1])
+        suspects = {name for scan in self.scans for name in surveyor.suspect(scan, sum(sets, ()))}
+        if not suspects:
+            return begun.finish(executor, progress, run)
+        clean = [name for columns in sets for name in columns if not suspects.intersection(columns)]
+        each: dict[tuple[str, ...], Any] = {}
+        if clean:
+            whole = self.about(column=clean)._begin(executor, progress).finish(executor, progress, run)
+            each = {(name,): one for name, one in zip(clean, Results.of(whole), strict=True)}
+        for columns in sets:
+            if columns not in each:
+                each[columns] = self._repaired(surveyor, columns, executor, progress, run)
+        return told([each[columns] for columns in sets], each[sets[0]].data, run)
+
+    def _repaired(
+        self,
+        surveyor: Surveyor,
+        columns: tuple[str, ...],
+        executor: Executor,
+        progress: Progress | None,
+        run: dict[str, Any],
+    ) -> Any:
+        """The statistic of some columns without what is bad in them."""
+        seen = [surveyor.survey(scan, columns) for scan in self.scans]
+        question = self.about(scans=tuple(one.scan for one in seen), column=list(columns))
+        found = question._begin(executor, progress).finish(executor, progress, run)
+        return marked(found, *seen)
+
+    def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
+        """Plan the passes, and refuse what is too much."""
+        options = numbers_of_all(self.opened, self.options, executor, progress)
+        plans = plan_passes(self.opened, options, self.seed, executor, progress)
+        return Begun(self, options, plans, self._refuse(plans, options, executor))
 
     def _refuse(
         self, plans: Sequence[MeanPlan], options: UStatOptions, executor: Executor
@@ -130,3 +161,48 @@ class UStatQuestion(RowsQuestion):
         if options.sampled:
             return planned_draws(options, plan, file_rows, n_rows, self.seed)
         return PartitionPlan(plan, expected_cells(plans, n_rows, options.kernel.degrees), self.in_memory)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A question whose passes are planned, and which was not refused."""
+
+    question: UStatQuestion
+    options: UStatOptions
+    plans: list[MeanPlan]
+    census: list[Census] | None
+
+    @property
+    def surveyed(self) -> bool:
+        """Whether what is bad is left out: not of groups and blocks of files, which may differ as it does.
+
+        Nor of lists, whose elements have no condition, and of a single block, which is no robust statistic.
+        """
+        reads, design = [plan.reader.options for plan in self.plans], self.options.rows.design
+        asked = not reads[0].by and not design.by_file and design.n != 1
+        return asked and all(r.columns == r.value_names for r in reads)
+
+    def finish(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """Count rows, form blocks, evaluate."""
+        samples, options, seed = self.question.opened, self.options, self.question.seed
+        passes = run_passes(samples, self.plans, options, executor, progress)
+        if options.sampled:
+            results = run_sampled(passes, self.census, options, seed, executor, progress)
+        else:
+            results = run_partition(passes, options, executor, progress)
+        skipped = {record.file: record for one in passes for record in one.skipped}
+        files = [file for plan in self.plans for file in plan.files]
+        data = data_facts(files, skipped.values(), *(source for source, _ in samples))
+        return told(results, data, run, several=bool(samples[0][1].by))
+
+
+def bears(options: UStatOptions) -> Callable[[int], float] | None:
+    """How many rows far out, of a number, the blocks bear; None where their number is not given."""
+    rows, few = options.rows, options.few_blocks
+    if rows.contamination is not None:
+        share = rows.contamination
+        return lambda n: share * n if isinstance(share, float) else share
+    if options.sampled:
+        return lambda n: 0
+    n_blocks = rows.design.n if isinstance(rows.design.n, int) else few
+    return None if n_blocks is None else lambda n: n_blocks // BORNE

@@ -172,8 +172,14 @@ def ustatistic(
 
     Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
     such as the energy distance are degenerate where both have one distribution, their blocks skewed:
-    ``"auto"`` then takes 9 blocks. Where blocks of whole files and random blocks disagree about the mean of a
-    column, the status is ``files disagree``: the estimate is by random blocks all the same, use `FileBlocks`.
+    ``"auto"`` then takes 9 blocks.
+
+    The mean of the columns is asked first, in one pass more. Files that it accuses and that stand out alone
+    are left out (``files disagree``), and so are rows that stand apart from all others, if they are more than
+    blocks bear (``share set aside``): `accused_files` and `far_rows` tell which, and `plain_estimate` and all
+    counts are those of the rows that are left. What cannot be told apart makes the result ``beyond
+    capacity``. Not so with `by`, `FileBlocks`, lists, streams and ``blocks=1``: there ``files disagree`` only
+    says that blocks of whole files and random blocks do about the mean.
 
     Samples of rows (`SampledBlocks`, all pairs of each) and of pairs share rows, so order statistics of their
     values cover only the median given the data: their interval is ``exact``, by a bound for such medians that
@@ -194,8 +200,8 @@ def ustatistic(
     Disjoint pairs have independent values, and a block's variance is that of the kernel over its number of
     pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.
 
-    Two passes: rows are counted, then read again and regrouped block by block, as many blocks at a time
-    as memory allows; several columns share both passes. Where that would take more than two further
+    After it come two passes: rows are counted, then read again and regrouped block by block, as many blocks
+    at a time as memory allows; several columns share both passes. Where that would take more than two further
     passes, rows are read once more and go by way of the disk: every unit of work leaves one file of its
     rows, sorted by ranges of blocks, in a folder of its own in the scratch folder, which is removed at the
     end, also after errors and Ctrl-C. Memory is then that of a batch and of the largest block. Variances,

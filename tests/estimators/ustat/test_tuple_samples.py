@@ -200,7 +200,7 @@ def test_defaults_wild_rows_and_what_is_refused() -> None:
     x[:10] = -1e9
     few = dm.SampledPairs(100)
     wild = dm.ustatistic([x, y], kernel="mean-difference", pairs=few, blocks=35, **options)
-    assert abs(wild.estimate - 0.5) < 0.5 < 1e5 < wild.plain_estimate
+    assert abs(wild.estimate - 0.5) < 0.5 and wild.status == "share set aside"
     seven = dm.SampledPairs(7)
     with pytest.raises(dm.ConfigError, match=r"7 without repeats are more than the 6 that 3 and 2 rows"):
         dm.ustatistic([x[:3], y[:2]], kernel="auc", pairs=seven, blocks=3, **options)

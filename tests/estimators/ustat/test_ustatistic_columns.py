@@ -56,7 +56,7 @@ def test_two_samples(lake: Path, tmp_path: Path) -> None:
         assert same(dm.ustatistic(both, name, **options), found), name
 
 
-def test_files_are_read_twice_however_many_columns(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_three_times_however_many_columns(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     plain = Reader.batches
 
@@ -66,4 +66,4 @@ def test_files_are_read_twice_however_many_columns(lake: Path, monkeypatch: pyte
 
     monkeypatch.setattr(Reader, "batches", counting)
     dm.ustatistic(lake, COLUMNS, kernel="gini", rng=0, executor=dm.Threads(1))
-    assert len(read) == 2 * len(set(read))
+    assert len(read) == 3 * len(set(read))  # surveyed, counted, regrouped

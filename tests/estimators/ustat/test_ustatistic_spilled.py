@@ -212,11 +212,11 @@ def test_data_in_memory_stays_there(by_disk: list[int]) -> None:
     assert by_disk == []
 
 
-@pytest.mark.parametrize("after", [3, 5, 9], ids=["begun", "sorted", "read"])
+@pytest.mark.parametrize("after", [5, 7, 11], ids=["begun", "sorted", "read"])
 def test_an_interrupt_leaves_nothing(
     after: int, lake: Path, scratch: Path, by_disk: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cut_work(monkeypatch, max_files=8)  # two units count, two sort, some evaluate
+    cut_work(monkeypatch, max_files=8)  # two units survey, two count, two sort, some evaluate
     with pytest.raises(KeyboardInterrupt), dm.options(progress=Interrupts(after)):
         run(lake, {"blocks": 101}, dm.Threads(2, scratch=scratch))
     assert len(by_disk) == 1 and list(scratch.iterdir()) == []

@@ -52,7 +52,7 @@ def test_a_share_and_a_block_size_are_of_both_samples(tmp_path: Path) -> None:
 
 
 def test_whole_files_of_two_samples(tmp_path: Path) -> None:
-    """A file of each sample is wild: random blocks are lost, blocks of files are not."""
+    """A file of each sample is wild: blocks of files bear it, for blocks of rows it is left out."""
     g = np.random.default_rng(1)
     both = []
     for name, shift in (("a", 0.0), ("b", 0.5)):
@@ -63,7 +63,9 @@ def test_whole_files_of_two_samples(tmp_path: Path) -> None:
     found = dm.ustatistic(both, kernel="mean-difference", rng=0, blocks=dm.FileBlocks(9))
     assert abs(found.estimate - 0.5) < 0.4 and found.n_units == 60  # a block has the sd 0.23
     rows = dm.ustatistic(both, kernel="mean-difference", rng=0, blocks=9)
-    assert abs(rows.estimate) > 1e5  # the negative control
+    assert abs(rows.estimate - 0.5) < 0.4 and not rows.ok
+    plain = dm.ustatistic(both, kernel="mean-difference", rng=0, blocks=1)
+    assert abs(plain.estimate) > 1e5  # the negative control
     share = dm.ustatistic(both, kernel="auc", contamination=0.04, rng=0, blocks=dm.FileBlocks())
     assert share == dm.ustatistic(both, kernel="auc", contamination=3, rng=0, blocks=dm.FileBlocks())
 

@@ -1,0 +1,238 @@
+"""One survey for every command: bad files and bad shares of rows, found before a statistic is computed.
+
+Blocks bear bad rows and files up to a number. Beyond it what is bad must be left out before the blocks, and
+the mean knows what that is: files by its cells of whole files, rows by its large row sample. So its question
+is asked first. Where it finds nothing, nothing changes. Where files disagree, each file is looked at alone,
+and the accused ones that stand out are left out; where a share of the rows stands apart, so is that share;
+and the mean is asked again of what is left, until it has nothing to say, or nothing that can be repaired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from distmom.designs.blocks import RandomBlocks
+from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.describe.question import DescribeQuestion
+from distmom.estimators.facts import run_facts
+from distmom.estimators.mean.question import MeanQuestion
+from distmom.estimators.options import MeanOptions
+from distmom.inference.status import Finding
+from distmom.lake.filters import as_filter
+from distmom.lake.within import Within
+from distmom.passes.scan import Scan
+from distmom.report import MeanResult, Results
+from distmom.report.estimate import EstimateResult
+from distmom.report.far_rows import FarRows
+from distmom.status import Status
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+
+ROUNDS = 4
+"""What is bad may hide what is less so: the mean is asked at most so many times."""
+
+HARMLESS = ("missing", "no values")
+"""Rows that are missing are not among those that make an answer."""
+
+FEW, SOME = 10, 40
+"""So many rows far out are borne by the blocks of any statistic, where they do not move the mean: between
+the two, one in a thousand."""
+
+CODE = 0.5
+"""Of the rows that stand apart so many have one value where that value is a code."""
+
+PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
+"""What plans say of it."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is to be read of a scan, and what is left out of it.
+
+    Attributes
+    ----------
+    scan : Scan
+        Without what is bad.
+    files : tuple of str
+        That were left out.
+    far : tuple of FarRows
+        Of each column with rows that stand apart: what was left out, or told.
+    beyond : tuple of str
+        What is wrong and could not be repaired.
+    """
+
+    scan: Scan
+    files: tuple[str, ...] = ()
+    far: tuple[FarRows, ...] = ()
+    beyond: tuple[str, ...] = ()
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there is nothing to say."""
+        return not (self.files or self.far or self.beyond)
+
+    def flags(self) -> list[Status]:
+        """The words for it."""
+        actions = {far.action for far in self.far}
+        return [
+            *[Status.BEYOND_CAPACITY] * bool(self.beyond),
+            *[Status.SHARE_SET_ASIDE] * ("set aside" in actions),
+            *[Status.FILES_DISAGREE] * bool(self.files),
+            *[Status.SHARE_FAR_OUT] * ("told" in actions),
+        ]
+
+
+@dataclass(frozen=True)
+class Surveyor:
+    """Asks the mean of columns of a scan, on an executor.
+
+    Attributes
+    ----------
+    seed : int
+    bears : callable, optional
+        Takes the number of used rows; so many rows far out are borne by the blocks of the statistic. By
+        default a few, if the blocks of the mean bear them.
+    experiment : bool
+        Rows far out may be what an experiment is about: all but codes are told and left in.
+    """
+
+    seed: int
+    executor: Executor
+    progress: Progress | None
+    bears: Callable[[int], float] | None = None
+    experiment: bool = False
+
+    def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
+        """What is bad in any of these columns."""
+        if scan.source.one_pass:
+            return Survey(scan)
+        try:
+            means = self._means(scan, columns)
+            if not any(self._worth(one) for one in means):
+                return Survey(scan)
+            return self._repaired(scan, columns, means)
+        except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
+            return Survey(scan)
+
+    def suspect(self, scan: Scan, columns: Sequence[str]) -> list[str]:
+        """Those columns for which there is something to say."""
+        if scan.source.one_pass:
+            return []
+        try:
+            return [one.column for one in self._means(scan, columns) if self._worth(one)]
+        except (ConfigError, DataError, NoAnswerError):
+            return []
+
+    def _repaired(self, scan: Scan, columns: Sequence[str], means: Sequence[MeanResult]) -> Survey:
+        """The scan without what is bad, and what that was."""
+        now, files = scan, list[str]()
+        far: dict[str, FarRows] = {}
+        for _ in range(ROUNDS):
+            bad = self._bad_files(now, [one for one in means if Status.FILES_DISAGREE in one.flags])
+            cuts = {} if bad else _far(means, self._cuts)
+            if not bad and not cuts:
+                break
+            if bad:
+                files, now = [*files, *bad], now.without(bad)
+            else:
+                now = _within(now, cuts)
+                far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
+            means = self._means(now, columns)
+        told = {name: one for name, one in _far(means, self._told).items() if name not in far}
+        told = {name: replace(one, action="told") for name, one in told.items()}
+        every = [replace(one, estimate_with=None, of_sample=False) for one in (*far.values(), *told.values())]
+        if len(columns) > 1:
+            every = [replace(one, column=c) for one, c in zip(every, (*far, *told), strict=True)]
+        return Survey(now, tuple(sorted(files)), tuple(every), tuple(_beyond(means)))
+
+    def _means(self, scan: Scan, columns: Sequence[str]) -> list[MeanResult]:
+        options = MeanOptions.of(scan, RandomBlocks())
+        question = MeanQuestion(scan, list(columns), None, options, rng=self.seed)
+        plan = question.plan(self.executor, self.progress)
+        found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
+        return [one for one in Results.of(found) if isinstance(one, MeanResult)]
+
+    def _bad_files(self, scan: Scan, means: Sequence[MeanResult]) -> tuple[str, ...]:
+        """Those accused files that stand out alone, in the same column."""
+        accused = {one.column: set(one.accused_files) for one in means if one.accused_files}
+        if not accused:
+            return ()
+        options = MeanOptions.of(replace(scan, nan="omit"), RandomBlocks())
+        question = DescribeQuestion(scan, list(accused), None, options, rng=self.seed)
+        plan = question.plan(self.executor, self.progress)
+        named = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, 1)).named
+        return tuple(
+            one.name
+            for one in named
+            if one.kind == "file"
+            and any(r.what not in HARMLESS and one.name in accused.get(r.column, ()) for r in one.reasons)
+        )
+
+    def _cuts(self, one: MeanResult) -> bool:
+        """Whether the rows of a column that stand apart are to be left out."""
+        far = one.far_rows
+        if far is None or far.action == "told":
+            return False
+        n_far = far.share * one.n_used
+        if self.bears is None and far.action == "borne" and n_far <= min(max(FEW, one.n_used / 1_000), SOME):
+            return False
+        if self.bears is not None and n_far <= self.bears(one.n_used):
+            return False
+        return not self.experiment or _is_code(far)
+
+    def _told(self, one: MeanResult) -> bool:
+        """Whether rows that stay in are worth a word."""
+        far = one.far_rows
+        return far is not None and (far.action == "told" or (self.experiment and far.action == "set aside"))
+
+    def _worth(self, one: MeanResult) -> bool:
+        """Whether there is something to say of a column."""
+        return self._cuts(one) or self._told(one) or bool(list(_beyond([one])))
+
+
+def _far(means: Iterable[MeanResult], which: Callable[[MeanResult], bool]) -> dict[str, FarRows]:
+    """By column the rows far out of some of the means."""
+    return {one.column: one.far_rows for one in means if one.far_rows is not None and which(one)}
+
+
+def _is_code(far: FarRows) -> bool:
+    return bool(far.values) and far.values[0][1] >= CODE * far.share
+
+
+def _beyond(means: Iterable[MeanResult]) -> Iterable[str]:
+    """What the mean has to say that could not be repaired."""
+    for one in means:
+        if Status.FILES_DISAGREE in one.flags:
+            yield f"files disagree about {one.column}, and which of them are bad is not clear"
+        elif Status.BEYOND_CAPACITY in one.flags:
+            yield f"more of {one.column} is bad than can be told from the rest"
+
+
+def _within(scan: Scan, cuts: dict[str, FarRows]) -> Scan:
+    """The rows of a scan that lie within the cuts of these columns."""
+    bounds = tuple((name, one.low, one.high) for name, one in cuts.items())
+    return scan.instead(Within(bounds, as_filter(scan.where, scan.source)))
+
+
+def marked(result: Any, *found: Survey) -> Any:
+    """The result with what was left out of its data, or should have been."""
+    found = tuple(one for one in found if not one.nothing)
+    if not found:
+        return result
+    flags = {*result.flags, *(flag for one in found for flag in one.flags())}
+    files = tuple(dict.fromkeys(file for one in found for file in one.files))
+    far = [far for one in found for far in one.far]
+    notes = []
+    if files:
+        notes.append(f"{len(files)} files that hold other values than the rest were left out")
+    notes += [words for more in far[1:] for words in more.words(result.level, result.name)]
+    for words in dict.fromkeys(words for one in found for words in one.beyond):
+        notes.append(f"{words}: do not rely on this result")
+    ordered = tuple(Status[str(one.name)] for one in Finding if Status[str(one.name)] in flags)
+    changes: dict[str, Any] = {"flags": ordered, "status": Status.OK, "notes": (*notes, *result.notes)}
+    if isinstance(result, EstimateResult):
+        changes |= {"far_rows": far[0] if far else None, "accused_files": files}
+    return replace(result, **changes)

@@ -1,0 +1,153 @@
+"""One survey for every command: bad files and shares of rows are left out before the statistic, or told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import distmom as dm
+from distmom.estimators import survey
+from distmom.lake.filters import parse_filter
+from distmom.lake.within import Within
+
+N_FILES, N = 40, 1_000
+BAD = (3, 11, 17, 23, 38)
+CODE = -9_999.0
+Damage = Callable[[np.ndarray, np.random.Generator, int], np.ndarray]
+
+
+def nothing(x: np.ndarray, g: np.random.Generator, number: int) -> np.ndarray:
+    return x
+
+
+def bad_files(x: np.ndarray, g: np.random.Generator, number: int) -> np.ndarray:
+    return 60_000.0 * x if number in BAD else x
+
+
+def codes(x: np.ndarray, g: np.random.Generator, number: int) -> np.ndarray:
+    return np.where(g.random((x.shape[0], 1)) < 0.01, CODE, x)
+
+
+def factor(x: np.ndarray, g: np.random.Generator, number: int) -> np.ndarray:
+    return np.where(g.random((x.shape[0], 1)) < 0.02, 1_000.0 * x, x)
+
+
+DAMAGES: dict[str, Damage] = {"bad files": bad_files, "codes": codes, "factor": factor}
+WORDS = {"bad files": "files disagree", "codes": "share set aside", "factor": "share set aside"}
+
+
+def write(folder: Path, damage: Damage = nothing) -> Path:
+    """Two dependent columns of skewed rows, and the arm of an experiment."""
+    g, of_damage = np.random.default_rng(0), np.random.default_rng(1)
+    folder.mkdir()
+    for number in range(N_FILES):
+        z = g.normal(size=(N, 2)) @ np.array([[1.0, 0.5], [0.0, 0.8]])
+        x = damage(20.0 + 5.0 * z, of_damage, number)
+        arm = np.where(g.random(N) < 0.5, "a", "b")
+        columns = {"x": x[:, 0], "y": x[:, 1], "z": z[:, 0], "arm": arm}
+        pq.write_table(pa.table(columns), folder / f"{number:02}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("survey")
+    each = {"clean": nothing, **DAMAGES}
+    return {name: write(root / name.replace(" ", "-"), damage) for name, damage in each.items()}
+
+
+def first_column(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.abs(a - b) ** 0.5
+
+
+STATISTICS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "gini": ("x", {"kernel": "gini"}),
+    "gini in 101 blocks": ("x", {"kernel": "gini", "blocks": 101}),
+    "kendall": (["x", "y"], {"kernel": "kendall"}),
+    "variance of samples": ("x", {"kernel": "variance", "blocks": dm.SampledBlocks(51, size=200)}),
+    "disjoint": ("x", {"kernel": "variance", "pairs": dm.DisjointPairs()}),
+    "own": ("x", {"kernel": dm.kernels.kernel(first_column, degree=2), "blocks": 101}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", STATISTICS)
+def test_a_statistic_is_that_of_the_good_rows(name: str, damage: str, lakes: dict[str, Path]) -> None:
+    column, how = STATISTICS[name]
+    clean, found = (dm.ustatistic(lakes[lake], column, rng=0, **how) for lake in ("clean", damage))
+    assert clean.ok and clean.interval is not None and clean.far_rows is None
+    wide = 2.0 * (clean.interval[1] - clean.interval[0])
+    assert abs(found.estimate - clean.estimate) < wide
+    assert WORDS[damage] in found.flags and not found.status.no_answer
+    if damage == "bad files":
+        assert found.accused_files == tuple(f"{number:02}.parquet" for number in BAD)
+    else:
+        assert found.far_rows.action == "set aside"
+        assert found.far_rows.share == pytest.approx({"codes": 0.01, "factor": 0.02}[damage], rel=0.2)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_matrix_is_that_of_the_good_rows(damage: str, lakes: dict[str, Path]) -> None:
+    clean, found = (
+        dm.ustatistic(lakes[lake], ["x", "y"], kernel="covariance", rng=0) for lake in ("clean", damage)
+    )
+    assert np.abs(found.estimate / clean.estimate - 1.0).max() < 0.1
+    assert WORDS[damage] in found.flags
+
+
+def test_what_is_clean_has_the_bits_of_a_call_without_a_survey(
+    lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call: dict[str, Any] = {"kernel": "gini", "rng": 0}
+    found = dm.ustatistic(lakes["clean"], ["x", "z"], **call)
+    beside = dm.ustatistic(lakes["codes"], ["x", "z"], **call)  # x is bad, z is not
+    alone = dm.ustatistic(lakes["codes"], "z", **call)
+    monkeypatch.setattr(survey.Surveyor, "suspect", lambda *_: [])
+    assert found == dm.ustatistic(lakes["clean"], ["x", "z"], **call)
+    assert beside[1] == alone == dm.ustatistic(lakes["codes"], "z", **call)
+    assert dm.ustatistic(lakes["codes"], "x", **call).estimate > 10.0 * beside[0].estimate  # the control
+
+
+def test_memory_and_lakes_agree_on_any_number_of_threads(lakes: dict[str, Path]) -> None:
+    found = [dm.ustatistic(lakes["codes"], "x", kernel="gini", rng=0, executor=dm.Threads(n)) for n in (1, 2)]
+    assert found[0] == found[1]
+    x = np.concatenate([pq.read_table(file)["x"].to_numpy() for file in sorted(lakes["codes"].iterdir())])
+    assert dm.ustatistic(x, kernel="gini", rng=0).status == "share set aside"
+
+
+def test_few_wild_rows_are_borne_as_ever() -> None:
+    x = np.random.default_rng(0).normal(size=20_000)
+    x[::4_000] = 1e9
+    found = dm.ustatistic(x, kernel="gini", rng=0)
+    assert found.far_rows is None and found.plain_estimate > 1e5 and found.n_used == x.size
+
+
+def test_files_that_cannot_be_told_are_beyond_capacity(
+    lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())
+    found = dm.ustatistic(lakes["bad files"], "x", kernel="gini", rng=0)
+    assert found.status == "beyond capacity" and "do not rely" in found.notes[0]
+
+
+def test_the_plan_names_the_survey(lakes: dict[str, Path]) -> None:
+    assert "one pass of the mean" in dm.explain(dm.ustatistic, lakes["clean"], "x", kernel="gini")["survey"]
+    by = dm.explain(dm.ustatistic, lakes["clean"], "x", kernel="gini", by="arm")
+    assert by["survey"] is None
+
+
+def test_rows_within_bounds() -> None:
+    rows = {"x": pa.array([1.0, None, float("nan"), 5.0, float("inf")]), "k": pa.array([1, 1, 1, 2, 1])}
+    one = Within((("x", -np.inf, 5.0),))
+    assert one.mask(rows, 5).tolist() == [True, True, True, False, False]
+    both = Within((("x", 0.0, np.inf),), parse_filter("k = 1"))
+    assert both.mask(rows, 5).tolist() == [True, True, True, False, True]
+    assert both.columns == ("x", "k") and both.text == "(k = 1) and 0 < x < inf"
+    assert one.mask({"x": pa.nulls(1)}, 2).tolist() == [True, True]
+    assert one.identity != Within((("x", -np.inf, 5.5),)).identity
