@@ -26,9 +26,14 @@ from distmom.inference.row_blocks import RowSet, most_of_vectors, tested_rows
 from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.median import lower_median
 
 CELLS_AT_ONCE = 1 << 20
 """Groups are answered in portions of about this many fine blocks or sampled rows: bounds the memory."""
+
+
+FEW_CARRY = 30.0
+"""Effective rows that carry a mean, below which blocks cannot see how it varies: some have hardly any."""
 
 
 def answer_rule(
@@ -45,6 +50,7 @@ def answer_rule(
     n_columns: int = 1,
     n_units: Ints | None = None,
     pays_for_files: bool = False,
+    few_only: bool = False,
 ) -> RuleAnswer:
     """Choose the number of blocks, test the blocks against each other and answer, for many groups at once.
 
@@ -89,6 +95,9 @@ def answer_rule(
     pays_for_files : bool
         Where rows of a file are correlated, and an interval of whole files is wider than that of rows, it is
         said so and given (`Clusters`). With random rows and ``"auto"``.
+    few_only : bool
+        A larger sample of the rows tells of bad shares. Then answers are carried by few rows only if fewer
+        than `FEW_CARRY` effective ones decide them, not wherever the rows of a zero-inflated column do.
 
     Returns
     -------
@@ -131,7 +140,8 @@ def answer_rule(
     if block_source == "units":
         files = None
     wanted = frozenset(intervals) - {"order" if repeated else ""}
-    ask = Request(1.0 - confidence_level, n_blocks, block_source, wanted, outlying, n_columns, pays_for_files)
+    delta = 1.0 - confidence_level
+    ask = Request(delta, n_blocks, block_source, wanted, outlying, n_columns, pays_for_files, few_only)
     cells = 1 if files is None else files.count.shape[1]
     widest = n_columns * max(rows.count[:1].size, sample.shape[1], cells, 1)
     portion = n_columns * max(1, CELLS_AT_ONCE // widest)
@@ -165,7 +175,7 @@ def _answer_groups(
         found = file_set(files, ladders, n_sample, n_most, ask.n_columns)
         if found is not None:
             result = hear_files(result, own, found, ask)
-    _few_rows(result, sample, n_sample)
+    _few_rows(result, own, sample, n_sample, ask.few_only)
     return result
 
 
@@ -211,13 +221,25 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
     )
 
 
-def _few_rows(result: RuleAnswer, sample: Floats, n_sample: Ints) -> None:
-    """Flag answers with more than 90 % of the sampled rows strictly on one side."""
+def _few_rows(result: RuleAnswer, own: RowSet, sample: Floats, n_sample: Ints, few_only: bool) -> None:
+    """Flag answers with more than 90 % of the sampled rows strictly on one side; if `few_only`, and few.
+
+    Let c be the sample's median. The effective number of the rows about it, (sum |x - c|)^2 / sum (x - c)^2,
+    is the square of the distance of their mean from c in standard errors, where the rows away from c are few
+    and on one side. So it is taken from the answer and its standard error, which outliers do not move.
+    """
     answer_of = result.estimate[:, None]
     below = np.count_nonzero(sample < answer_of, axis=1)
     above = np.count_nonzero(sample > answer_of, axis=1)
-    carried = 10 * np.maximum(below, above) > 9 * n_sample
-    result.status[carried & (n_sample > 0)] |= int(Finding.CARRIED_BY_FEW_ROWS)
+    carried = (10 * np.maximum(below, above) > 9 * n_sample) & (n_sample > 0)
+    if few_only and carried.any():
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            whole = own.fine.blocks.total()
+            se = np.sqrt(whole.row_variance / np.maximum(whole.effective, 1.0))
+            se = np.where(own.plain, se, own.finest.se)
+            many = np.square((result.estimate - lower_median(sample)) / se) >= FEW_CARRY
+        carried &= ~many | (se == 0.0)
+    result.status[carried] |= int(Finding.CARRIED_BY_FEW_ROWS)
 
 
 def _check(

@@ -26,6 +26,7 @@ class Request:
     outlying: int
     n_columns: int
     pays_for_files: bool = False
+    few_only: bool = False
 
     @property
     def between(self) -> bool:

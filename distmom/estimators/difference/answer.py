@@ -14,10 +14,12 @@ from distmom.estimators.mean.counts import UnitCount, groups_of, shared_fields, 
 from distmom.estimators.mean.notes import FEW_UNITS
 from distmom.estimators.mean.partition import plain_means, row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.inference.adaptive import FEW_CARRY
 from distmom.inference.differences import Paired, estimate_of
 from distmom.inference.ratios import RatioBlocks, RobustRatio, robust_ratio
 from distmom.inference.status import ALL_EQUAL, Finding
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
 from distmom.report.words import cell, listed
@@ -25,7 +27,7 @@ from distmom.report.words import cell, listed
 COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf")
 
 CARRIED = 10, 9
-"""More than nine of ten sampled rows on one side of the mean: few rows carry it."""
+"""More than nine of ten sampled rows on one side of the mean: few rows may carry it."""
 
 
 @dataclass(frozen=True)
@@ -114,18 +116,27 @@ def _variant(plan: MeanPlan, state: MeanState, g: int, value: Any, denominator: 
     with np.errstate(invalid="ignore", divide="ignore"):
         plain = float(np.divide(plain, by[0])) if by else plain
     mine, plain = None if units is None else units[g], plain if counts["n_used"] else math.nan
-    return Variant(value, counts, mine, ratio, plain, _carried(state, g, ratio.value))
+    return Variant(value, counts, mine, ratio, plain, _carried(state, g, ratio.value, counts["n_used"]))
 
 
-def _carried(state: MeanState, g: int, ratio: float) -> bool:
-    """Whether more than 90 % of the sampled rows lie strictly on one side of the mean."""
+def _carried(state: MeanState, g: int, ratio: float, n_used: int) -> bool:
+    """Whether more than 90 % of the sampled rows lie strictly on one side of the mean, and too few carry it.
+
+    Those are fewer than `FEW_CARRY` effective ones, (sum |y - c|)^2 / sum (y - c)^2 about the median c, as
+    many times as there are more rows than sampled ones.
+    """
     x = state.samples[0].values[g]
     d = state.samples[1].values[g] if len(state.samples) > 1 else 1.0
     with np.errstate(invalid="ignore", over="ignore"):
         away = x - ratio * d
-    n_sample = np.count_nonzero(np.isfinite(state.samples[0].keys[g]))
-    most = max(np.count_nonzero(away < 0.0), np.count_nonzero(away > 0.0))
-    return bool(CARRIED[0] * most > CARRIED[1] * n_sample)
+        n_sample = np.count_nonzero(np.isfinite(state.samples[0].keys[g]))
+        most = max(np.count_nonzero(away < 0.0), np.count_nonzero(away > 0.0))
+        if CARRIED[0] * most <= CARRIED[1] * n_sample:
+            return False
+        away = np.abs(away - lower_median(away))
+        squares = float(np.nansum(np.square(away)))
+        effective = float(np.nansum(away)) ** 2 / squares if squares > 0.0 else 0.0
+    return not effective * n_used / n_sample >= FEW_CARRY
 
 
 def _result(

@@ -106,6 +106,7 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
         n_columns=d,
         n_units=None if units is None else np.repeat(units, d),
         pays_for_files=pays_for_files(plan),
+        few_only=not plan.reader.options.by,
     )
     return Estimates(answer, promise, d, method)
 

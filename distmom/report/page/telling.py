@@ -53,8 +53,8 @@ DO: dict[str, str] = {
         "wrong.)"
     ),
     "carried by few rows": (
-        "Check that the largest values are real. (carried by few rows: fewer than 10 % of the rows carry "
-        "this mean; bad rows that are too many to stand out look the same.)"
+        "Check that the largest values are real. (carried by few rows: too few rows decide this mean "
+        "for blocks to see how it varies; in groups also bad rows that are too many to stand out.)"
     ),
     "plain mean, no guarantee": (
         "Look at the values, or take more of them: there are too few rows, or too few different values, for "

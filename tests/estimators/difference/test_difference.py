@@ -288,7 +288,7 @@ def test_mostly_zeros_make_no_false_alarm() -> None:
     arm = np.repeat(["a", "b"], 40_000)
     x = np.where(g.random(80_000) < 0.01, g.lognormal(3.0, 1.0, 80_000), 0.0)
     found = dm.difference({"x": x, "arm": arm}, "x", by="arm", rng=0)
-    assert found.flags == ("carried by few rows",)
+    assert found.status == "ok"
     assert found.interval[0] < found.plain_difference < found.interval[1]
     assert found.interval[0] < 0.0 < found.interval[1]
 

@@ -185,8 +185,25 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
 
 
 def test_a_mean_carried_by_few_rows_says_so() -> None:
-    x = (np.random.default_rng(1).random(100_000) < 0.02).astype(float)
-    assert "carried by few rows" in dm.mean(x, rng=0).status
+    """Five ones of 10,000 rows; not the 2,000 of 100,000, nor 400 payers of 20,000 users."""
+    g = np.random.default_rng(1)
+    assert "carried by few rows" in dm.mean((np.arange(10_000) % 2_000 == 7) * 1.0, rng=0).flags
+    assert dm.mean((g.random(100_000) < 0.02) * 1.0, rng=0).status == "ok"
+    for seed in range(10):
+        g = np.random.default_rng(seed)
+        spent = np.where(g.random(20_000) < 0.02, g.lognormal(3.0, 1.0, 20_000), 0.0)
+        assert dm.mean(spent, rng=seed).status == "ok"
+
+
+def test_an_experiment_with_two_per_cent_of_payers_is_carried_by_them_all() -> None:
+    """The negative control: five payers in an arm."""
+    arm = np.repeat(["a", "b"], 20_000)
+    for seed in range(10):
+        g = np.random.default_rng([1, seed])
+        spent = np.where(g.random(arm.size) < 0.02, g.lognormal(3.0, 1.0, arm.size), 0.0)
+        assert dm.difference({"x": spent, "arm": arm}, "x", by="arm", rng=seed).status == "ok"
+    spent[20_000:] = np.arange(20_000) % 4_000 == 7
+    assert "carried by few rows" in dm.difference({"x": spent, "arm": arm}, "x", by="arm", rng=0).flags
 
 
 def test_the_path_shows_every_level() -> None:
