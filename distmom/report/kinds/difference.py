@@ -9,7 +9,6 @@ from distmom.report.digits import three
 from distmom.report.estimate import INTERVAL, EstimateResult, Interval
 from distmom.report.words import cell, units_cells
 
-
 APART = ("far_rows", "accused_files", "notes")
 """Fields that a flat row does not have."""
 
