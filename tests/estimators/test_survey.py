@@ -157,6 +157,20 @@ def test_a_difference_beyond_capacity_has_no_lift(
     assert found.status == "beyond capacity" and np.isnan(found.lift) and found.lift_interval is None
 
 
+def test_a_comparison_leaves_out_bad_files_and_codes(
+    lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call: dict[str, Any] = {"statistics": "mean", "rng": 0, "test": dm.Permutations(99)}
+    clean, *damaged = (
+        dm.compare([lakes["clean"], lakes[name]], "x", **call) for name in ("clean", "bad files", "codes")
+    )
+    for found, word in zip(damaged, ("files disagree", "share set aside"), strict=True):
+        assert abs(found.estimate - clean.estimate) < 0.3 and found.status == word and not found.drifted
+    monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())
+    beyond = dm.compare([lakes["clean"], lakes["bad files"]], "x", **call)
+    assert (beyond.status, beyond.p_value, beyond.drifted) == ("beyond capacity", None, False)
+
+
 def test_the_plan_names_the_survey(lakes: dict[str, Path]) -> None:
     assert "one pass of the mean" in dm.explain(dm.ustatistic, lakes["clean"], "x", kernel="gini")["survey"]
     by = dm.explain(dm.ustatistic, lakes["clean"], "x", kernel="gini", by="arm")
