@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +10,17 @@ import numpy as np
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import told
 from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
+from distmom.estimators.mean.far_groups import settle_groups
 from distmom.estimators.mean.far_rows import Look, looks_of, settle
-from distmom.estimators.mean.partition import answer_columns, partition_fields
-from distmom.estimators.mean.sampled import sampled_fields
+from distmom.estimators.mean.notes import value_notes
+from distmom.estimators.mean.partition import answer_columns, method_of, partition_fields, promise_of
+from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.report.times import as_times
+from distmom.theory.variances import mean_variance, row_inverse_inclusion
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -52,12 +58,17 @@ def answer_of(
         if joint:
             shared = [fields | {"columns": names, "method": joint} for fields in shared]
         if plan.options.design.sampled:
-            every = sampled_fields(plan, state, columns, shared)
+            every = list(sampled_fields(plan, state, columns, shared))
         else:
-            every = partition_fields(plan, state, columns, shared, answer_columns(plan, state, columns))
+            found = answer_columns(plan, state, columns)
+            every = list(partition_fields(plan, state, columns, shared, found))
         kind = VectorResult if joint else MeanResult
-        for own, fields in zip(every, shared, strict=True):
-            more = settle(plan, looks[columns], columns, fields, own, second) if looks else {}
+        changed: list[dict[str, Any]] = [{}] * len(shared)
+        if looks and second is not None and read.by:
+            changed = settle_groups(plan, looks[c], c, shared, every, state, second)
+        elif looks:
+            changed = [settle(plan, looks[columns], columns, shared[0], every[0], second)]
+        for own, fields, more in zip(every, shared, changed, strict=True):
             results.append(kind(**{**fields, **own, **more}))
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(_why_none(results[0], plan))
@@ -80,3 +91,57 @@ def _why_none(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     if result.n_nan and plan.options.nan == "keep":
         remedy = "use nan='omit', or more blocks"
     return why_ruined(name, result, remedy)
+
+
+def sampled_fields(
+    plan: MeanPlan, state: MeanState, columns: slice, shared: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Fields of the results of all groups: medians of the sample means of a column, or of vectors."""
+    return (_of_samples(plan, state.moments.at((columns, g)), fields) for g, fields in enumerate(shared))
+
+
+def _of_samples(plan: MeanPlan, every: BlockState, fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the result of one group from blocks that are independent samples of its rows.
+
+    The intervals take the lower median of the blocks' variances as the variance of a row, in each coordinate.
+    Where filters, nulls or groups make the blocks differ in size, the smallest one gives the variance of a
+    block mean, and the largest one the chance that a block uses a given row; the population is that of all
+    used rows.
+    """
+    n_blocks, n_used = plan.blocks.layout.n_blocks, fields["n_used"]
+    method = method_of(plan)
+    blocks = every.at((slice(None), slice(n_blocks)))
+    blocks = blocks.at((slice(None), blocks.count[0] > 0))
+    sizes, (whole, spread) = blocks.count[0], (every.mean[:, n_blocks], every.m2[:, n_blocks])
+    same = np.isfinite(whole) & (spread == 0.0) & (n_used > 1)
+    some = (blocks.count >= 2) & np.isfinite(blocks.m2)
+    row = lower_median(np.where(some, blocks.m2 / np.maximum(blocks.count - 1, 1), np.nan), axis=1)
+
+    def width(kind: str, delta: float) -> Width:
+        k, size = int(sizes.size), int(sizes.min())
+        if kind == "paper":
+            drawn = (plan.blocks.block_size or 0) * n_used // (plan.n_rows or n_used)
+            options, variance = plan.options, mean_variance(float(row[0]), size)
+            return paper_sample_halfwidth(
+                options.confidence_level, options.design.tau, variance, k, (drawn,), (n_used,)
+            )
+        replacement = plan.options.design.replace
+        inverse = row_inverse_inclusion(n_used, int(sizes.max()), replacement=replacement)
+        variances = [mean_variance(float(s), size, n_used if replacement else None) for s in row]
+        return resampled_width(variances, k, inverse, delta, method), None
+
+    values = np.ascontiguousarray(blocks.mean[0] if method is None else blocks.mean.T)
+    found = Samples(values, sizes, row, bool(same.all())).estimate(promise_of(plan), method, width)
+    plain = whole.copy() if n_used else np.full(whole.shape, np.nan)
+    notes = list(value_notes(fields.get("columns"), same))
+    if 0 < sizes.size < n_blocks:
+        notes.append(
+            f"{n_blocks - sizes.size} of {n_blocks} samples hold no used row of this group and are left out"
+        )
+    own = {} if method is None else {"trace": float(row.sum())}
+    return {
+        **found.fields(),
+        **own,
+        "plain_estimate": float(plain[0]) if method is None else plain,
+        "notes": tuple(notes),
+    }

@@ -214,6 +214,9 @@ def mean(
     rows, `without_extremes` gives the mean without the most extreme 0.01 to 5 %). Rows apart at 10 s to
     30 s are told only (``share far out``). Where nothing stands apart, but A and the sample's own answer
     differ by 9.2 s' (1/sqrt(m) + 1/sqrt(n)), it is that of the sample, ``beyond capacity``.
+    Groups are judged by the cuts of the whole column, in memory or with ``passes=2``, if a status or their
+    own sampled rows hint at rows far out: one more pass finds the cuts, another takes the rows within. They
+    hold in a group that loses at most 15 % of its rows by them; a group that lies beyond them stays.
 
     A share e as `contamination` allows for t bad rows of the sample: e n of all n rows, or the quantile of
     the binomial distribution that is exceeded with probability 1e-6. The estimate is the mean of the largest

@@ -17,7 +17,8 @@ from distmom.estimators.mean.answer import answer_of
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper
 from distmom.estimators.mean.counts import check_state
-from distmom.estimators.mean.far_rows import Look, cuts_of, looks_of
+from distmom.estimators.mean.far_groups import far_in_groups
+from distmom.estimators.mean.far_rows import NO_CUT, Cut, Look, cuts_of, looks_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.state import KIND
 from distmom.estimators.options import MeanOptions
@@ -142,24 +143,56 @@ class PlannedMean:
         )
         found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
         looks = looks_of(found)
-        second = self._second_pass(plan, looks, executor, progress)
+        second = self._second_pass(plan, cuts_of(plan, looks), executor, progress)
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
         listed = question.column is not None and not isinstance(question.column, str)
+        results = answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
+        if not read.by or (looks := self._looks_of_all(plan, found, results, executor)) == ():
+            return results
+        second = self._second_pass(plan, tuple(look.cut for look in looks), executor, progress)
+        if second is None:
+            return results
         return answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
 
+    def _looks_of_all(
+        self, plan: MeanPlan, found: MeanState, results: Any, executor: Executor
+    ) -> tuple[Look, ...]:
+        """What stands apart in each column of groups, if something seems to and rows can be read again."""
+        options, design = plan.options, plan.options.design
+        if options.joint or design.of_units or design.sampled or options.contamination is not None:
+            return ()
+        if not self._rows_stay or not (any(not r.ok for r in results) or far_in_groups(found)):
+            return ()
+        question = self.question
+        alone = plan_mean(
+            question.opened[0],
+            replace(plan.reader.options, by=()),
+            options,
+            question.seed,
+            executor,
+            None,
+            question.share,
+            pooled=True,
+        )
+        return looks_of(run_plan(alone, 0, executor, None)[0])
+
+    @property
+    def _rows_stay(self) -> bool:
+        """Whether all rows can, or may, be read once more."""
+        source, _ = self.question.opened
+        return self.question.options.passes > 1 or (source.in_memory and not source.one_pass)
+
     def _second_pass(
-        self, plan: MeanPlan, looks: tuple[Look, ...], executor: Executor, progress: Progress | None
+        self, plan: MeanPlan, cuts: tuple[Cut, ...], executor: Executor, progress: Progress | None
     ) -> MeanState | None:
         """The rows within the cuts, where rows stand apart and all can be read once more."""
-        source, _ = self.question.opened
-        again = plan.options.passes > 1 or (source.in_memory and not source.one_pass)
-        cuts = cuts_of(plan, looks) if again else ()
-        if not cuts:
+        if not self._rows_stay or all(cut == NO_CUT for cut in cuts):
             return None
         kept = replace(plan.reduction, cuts=cuts, pool_size=0)
-        state: MeanState = run_plan(replace(plan, reduction=kept), 0, executor, progress)[0]
+        n_keys = len(self.question.opened[1].by)
+        state: MeanState = run_plan(replace(plan, reduction=kept), n_keys, executor, progress)[0]
         return state
 
 

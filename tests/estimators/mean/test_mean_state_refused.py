@@ -61,7 +61,6 @@ FIXED: dict[str, dict[str, Any]] = {
     "StoredBlocks() makes": {"blocks": dm.StoredBlocks()},
     "RandomBlocks(size=50) makes": {"blocks": dm.RandomBlocks(size=50)},
     "SampledBlocks(5, size=20, replace=True)": {"blocks": dm.SampledBlocks(5, 20, replace=True)},
-    "contamination=0.01, a share,": {"contamination": 0.01},
     "contamination=2 without a number of blocks": {"contamination": 2},
 }
 
