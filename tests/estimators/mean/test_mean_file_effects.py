@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from flat import flat
 from mean_lakes import write
@@ -103,3 +104,36 @@ def test_clean_flights_of_a_day_are_alike(demo: Path) -> None:
     low, high = found.interval  # 6.61 to 7.12 for independent rows; by 365 files about 4.6 to 9.2
     assert found.flags == ("rows correlated",) and 4.2 < low < 5.0 and 8.8 < high < 9.6
     assert dm.mean(demo / "clean", "distance", rng=0).status == "ok"
+
+
+def test_weights_and_times_have_the_interval_of_files(tmp_path: Path) -> None:
+    g = np.random.default_rng(3)
+    for i in range(40):
+        x = 1e6 * (g.standard_normal(200) + g.standard_normal())
+        times = x.astype("int64").astype("timedelta64[us]")
+        write(tmp_path / f"{i:02}.parquet", {"x": np.trunc(x), "t": times, "w": np.full(200, 2.0)})
+    found, weighted = (dm.mean(tmp_path, "x", rng=0, **more) for more in ({}, {"weights": "w"}))
+    assert weighted.interval == pytest.approx(found.interval, rel=1e-12) and weighted.flags == found.flags
+    took = dm.mean(tmp_path, "t", rng=0)
+    assert took.flags == ("rows correlated",) and took.interval_kind == "files"
+    seconds = [end.total_seconds() * 1e6 for end in took.interval]
+    assert seconds == pytest.approx(found.interval, abs=1.0)
+
+
+@pytest.mark.slow
+def test_resampled_days_are_covered(demo: Path, tmp_path: Path) -> None:
+    """Lakes of days drawn from the year: the interval holds its mean, that of independent rows does not."""
+    days = [
+        pq.read_table(file, columns=["arr_delay"]) for file in sorted((demo / "clean").rglob("*.parquet"))
+    ]
+    truth, covered = dm.mean(demo / "clean", "arr_delay", rng=0).plain_estimate, [0, 0]
+    g = np.random.default_rng(0)
+    for run in range(20):
+        folder = tmp_path / str(run)
+        folder.mkdir()
+        for i, day in enumerate(g.integers(0, len(days), 365)):
+            pq.write_table(days[day], folder / f"{i:03}.parquet")
+        for way, interval in enumerate(("auto", "order")):
+            low, high = dm.mean(folder, "arr_delay", rng=run, interval=interval).interval
+            covered[way] += low <= truth <= high
+    assert covered[0] >= 17 and covered[1] < 17  # P(Bin(20, 0.99) < 17) = 4e-5
