@@ -29,6 +29,7 @@ def answer(
     `flags` are all options of the command by their names, those of the output among them.
     """
     dry_run, as_json, output, quiet = (flags.pop(name) for name in ("dry_run", "as_json", "output", "quiet"))
+    fail_on = flags.pop("fail_on")
 
     def found() -> Any:
         given = arguments(flags, data, n_samples)
@@ -39,19 +40,27 @@ def answer(
             return show_plan(explain(function, what, **given), as_json=as_json)
         return function(what, **given)
 
-    return print_results(found, output, as_json=as_json, quiet=quiet)
+    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on)
 
 
-def print_results(find: Callable[[], Any], output: Path | None, *, as_json: bool, quiet: bool) -> int:
+def print_results(
+    find: Callable[[], Any],
+    output: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+    fail_on: tuple[str, ...] = (),
+) -> int:
     """Write what is found to the file, if there is one, and print it unless that is all that was wanted.
 
-    The exit code; nothing is found by what has told a plan.
+    The exit code, which some statuses make a failure; nothing is found by what has told a plan.
     """
     from distmom.cluster import make_progress
     from distmom.estimators.session import options
     from distmom.jobs.log_lines import on_stderr
     from distmom.report import Results, check_output, write_results
 
+    statuses = Results.failing(*fail_on)
     if output is not None:
         check_output(output)
     quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
@@ -69,7 +78,7 @@ def print_results(find: Callable[[], Any], output: Path | None, *, as_json: bool
         write_results(found, output)
     if as_json or not (quiet and output is not None):
         show_results(found, as_json=as_json, quiet=quiet)
-    return found.exit_code
+    return found.exit_code_if(statuses)
 
 
 def remember_command(found: Results) -> None:

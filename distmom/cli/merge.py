@@ -35,6 +35,7 @@ def merge_command(
     as_json: bool,
     output: Path | None,
     quiet: bool,
+    fail_on: tuple[str, ...],
 ) -> int:
     """Merge states that 'distmom mean --state' saved of disjoint lakes, and print the result of all.
 
@@ -46,4 +47,4 @@ def merge_command(
     def found() -> Any:
         return merge_states(*states, output=state, interval=interval, confidence_level=confidence_level)
 
-    return print_results(found, output, as_json=as_json, quiet=quiet)
+    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on)

@@ -186,6 +186,11 @@ OUTPUT = [
         click.Path(path_type=Path),
         metavar="FILE",
     ),
+    _output(
+        "--fail-on",
+        "Exit with 5 if a result has one of these statuses; 'any': if one is not ok; repeatable.",
+        ["STATUS[,STATUS]"],
+    ),
     _output("--quiet", "No progress and no remarks; with --output no table either.", bool),
 ]
 

@@ -9,6 +9,7 @@ and the mean is asked again of what is left, until it has nothing to say, or not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,18 @@ CODE = 0.5
 
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
 """What plans say of it."""
+
+
+NOT_RELIABLE = "the result is beyond capacity"
+NO_VERDICT = {
+    "lift": math.nan,
+    "lift_interval": None,
+    "lift_reason": NOT_RELIABLE,
+    "p_value": None,
+    "p_adjusted": None,
+    "p_reason": NOT_RELIABLE,
+}
+"""What results have no more that cannot be relied upon."""
 
 
 @dataclass(frozen=True)
@@ -235,4 +248,6 @@ def marked(result: Any, *found: Survey) -> Any:
     changes: dict[str, Any] = {"flags": ordered, "status": Status.OK, "notes": (*notes, *result.notes)}
     if isinstance(result, EstimateResult):
         changes |= {"far_rows": far[0] if far else None, "accused_files": files}
+    if Status.BEYOND_CAPACITY in flags:
+        changes |= {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
     return replace(result, **changes)

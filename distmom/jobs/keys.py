@@ -94,6 +94,7 @@ RUN = {
     "on_change": Key("text", choices=("error", "restart")),
     "checkpoint_seconds": Key("number"),
     "log": Key("text", choices=("text", "json")),
+    "fail_on": Key("texts"),
 }
 STATE = ("state", "on_change", "checkpoint_seconds")
 SCRATCH = {**RUN, "scratch": Key("text", path=True)}

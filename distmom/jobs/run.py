@@ -129,6 +129,8 @@ def _outputs(config: Config) -> list[Path]:
 
 def _done(job: Job, config: Config, dry_run: bool, ending: Ending, again: str) -> dict[str, Any]:
     """Tell the plan, or run and write what was found; the exit code, and what was written."""
+    words = config.table("run").get("fail_on", [])
+    fail_on = dm.Results.failing(*([words] if isinstance(words, str) else words))
     outputs, said = _outputs(config), f"dry run of {job.name}" if dry_run else job.name
     log("start", f"{said} with {config.path}", pipeline=job.name, config=str(config.path))
     try:
@@ -141,11 +143,15 @@ def _done(job: Job, config: Config, dry_run: bool, ending: Ending, again: str) -
         said = ", ".join(f"{key} {value}" for key, value in found.items() if value not in (None, []))
         log("plan", f"plan: {said}", plan=found)
         return {"exit_code": 0}
-    return _written(found, outputs, ending, again)
+    return _written(found, outputs, ending, again, fail_on)
 
 
 def _written(
-    results: dm.Results | list[Path], outputs: list[Path], ending: Ending, again: str
+    results: dm.Results | list[Path],
+    outputs: list[Path],
+    ending: Ending,
+    again: str,
+    fail_on: frozenset[str],
 ) -> dict[str, Any]:
     if isinstance(results, list):
         for path in results:
@@ -165,7 +171,7 @@ def _written(
     statuses = Counter(str(result.status) for result in results)
     said = ", ".join(f"{n} {word}" for word, n in statuses.items())
     log("results", f"{len(results)} results: {said}", n_results=len(results), statuses=dict(statuses))
-    return {"exit_code": results.exit_code, "outputs": [str(path) for path in outputs]}
+    return {"exit_code": results.exit_code_if(fail_on), "outputs": [str(path) for path in outputs]}
 
 
 def _failure(text: str, code: int) -> int:

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
+from distmom.checks import check_choice
 from distmom.errors import ConfigError, UnknownResultError
 from distmom.report.result import Result
 from distmom.report.values import plain, same
 from distmom.report.words import cell, listed
+from distmom.status import Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 DONE, FILES_SKIPPED, NO_ANSWER = 0, 4, 5
+
+ANY = "any"
+"""Stands for every status that is not fine."""
 
 
 if TYPE_CHECKING:
@@ -82,6 +87,28 @@ class Results(Sequence[R]):
         if any(r.status.no_answer for r in self):
             return NO_ANSWER
         return FILES_SKIPPED if self.data.get("skipped") else DONE
+
+    @staticmethod
+    def failing(*words: str) -> frozenset[str]:
+        """Statuses with which a program is to fail, one or several in a text; ConfigError for other words.
+
+        Examples
+        --------
+        >>> sorted(Results.failing("contaminated, plain mean, no guarantee", "any"))
+        ['any', 'contaminated', 'plain mean, no guarantee']
+        """
+        found = set()
+        for text in words:
+            alone = text.replace(Status.PLAIN_MEAN, "\0")  # it has a comma of its own
+            found |= {word.strip().replace("\0", Status.PLAIN_MEAN) for word in alone.split(",")}
+        for word in found:
+            check_choice("fail_on", word, (ANY, *map(str, Status)))
+        return frozenset(found)
+
+    def exit_code_if(self, fail_on: frozenset[str]) -> int:
+        """The same, but 5 if any result has one of these words (see `failing`)."""
+        mine = ((ANY in fail_on and not r.ok) or fail_on.intersection((r.status, *r.flags)) for r in self)
+        return NO_ANSWER if any(mine) else self.exit_code
 
     def __len__(self) -> int:
         return len(self._results)

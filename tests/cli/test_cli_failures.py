@@ -166,6 +166,30 @@ def test_the_first_status_decides(
     assert distmom("mean", "anything").code == code
 
 
+@pytest.mark.parametrize(
+    ("words", "flags", "code"),
+    [
+        ("contaminated", ("files disagree", "contaminated"), 5),
+        ("share set aside,contaminated", ("contaminated",), 5),
+        ("plain mean, no guarantee", ("plain mean, no guarantee",), 5),
+        ("contaminated, plain mean, no guarantee", (), 0),
+        ("any", ("carried by few rows",), 5),
+        ("any", (), 0),
+        ("share far out", ("contaminated",), 0),
+        ("contaminatd", (), 2),
+    ],
+)
+def test_statuses_that_make_a_failure(
+    distmom: Run, monkeypatch: pytest.MonkeyPatch, words: str, flags: tuple[str, ...], code: int
+) -> None:
+    results = dm.Results([fake(), fake(*flags)], {"n_files": 1, "n_bytes": 1, "skipped": []}, {})
+    monkeypatch.setattr(room, "mean", lambda *_, **__: results)
+    ended = distmom("mean", "anything", "--fail-on", words)
+    assert ended.code == code
+    if code == 2:
+        assert "did you mean 'contaminated'?" in one_line(ended.err)
+
+
 def test_resources_are_six(distmom: Run, lake: Path) -> None:
     ended = distmom("mean", lake, "-c", "x", "--memory-limit", "1MB")
     assert (ended.code, ended.out) == (6, "")

@@ -136,6 +136,41 @@ def test_files_that_cannot_be_told_are_beyond_capacity(
     assert found.status == "beyond capacity" and "do not rely" in found.notes[0]
 
 
+def test_a_difference_is_that_of_the_good_files_and_without_codes(lakes: dict[str, Path]) -> None:
+    call: dict[str, Any] = {"by": "arm", "control": "a", "rng": 0}
+    clean, *damaged = (dm.difference(lakes[name], "x", **call) for name in ("clean", "bad files", "codes"))
+    assert clean.ok and clean.interval is not None
+    wide = 2.0 * (clean.interval[1] - clean.interval[0])
+    for found, word in zip(damaged, ("files disagree", "share set aside"), strict=True):
+        assert abs(found.difference - clean.difference) < wide and found.status == word
+        assert abs(found.lift - clean.lift) < wide / 10.0
+    told = dm.difference(lakes["factor"], "x", **call)  # no code: left to the analyst
+    assert "share far out" in told.flags and told.far_rows.action == "told"
+    assert told.n_used == clean.n_used
+
+
+def test_a_difference_beyond_capacity_has_no_lift(
+    lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())
+    found = dm.difference(lakes["bad files"], "x", by="arm", rng=0)
+    assert found.status == "beyond capacity" and np.isnan(found.lift) and found.lift_interval is None
+
+
+def test_a_comparison_leaves_out_bad_files_and_codes(
+    lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call: dict[str, Any] = {"statistics": "mean", "rng": 0, "test": dm.Permutations(99)}
+    clean, *damaged = (
+        dm.compare([lakes["clean"], lakes[name]], "x", **call) for name in ("clean", "bad files", "codes")
+    )
+    for found, word in zip(damaged, ("files disagree", "share set aside"), strict=True):
+        assert abs(found.estimate - clean.estimate) < 0.3 and found.status == word and not found.drifted
+    monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())
+    beyond = dm.compare([lakes["clean"], lakes["bad files"]], "x", **call)
+    assert (beyond.status, beyond.p_value, beyond.drifted) == ("beyond capacity", None, False)
+
+
 def test_the_plan_names_the_survey(lakes: dict[str, Path]) -> None:
     assert "one pass of the mean" in dm.explain(dm.ustatistic, lakes["clean"], "x", kernel="gini")["survey"]
     by = dm.explain(dm.ustatistic, lakes["clean"], "x", kernel="gini", by="arm")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -214,3 +215,14 @@ def test_a_frame_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(dm.ConfigError, match=rf"^to_{name}: {name} is not installed; install it, or use"):
             getattr(found, f"to_{name}")()
+
+
+def test_the_table_of_statuses_in_readme_has_all_of_them_and_no_other():
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    lines = readme[readme.index("| status | what it means |") :].split("\n\n")[0].splitlines()[2:]
+    found = {
+        word: line.rstrip(" |").rsplit(" | ", 1)[1]
+        for line in lines
+        for word in re.findall(r"`([^`]+)`", line.split(" | ")[0])
+    }
+    assert found == {str(status): "5" if status.no_answer else "0" for status in dm.Status}

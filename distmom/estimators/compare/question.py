@@ -16,6 +16,7 @@ from distmom.estimators.compare.permuted import Tested, bandwidth_of, draw_rows,
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.question import RowsQuestion
+from distmom.estimators.survey import PASS, Survey, Surveyor, marked
 from distmom.estimators.ustat.partition import PartitionQuestions, sample_question
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
@@ -80,6 +81,7 @@ class CompareQuestion(RowsQuestion):
         plan.pop("kernel")
         return {
             **plan,
+            "survey": None if options.means.rows.design.by_file else PASS,
             "columns": list(self.columns),
             "statistics": [one.name for one in options.statistics],
             "test_rows": options.test.rows,
@@ -90,15 +92,53 @@ class CompareQuestion(RowsQuestion):
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]
     ) -> CompareResult | Results:
         """Find the samples, count their rows, draw those of the test, evaluate blocks."""
-        samples, opened = self.samples, self.opened
+        samples = self.samples
         more: tuple[str, ...] = ()
         if self.by is not None:
             samples, left_out = samples_by(
                 samples[0].scan, self.columns[0], self.by, self.values, executor, progress
             )
-            opened = self.open(samples)
             more = (f"{left_out:,} rows of neither sample are left out",) if left_out else ()
-        means = self.options.means
+        columns, seen = self.columns, self._survey(samples, executor, progress)
+        each: dict[str, list[CompareResult]] = {}
+        every: list[Pass] = []
+        for mine in [(name,) for name in seen] + [tuple(name for name in columns if name not in seen)]:
+            if mine:
+                found = seen.get(mine[0])
+                now = (
+                    samples
+                    if found is None
+                    else tuple(s._replace(scan=f.scan) for s, f in zip(samples, found, strict=True))
+                )
+                question = self.about(samples=now, by=None, column=list(mine))
+                results, passes = question._compared(executor, progress)
+                each |= {name: [r for r in results if r.column == name] for name in mine}
+                every += passes
+        found_all = adjusted([one for name in columns for one in each[name]])
+        told_all = [
+            marked(replace(one, notes=(*one.notes, *more)), *seen.get(one.column, ())) for one in found_all
+        ]
+        return told(told_all, _facts(samples, every), run)  # type: ignore[no-any-return]
+
+    def _survey(
+        self, samples: Sequence[Sample], executor: Executor, progress: Progress | None
+    ) -> dict[str, list[Survey]]:
+        """What is bad in the columns with something bad in either sample; files that are units bear it."""
+        if self.options.means.rows.design.by_file:
+            return {}
+        surveyor = Surveyor(self.seed, executor, progress, experiment=True)
+        suspects = {name for one in samples for name in surveyor.suspect(one.scan, self.columns)}
+        return {
+            name: [surveyor.survey(one.scan, [name]) for one in samples]
+            for name in self.columns
+            if name in suspects
+        }
+
+    def _compared(
+        self, executor: Executor, progress: Progress | None
+    ) -> tuple[list[CompareResult], list[Pass]]:
+        """The results, not yet adjusted for each other, and the passes that they are from."""
+        samples, opened, means = self.samples, self.opened, self.options.means
         plans = plan_passes(opened, means, self.seed, executor, progress)
         passes = run_passes(opened, plans, means, executor, progress)
         asked, tests = self._asked(passes, executor, progress)
@@ -107,8 +147,7 @@ class CompareQuestion(RowsQuestion):
         for (name, statistic, tested, place), one, state in zip(tests, asked, states, strict=True):
             (found,) = one.results([state], name)
             results.append(compared(found, statistic, samples, tested, place, self.options.test.n))
-        results = [replace(r, notes=(*r.notes, *more)) for r in adjusted(results)]
-        return told(results, _facts(samples, passes), run)  # type: ignore[no-any-return]
+        return results, passes
 
     def _asked(
         self, passes: Sequence[Pass], executor: Executor, progress: Progress | None
@@ -142,7 +181,7 @@ def _facts(samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:
     homes = [getattr(one.source, "address", None) for one in passes]
     if None in homes:
         homes = [0, int(samples[0].scan.data is not samples[1].scan.data)]
-    pairs = list(zip(homes, passes, strict=True))
+    pairs = list(zip(homes * (len(passes) // len(homes)), passes, strict=True))
     files = {(home, file.path): file for home, one in pairs for file in one.plan.files}
     skipped = {(home, record.file): record for home, one in pairs for record in one.skipped}
     return data_facts(list(files.values()), skipped.values(), *(one.source for one in passes))

@@ -13,6 +13,7 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
+from distmom.estimators.survey import PASS, Survey, Surveyor, marked
 from distmom.lake import ReadOptions, Source
 from distmom.passes.opening import open_data, refuse_times
 from distmom.passes.scan import Scan
@@ -48,7 +49,7 @@ class DifferenceQuestion(RowsQuestion):
 
 @dataclass
 class PlannedDifference:
-    """The plan of a difference: one pass."""
+    """The plan of a difference: one pass, after the survey."""
 
     question: DifferenceQuestion
     pass_: MeanPlan
@@ -57,6 +58,7 @@ class PlannedDifference:
         """Files, bytes, units, memory, blocks."""
         return {
             **self.pass_.describe(executor),
+            "survey": PASS if self.surveyed else None,
             "skipped": [s._asdict() for s in self.pass_.skipped],
         }
 
@@ -64,8 +66,24 @@ class PlannedDifference:
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]
     ) -> DifferenceResult | Results:
         """Read the rows; the result or results."""
+        question, plan, seen = self.question, self.pass_, self._survey(executor, progress)
+        if seen is not None and seen.scan is not question.scan:
+            question = question.about(scan=seen.scan)
+            plan = question.plan(executor, progress).pass_
+        found, skipped = run_plan(plan, 1, executor, progress)
+        answers = differences(plan, found, question.control, question.denominator)
+        data = data_facts(plan.files, skipped, question.opened[0])
+        return told([marked(one, seen) for one in answers] if seen else answers, data, run)  # type: ignore[no-any-return]
+
+    @property
+    def surveyed(self) -> bool:
+        """Whether what is bad is left out: files that are units bear it themselves."""
+        return not self.question.options.design.by_file
+
+    def _survey(self, executor: Executor, progress: Progress | None) -> Survey | None:
+        """What is bad in the metric, or its denominator, whatever the variant."""
         question = self.question
-        found, skipped = run_plan(self.pass_, 1, executor, progress)
-        answers = differences(self.pass_, found, question.control, question.denominator)
-        data = data_facts(self.pass_.files, skipped, question.opened[0])
-        return told(answers, data, run)  # type: ignore[no-any-return]
+        if not self.surveyed:
+            return None
+        surveyor = Surveyor(question.seed, executor, progress, experiment=True)
+        return surveyor.survey(question.scan, question.opened[1].columns)

@@ -259,7 +259,7 @@ def mean(
     gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
     after the old ones the bits are those of one run over everything; files in between give the same counts
     and blocks, and sums that agree up to rounding. Blocks that depend on the number of rows
-    (samples, `StoredBlocks`, a `size`, a share as `contamination`) can be resumed but take no new
+    (samples, `StoredBlocks`, a `size`, a number as `contamination`) can be resumed but take no new
     files. Options that only shape the answer
     (`interval`, `confidence_level` unless it sets the blocks, how bad files are met, where to run) may change
     from run to run. Files left out by ``on_bad_file="skip"`` are tried again in each run. The file holds at

@@ -50,6 +50,6 @@ JOB = job_of(
     "train",
     {"train": TRAIN, "options": OPTIONS},
     data=DATA_OF_TRAINING,
-    run=refusing(RUN, "means nothing for a training", "on_change"),
+    run=refusing(RUN, "means nothing for a training", "on_change", "fail_on"),
     as_one=("options",),
 )

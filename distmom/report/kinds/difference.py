@@ -9,6 +9,9 @@ from distmom.report.digits import three
 from distmom.report.estimate import INTERVAL, EstimateResult, Interval
 from distmom.report.words import cell, units_cells
 
+APART = ("far_rows", "accused_files", "notes")
+"""Fields that a flat row does not have."""
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DifferenceResult(EstimateResult):
@@ -83,7 +86,7 @@ class DifferenceResult(EstimateResult):
         *("variant_interval", "plain_difference", "plain_lift", "plain_control", "plain_variant"),
         *("status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_used_control"),
         *("n_used_variant", "unit", "n_units_control", "n_units_variant", "n_units_exact", "n_blocks"),
-        *("n_ruined_blocks", "n_set_aside", "notes"),
+        *("n_ruined_blocks", "n_set_aside", "far_rows", "accused_files", "notes"),
     )
     kind: ClassVar[str] = "Comparison of variants"
     drawn: ClassVar[tuple[str, str]] = ("differences", "plain difference")
@@ -112,7 +115,7 @@ class DifferenceResult(EstimateResult):
         return self.unit is not None
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
-        told = self.flat(*(name for name in self.shown if name != "notes"))
+        told = self.flat(*(name for name in self.shown if name not in APART))
         unit = ", ".join(self.unit) if isinstance(self.unit, tuple) else self.unit
         return [told | {"control": cell(self.control), "variant": cell(self.variant), "unit": unit}]
 

@@ -1,0 +1,37 @@
+"""Statuses that make a job fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from distmom.jobs import run_config
+
+JOB = """pipeline = "summary"
+[data]
+path = "rows.parquet"
+[mean]
+columns = "x"
+[run]
+fail_on = {words}
+[output]
+files = "found.json"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [('"contaminated"', 5), ('["beyond capacity", "any"]', 5), ('"files disagree"', 0), ('"wild"', 2)],
+)
+def test_the_exit_code_is_five_and_the_output_is_there(tmp_path: Path, words: str, code: int) -> None:
+    x = np.random.default_rng(0).normal(size=5_000)
+    x[:3] = 1e9
+    pq.write_table(pa.table({"x": x}), tmp_path / "rows.parquet")
+    file = tmp_path / "job.toml"
+    file.write_text(JOB.format(words=words))
+    assert run_config(file) == code
+    assert (tmp_path / "found.json").exists() == (code != 2)
