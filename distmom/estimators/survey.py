@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.designs.blocks import RandomBlocks
+from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.describe.question import DescribeQuestion
 from distmom.estimators.facts import run_facts
@@ -44,6 +45,8 @@ the two, one in a thousand."""
 
 CODE = 0.5
 """Of the rows that stand apart so many have one value where that value is a code."""
+
+BY_ROWS = RandomBlocks()
 
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
 """What plans say of it."""
@@ -110,6 +113,8 @@ class Surveyor:
         default a few, if the blocks of the mean bear them.
     experiment : bool
         Rows far out may be what an experiment is about: all but codes are told and left in.
+    design : BlockDesign
+        The blocks of the statistic. Those of units may bear bad rows that blocks of rows cannot.
     """
 
     seed: int
@@ -117,6 +122,7 @@ class Surveyor:
     progress: Progress | None
     bears: Callable[[int], float] | None = None
     experiment: bool = False
+    design: BlockDesign = BY_ROWS
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""
@@ -159,10 +165,13 @@ class Surveyor:
         every = [replace(one, estimate_with=None, of_sample=False) for one in (*far.values(), *told.values())]
         if len(columns) > 1:
             every = [replace(one, column=c) for one, c in zip(every, (*far, *told), strict=True)]
-        return Survey(now, tuple(sorted(files)), tuple(every), tuple(_beyond(means)))
+        beyond = tuple(_beyond(means))
+        if beyond and self.design.of_units:
+            beyond = tuple(_beyond(self._means(now, columns, self.design)))
+        return Survey(now, tuple(sorted(files)), tuple(every), beyond)
 
-    def _means(self, scan: Scan, columns: Sequence[str]) -> list[MeanResult]:
-        options = MeanOptions.of(scan, RandomBlocks())
+    def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
+        options = MeanOptions.of(scan, design)
         question = MeanQuestion(scan, list(columns), None, options, rng=self.seed)
         plan = question.plan(self.executor, self.progress)
         found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))

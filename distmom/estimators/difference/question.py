@@ -85,5 +85,6 @@ class PlannedDifference:
         question = self.question
         if not self.surveyed:
             return None
-        surveyor = Surveyor(question.seed, executor, progress, experiment=True)
+        design = question.options.design
+        surveyor = Surveyor(question.seed, executor, progress, experiment=True, design=design)
         return surveyor.survey(question.scan, question.opened[1].columns)
