@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +137,11 @@ class Surveyor:
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return Survey(scan)
 
+    def check(self, scan: Scan, columns: Sequence[str]) -> None:
+        """ResourceError if there is not the memory for it; no row is read."""
+        with suppress(ConfigError, DataError, NoAnswerError):
+            self._question(scan, columns, BY_ROWS).plan(self.executor, None)
+
     def suspect(self, scan: Scan, columns: Sequence[str]) -> list[str]:
         """Those columns for which there is something to say."""
         if scan.source.one_pass:
@@ -170,10 +176,11 @@ class Surveyor:
             beyond = tuple(_beyond(self._means(now, columns, self.design)))
         return Survey(now, tuple(sorted(files)), tuple(every), beyond)
 
+    def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
+        return MeanQuestion(scan, list(columns), None, MeanOptions.of(scan, design), rng=self.seed)
+
     def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
-        options = MeanOptions.of(scan, design)
-        question = MeanQuestion(scan, list(columns), None, options, rng=self.seed)
-        plan = question.plan(self.executor, self.progress)
+        plan = self._question(scan, columns, design).plan(self.executor, self.progress)
         found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
         return [one for one in Results.of(found) if isinstance(one, MeanResult)]
 

@@ -76,6 +76,8 @@ class CompareQuestion(RowsQuestion):
         scans = tuple(one.scan for one in self.samples) * (1 if self.by is None else 2)
         if self.by is not None:  # what its pass needs is refused here too
             plan_values(scans[0], self.columns[0], self.by, executor, None)
+        if not options.means.rows.design.by_file:
+            Surveyor(self.seed, executor, None).check(scans[0], self.columns)
         first = UStatQuestion(scans, self.columns[0], None, options.means, rng=self.seed)
         plan = first.plan(executor, None).describe(executor)
         plan.pop("kernel")

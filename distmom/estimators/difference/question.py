@@ -56,6 +56,9 @@ class PlannedDifference:
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks."""
+        if self.surveyed:
+            columns = self.question.opened[1].columns
+            Surveyor(self.question.seed, executor, None).check(self.question.scan, columns)
         return {
             **self.pass_.describe(executor),
             "survey": PASS if self.surveyed else None,

@@ -69,6 +69,9 @@ class UStatQuestion(RowsQuestion):
         samples = [(source, replace(read, where=None)) for source, read in self.opened]
         options = numbers_of_all(samples, self.options, executor, None)
         plans = plan_passes(samples, options, self.seed, executor, None)
+        surveyed = Begun(self, options, plans, None).surveyed
+        for scan in self.scans if surveyed else ():
+            Surveyor(self.seed, executor, None).check(scan, plans[0].reader.options.columns)
         first = [plan.describe(executor) for plan in plans]
         width = len(plans[0].reduction.columns)
         n_columns, lines = (width, 1) if options.joint_rows else (1, width)
@@ -83,7 +86,7 @@ class UStatQuestion(RowsQuestion):
             "kernel": options.kernel.name,
             "statistic": options.statistic,
             "pairs": options.pairs.name,
-            "survey": PASS if Begun(self, options, plans, None).surveyed else None,
+            "survey": PASS if surveyed else None,
             "seconds_one_by_one": seconds,
             "pair_budget": options.pair_budget,
             "projected_memory_per_process": bytes_in_words(needed),
