@@ -28,7 +28,7 @@ from distmom.lake.within import Within
 from distmom.passes.scan import Scan
 from distmom.report import MeanResult, Results
 from distmom.report.estimate import EstimateResult
-from distmom.report.far_rows import FarRows
+from distmom.report.far_rows import FarRows, column_of
 from distmom.status import Status
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def marked(result: Any, *found: Survey) -> Any:
     notes = []
     if files:
         notes.append(f"{len(files)} files that hold other values than the rest were left out")
-    notes += [words for more in far[1:] for words in more.words(result.level, result.name)]
+    notes += [words for more in far[1:] for words in more.words(result.level, column_of(result))]
     for words in dict.fromkeys(words for one in found for words in one.beyond):
         notes.append(f"{words}: do not rely on this result")
     ordered = tuple(Status[str(one.name)] for one in Finding if Status[str(one.name)] in flags)

@@ -156,7 +156,10 @@ ACTIONS = {
     "borne": "; blocks bear them, and the estimate is not moved",
     "told": "; so near as this they are as often real as wrong, and they are in the estimate",
 }
-SECOND_PASS = "mean with passes=2 (--passes 2) reads the data once more and takes all rows that are left"
+SECOND_PASS = (
+    "its interval takes them as independent. mean with passes=2 (--passes 2) reads the data once more, takes "
+    "all rows that are left, and sees whether rows of a file are correlated"
+)
 
 
 def _literal(value: float) -> str:
@@ -185,13 +188,18 @@ def missing_code(value: float) -> bool:
     return math.isfinite(value) and any(math.isclose(value, code, rel_tol=1e-7) for code in MISSING)
 
 
+def column_of(result: Any) -> str:
+    """The column whose rows are far out: the metric of a difference, whose name is that of its variants."""
+    return str(getattr(result, "metric", None) or getattr(result, "column", result.name))
+
+
 def far_words(result: Any) -> list[str]:
     """What is to be said of rows far out of a result that may have some."""
     if result.far_rows is None:
         return []
     timed = result.scale is not None if hasattr(result, "scale") else False
     words: list[str] = result.far_rows.words(
-        result.level, result.name, result.shown_number, numbers=not timed
+        result.level, column_of(result), result.shown_number, numbers=not timed
     )
     return words
 

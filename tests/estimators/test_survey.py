@@ -144,6 +144,7 @@ def test_a_difference_is_that_of_the_good_files_and_without_codes(lakes: dict[st
     for found, word in zip(damaged, ("files disagree", "share set aside"), strict=True):
         assert abs(found.difference - clean.difference) < wide and found.status == word
         assert abs(found.lift - clean.lift) < wide / 10.0
+    assert any("where='x != " in text for text in damaged[1].remarks())
     told = dm.difference(lakes["factor"], "x", **call)  # no code: left to the analyst
     assert "share far out" in told.flags and told.far_rows.action == "told"
     assert told.n_used == clean.n_used
