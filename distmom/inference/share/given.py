@@ -98,10 +98,10 @@ class GivenShare:
         n_averaged : int, optional
             Rows that were averaged; those kept of the sample if not given.
         exact : bool
-            Allow for the bad rows as well; else for sampling alone, by the normal law.
+            Allow for the bad rows as well, by `bias_bound`; else for sampling alone, by the normal law.
         """
         sampling = NormalDist().inv_cdf(0.5 + level / 2) * self.sd / math.sqrt(n_averaged or self.kept)
-        return sampling + (self.bias if exact else 0.0)
+        return sampling + (self.bias_bound if exact else 0.0)
 
 
 def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
