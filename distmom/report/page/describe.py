@@ -180,16 +180,20 @@ def _far(profiles: Sequence[ColumnProfile]) -> list[Block]:
     return [Facts("Values far outside", rows, FAR, names=True)] if rows else []
 
 
+IN_TABLE = (0.01, 0.25, 0.5, 0.75, 0.99)
+"""Quantiles that fit beside each other on a sheet of paper; the others stand with their column."""
+
+
 def _quantiles(profiles: Sequence[ColumnProfile]) -> list[Block]:
     """How the values of each column are distributed."""
     some = [p for p in profiles if p.quantiles]
     if not some:
         return []
-    first = some[0].quantiles
+    first = [q for q in some[0].quantiles if q.share in IN_TABLE]
     headers = ("column", *map(_share, first), f"{some[0].level} interval of the median")
     rows = []
     for p in some:
-        values = [_value(p, q.value) for q in p.numbers.quantiles]
+        values = [_value(p, q.value) for q in p.numbers.quantiles if q.share in IN_TABLE]
         median = next(q for q in p.numbers.quantiles if q.share == 0.5)
         rows.append((cell(p.column), *values, f"{_value(p, median.low)} … {_value(p, median.high)}"))
     right = (False, *(True for _ in first), True)
