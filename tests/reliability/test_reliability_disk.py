@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs import JOBS, N_FILES, Meanwhile, one_file_a_unit
+from jobs import JOBS, Meanwhile, one_file_a_unit
 from programs import distmom
 
 import distmom as dm

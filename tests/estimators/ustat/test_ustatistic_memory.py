@@ -38,7 +38,8 @@ def test_memory_is_that_of_the_blocks_kept(tmp_path: Path, monkeypatch: pytest.M
     """Blocks of 20,000 rows, four at a time: three times the rows in three times the blocks take no more.
 
     Four blocks are 640 kB, and one is evaluated in 14 words a row, 2.2 MB; all rows would be 3.8 or 11.5 MB.
-    The row sample of the survey comes first, with at most 65,536 rows three times. Measured: 7.4 and 6.1 MB with 240,000 and 720,000 rows.
+    The row sample of the survey comes first, with at most 65,536 rows three times. Measured: 7.4 MB with
+    240,000 rows and 6.1 MB with 720,000.
     """
     g = np.random.default_rng(0)
     for name, n_files in (("small", 8), ("large", 24)):
