@@ -78,6 +78,7 @@ STATISTICS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.one_in(3)
 def test_a_statistic_is_that_of_the_good_rows(name: str, damage: str, lakes: dict[str, Path]) -> None:
     column, how = STATISTICS[name]
     clean, found = (dm.ustatistic(lakes[lake], column, rng=0, **how) for lake in ("clean", damage))

@@ -22,6 +22,7 @@ RUNS = 5
         ("0.1 % at μ+100σ", 100_000),
     ],
 )
+@pytest.mark.one_in(4)
 def test_a_bad_share_costs_little(wrong: str, n: int, way: str) -> None:
     """Squared errors of 5 runs of a law, in those of its mean.
 
