@@ -40,7 +40,8 @@ class Numbers:
         factor = 100.0 if self.percent else 1.0
         step, decimals = _round_step(factor * (high - low), most)
         first, last = math.ceil(factor * low / step), math.floor(factor * high / step)
-        places = [k * step for k in range(first, last + 1)][: most + 1]
+        # floats so near each other that steps round to the same number are one tick
+        places = sorted({k * step for k in range(first, last + 1)})[: most + 1]
         unit = " %" if self.percent else ""
         size = max(map(abs, places), default=0.0)
         if size >= SCIENTIFIC or decimals > 6:
