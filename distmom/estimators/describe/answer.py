@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distmom.estimators.describe.named import look_again, name_units
 from distmom.estimators.describe.unit_tables import UnitTable, gap_sources, unit_tables
 from distmom.estimators.mean.counts import groups_of, shared_fields
-from distmom.estimators.mean.far_rows import Look, settle
+from distmom.estimators.mean.far_rows import Found, Look
 from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.ladder import Merger
@@ -107,7 +107,8 @@ def _measured(
     rows, cells, _ = row_and_cell_blocks(mean, blocks.moments.at(c))
     shared = shared_fields(mean, blocks, c, column, 0, None)
     [own] = partition_fields(mean, blocks, slice(c, c + 1), [shared], found)
-    first, moved = MeanResult(**own, **shared), settle(mean, (look,), slice(c, c + 1), shared, own, None)
+    first = MeanResult(**own, **shared)
+    moved = Found(mean, (look,), slice(c, c + 1), shared, own, None).fields()
     answer, result = found.answer, MeanResult(**{**shared, **own, **moved})
     sample = look.pool.values
     if "estimate" in moved:  # it is that of the sampled rows that are left, and so is the rest

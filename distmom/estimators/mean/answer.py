@@ -11,7 +11,7 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.facts import told
 from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
 from distmom.estimators.mean.far_groups import settle_groups
-from distmom.estimators.mean.far_rows import Look, looks_of, settle
+from distmom.estimators.mean.far_rows import Found, Look, looks_of
 from distmom.estimators.mean.notes import value_notes
 from distmom.estimators.mean.partition import answer_columns, method_of, partition_fields, promise_of
 from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
@@ -67,7 +67,7 @@ def answer_of(
         if looks and second is not None and read.by:
             changed = settle_groups(plan, looks[c], c, shared, every, state, second)
         elif looks:
-            changed = [settle(plan, looks[columns], columns, shared[0], every[0], second)]
+            changed = [Found(plan, looks[columns], columns, shared[0], every[0], second).fields()]
         for own, fields, more in zip(every, shared, changed, strict=True):
             results.append(kind(**{**fields, **own, **more}))
     if not any(np.isfinite(r.estimate).all() for r in results):

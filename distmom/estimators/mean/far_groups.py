@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.estimators.mean.counts import n_effective
-from distmom.estimators.mean.far_rows import AGREE, AGREE_SEEN, Look
+from distmom.estimators.mean.far_rows import Look, errors_allowed, stands
 from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
 from distmom.inference.share.gaps import MOST, NEAR, rows_apart
 from distmom.reductions.state import MeanState, aligned
@@ -87,25 +87,18 @@ def far_in_groups(state: MeanState) -> bool:
 
 def _moved(own: dict[str, Any], other: dict[str, Any], error: float) -> bool:
     """Whether the rows far out move the answer; blocks that have seen and bear them are believed more."""
-    beyond = Status.BEYOND_CAPACITY in own["flags"]
-    seen = Status.CONTAMINATED in own["flags"] or Status.FILES_DISAGREE in own["flags"]
-    allowed = (AGREE_SEEN if seen and not beyond else AGREE) * error
-    agree = abs(own["estimate"] - other["estimate"]) <= allowed
-    return not (agree and (not beyond or Status.FILES_DISAGREE in own["flags"]))
+    agree = abs(own["estimate"] - other["estimate"]) <= errors_allowed(own["flags"]) * error
+    return not stands(own["flags"], agree=agree)
 
 
 def _told(look: Look, lost: int, fields: dict[str, Any], own: dict[str, Any], *, moved: bool) -> FarRows:
     """What stands apart: rows of the group, values of the column."""
-    share, m = lost / fields["n_used"], look.ordered.size
+    share = lost / fields["n_used"]
     return FarRows(
         action="set aside" if moved else "borne",
         n_rows=lost,
         share=share,
         share_interval=(share, share),
-        n_sampled=m,
-        low=look.cut[0],
-        high=look.cut[1],
-        values=tuple((value, count / m) for value, count in look.apart.values),
         estimate_with=own["estimate"],
-        only_values=sum(count for _, count in look.apart.values) == look.apart.n,
+        **look.facts(look.apart),
     )

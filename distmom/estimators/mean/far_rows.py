@@ -102,6 +102,17 @@ class Look:
         low, high = (math.nextafter(end, way) for end, way in zip(window.ends, NO_CUT, strict=True))
         return NO_CUT if window.cut_ties else (low, high)
 
+    def facts(self, apart: Apart) -> dict[str, Any]:
+        """What results say of rows that stand apart: where they lie, and which values they have."""
+        m = self.ordered.size
+        return {
+            "n_sampled": m,
+            "low": apart.lo,
+            "high": apart.hi,
+            "values": tuple((value, count / m) for value, count in apart.values),
+            "only_values": sum(count for _, count in apart.values) == apart.n,
+        }
+
     @cached_property
     def kept(self) -> Bools:
         """Rows of the sample that are not set aside."""
@@ -115,26 +126,30 @@ def looks_of(state: MeanState) -> tuple[Look, ...]:
 
 
 def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cut, ...]:
-    """Cuts for a second pass over the rows; none where nothing is to be cut, or the samples have all rows."""
+    """Cuts for a second pass over the rows; `NO_CUT` where nothing is to be cut, or a sample has all rows."""
     share = plan.options.window
-    cuts = tuple(NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks)
-    return () if all(cut == NO_CUT for cut in cuts) else cuts
+    return tuple(NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks)
 
 
-def settle(
-    plan: MeanPlan,
-    looks: Sequence[Look],
-    columns: slice,
-    shared: dict[str, Any],
-    first: dict[str, Any],
-    second: MeanState | None,
-) -> dict[str, Any]:
-    """Fields of the result of a column, or of vectors, that change because of rows far out.
+def errors_allowed(flags: Sequence[Status]) -> float:
+    """Standard errors by which the answer of the rows that are left may differ from that of all."""
+    seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
+    return AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
 
-    Parameters
+
+def stands(flags: Sequence[Status], *, agree: bool) -> bool:
+    """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
+    return agree and (Status.BEYOND_CAPACITY not in flags or Status.FILES_DISAGREE in flags)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer of all rows beside that of the rows that are left: of a column, or of vectors.
+
+    Attributes
     ----------
     plan : MeanPlan
-    looks : sequence of Look
+    looks : tuple of Look
         Of these columns.
     columns : slice
     shared, first : dict
@@ -142,12 +157,6 @@ def settle(
     second : MeanState, optional
         What a second pass found in the rows within the cuts.
     """
-    return Found(plan, tuple(looks), columns, shared, first, second).fields()
-
-
-@dataclass(frozen=True)
-class Found:
-    """The answer of all rows beside that of the rows that are left; see `settle`."""
 
     plan: MeanPlan
     looks: tuple[Look, ...]
@@ -185,7 +194,7 @@ class Found:
         [look], options = self.looks, self.plan.options
         window = look.given(share)
         estimate, n = window.estimate, window.kept
-        if self.second is not None and self.second.pools == ():
+        if self.second is not None:
             rows = self.second.moments.at((self.columns.start, 0, slice(self.plan.blocks.layout.n_blocks)))
             n, estimate = int(rows.count.sum()), float(rows.total().mean)
         exact = options.interval != "order"
@@ -214,12 +223,10 @@ class Found:
     def _with_rows_apart(self) -> dict[str, Any]:
         again, n = self._again()
         flags = self.first["flags"]
-        seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
-        beyond = Status.BEYOND_CAPACITY in flags
-        allowed = AGREE_SEEN if seen and not beyond else AGREE
+        allowed = errors_allowed(flags)
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
         agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
-        if agree and (not beyond or Status.FILES_DISAGREE in flags):
+        if stands(flags, agree=agree):
             return self._told("borne")
         again = self._correlated(again)
         flags = (Status.SHARE_SET_ASIDE, *again["flags"])
@@ -296,14 +303,10 @@ class Found:
             n_rows=n_rows,
             share=share,
             share_interval=(share, share) if n_rows is not None else share_interval(apart.n, m, level),
-            n_sampled=m,
-            low=apart.lo,
-            high=apart.hi,
-            values=tuple((value, count / m) for value, count in apart.values),
             estimate_with=self.first["estimate"],
             of_sample=n_kept is not None and self.second is None and not self.complete,
-            only_values=sum(count for _, count in apart.values) == apart.n,
             column=column,
+            **look.facts(apart),
         )
         return {"far_rows": far}
 
