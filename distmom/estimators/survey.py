@@ -79,12 +79,15 @@ class Survey:
         Of each column with rows that stand apart: what was left out, or told.
     beyond : tuple of str
         What is wrong and could not be repaired.
+    means : tuple of MeanResult
+        Of the columns, on the rows that are left; of none where the mean itself has no answer.
     """
 
     scan: Scan
     files: tuple[str, ...] = ()
     far: tuple[FarRows, ...] = ()
     beyond: tuple[str, ...] = ()
+    means: tuple[MeanResult, ...] = ()
 
     @property
     def nothing(self) -> bool:
@@ -116,6 +119,10 @@ class Surveyor:
         Rows far out may be what an experiment is about: all but codes are told and left in.
     design : BlockDesign
         The blocks of the statistic. Those of units may bear bad rows that blocks of rows cannot.
+    confidence_level : float
+        Of the means' intervals.
+    together : int
+        So many columns are asked for in one pass, which bounds its memory; 0: all.
     """
 
     seed: int
@@ -124,15 +131,17 @@ class Surveyor:
     bears: Callable[[int], float] | None = None
     experiment: bool = False
     design: BlockDesign = BY_ROWS
+    confidence_level: float = 0.99
+    together: int = 0
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""
         if scan.source.one_pass:
             return Survey(scan)
         try:
-            means = self._means(scan, columns)
-            if not any(self._worth(one) for one in means):
-                return Survey(scan)
+            means = self.means(scan, columns)
+            if not any(self.worth(one) for one in means):
+                return Survey(scan, means=tuple(means))
             return self._repaired(scan, columns, means)
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return Survey(scan)
@@ -140,14 +149,14 @@ class Surveyor:
     def check(self, scan: Scan, columns: Sequence[str]) -> None:
         """ResourceError if there is not the memory for it; no row is read."""
         with suppress(ConfigError, DataError, NoAnswerError):
-            self._question(scan, columns, BY_ROWS).plan(self.executor, None)
+            self._question(scan, columns[: self.together or None], BY_ROWS).plan(self.executor, None)
 
     def suspect(self, scan: Scan, columns: Sequence[str]) -> list[str]:
         """Those columns for which there is something to say."""
         if scan.source.one_pass:
             return []
         try:
-            return [one.column for one in self._means(scan, columns) if self._worth(one)]
+            return [one.column for one in self.means(scan, columns) if self.worth(one)]
         except (ConfigError, DataError, NoAnswerError):
             return []
 
@@ -165,7 +174,7 @@ class Surveyor:
             else:
                 now = _within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
-            means = self._means(now, columns)
+            means = self.means(now, columns)
         told = {name: one for name, one in _far(means, self._told).items() if name not in far}
         told = {name: replace(one, action="told") for name, one in told.items()}
         every = [replace(one, estimate_with=None, of_sample=False) for one in (*far.values(), *told.values())]
@@ -173,16 +182,30 @@ class Surveyor:
             every = [replace(one, column=c) for one, c in zip(every, (*far, *told), strict=True)]
         beyond = tuple(_beyond(means))
         if beyond and self.design.of_units:
-            beyond = tuple(_beyond(self._means(now, columns, self.design)))
-        return Survey(now, tuple(sorted(files)), tuple(every), beyond)
+            beyond = tuple(_beyond(self.means(now, columns, self.design)))
+        return Survey(now, tuple(sorted(files)), tuple(every), beyond, tuple(means))
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
-        return MeanQuestion(scan, list(columns), None, MeanOptions.of(scan, design), rng=self.seed)
+        options = MeanOptions.of(scan, design, confidence_level=self.confidence_level)
+        return MeanQuestion(scan, list(columns), None, options, rng=self.seed)
 
-    def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
-        plan = self._question(scan, columns, design).plan(self.executor, self.progress)
-        found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
-        return [one for one in Results.of(found) if isinstance(one, MeanResult)]
+    def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
+        """The robust mean of each; NoAnswerError if none has one."""
+        found: list[MeanResult] = []
+        step = self.together or len(columns)
+        for start in range(0, len(columns), step):
+            question = self._question(scan, columns[start : start + step], design)
+            try:
+                plan = question.plan(self.executor, self.progress)
+                told = plan.run(
+                    self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads)
+                )
+            except NoAnswerError:
+                if start + step >= len(columns) and not found:
+                    raise
+                continue
+            found += [one for one in Results.of(told) if isinstance(one, MeanResult)]
+        return found
 
     def _bad_files(self, scan: Scan, means: Sequence[MeanResult]) -> tuple[str, ...]:
         """Those accused files that stand out alone, in the same column."""
@@ -217,7 +240,7 @@ class Surveyor:
         far = one.far_rows
         return far is not None and (far.action == "told" or (self.experiment and far.action == "set aside"))
 
-    def _worth(self, one: MeanResult) -> bool:
+    def worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
         return self._cuts(one) or self._told(one) or bool(list(_beyond([one])))
 
