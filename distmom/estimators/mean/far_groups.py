@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.estimators.mean.counts import n_effective
-from distmom.estimators.mean.far_rows import Look, errors_allowed, stands
+from distmom.estimators.mean.far_rows import errors_allowed, stands
 from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
 from distmom.inference.share.gaps import MOST, NEAR, rows_apart
+from distmom.inference.share.look import Look
 from distmom.reductions.state import MeanState, aligned
 from distmom.report.far_rows import FarRows
 from distmom.status import Status
