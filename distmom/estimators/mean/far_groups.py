@@ -17,8 +17,14 @@ import numpy as np
 
 from distmom.estimators.mean.counts import n_effective
 from distmom.estimators.mean.far_rows import Cuts, Look
-from distmom.estimators.mean.left_rows import errors_allowed, set_aside, stands
-from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
+from distmom.estimators.mean.partition import (
+    answer_columns,
+    errors_allowed,
+    partition_fields,
+    row_and_cell_blocks,
+    set_aside,
+    stands,
+)
 from distmom.inference.share.gaps import FEWEST, MOST, NEAR, Apart, rows_apart
 from distmom.inference.share.ranks import share_interval
 from distmom.numerics.arrays import Bools, Floats, Ints

@@ -17,8 +17,14 @@ import numpy as np
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.counts import n_effective
-from distmom.estimators.mean.left_rows import correlated, errors_allowed, set_aside, stands
-from distmom.estimators.mean.partition import answer_columns, partition_fields
+from distmom.estimators.mean.partition import (
+    answer_columns,
+    correlated,
+    errors_allowed,
+    partition_fields,
+    set_aside,
+    stands,
+)
 from distmom.inference.share.extremes import without_extremes
 from distmom.inference.share.gaps import NEAR, Apart, rows_apart
 from distmom.inference.share.given import GivenShare, given_share
