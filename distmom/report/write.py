@@ -25,7 +25,7 @@ def check_output(
         raise ConfigError(
             f"{name}: the ending must be one of {', '.join(formats)}, not {target.suffix!r}; rename the file"
         )
-    folder = target.parent
+    folder = Path(os.path.realpath(target)).parent if target.is_symlink() else target.parent
     if not folder.is_dir():
         raise ConfigError(f"{name}: there is no folder {str(folder)!r}; create it first")
     if target.is_dir():
@@ -41,12 +41,16 @@ def write_results(results: Results | Result, path: str | os.PathLike[str]) -> No
     Raises
     ------
     ConfigError
-        If the ending is not one of .json, .parquet, .csv, .html, or the folder does not exist.
+        If the ending is not one of .json, .parquet, .csv, .html, the folder does not exist, or the file is
+        one of the data, or would be read as one.
     ResourceError
         If the disk is full or the file cannot be written.
     """
+    from distmom.lake.files.outputs import refuse_output
+
     target = check_output(path)
     together = Results.of(results)
+    refuse_output(together.data.get("source"), None, target, f"output {str(path)!r}")
     write = {".json": _write_json, ".parquet": _write_parquet, ".csv": _write_csv, ".html": _write_html}
     write_whole(target, partial(write[target.suffix.lower()], together))
 

@@ -16,9 +16,16 @@ import numpy as np
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.estimators.mean.counts import n_effective
-from distmom.estimators.mean.partition import answer_columns, partition_fields
+from distmom.estimators.mean.partition import (
+    answer_columns,
+    correlated,
+    errors_allowed,
+    partition_fields,
+    set_aside,
+    stands,
+)
 from distmom.inference.share.extremes import without_extremes
-from distmom.inference.share.look import NO_CUT, Cut, Look
+from distmom.inference.share.look import NO_CUT, Look
 from distmom.inference.share.ranks import share_interval
 from distmom.inference.share.scale import block_scale, sample_scale
 from distmom.inference.status import NoInterval, in_order
@@ -33,11 +40,11 @@ from distmom.status import Status
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
-AGREE, AGREE_SEEN, CONTRADICT = 3.0, 6.0, 9.2
-"""Standard errors by which two answers may differ: where rows stand apart; where blocks have seen them; and
-where nothing stands apart, but the sample's own answer is another."""
+CONTRADICT = 9.2
+"""Standard errors by which the sample's own answer may differ where nothing stands apart."""
 
-ABOUT_INTERVAL = ("interval_kind", "interval_reason", "achieved_level", "notes")
+Cuts = tuple[tuple[float, ...], tuple[float, ...]]
+"""Lower and upper ends for some groups, the last for all others."""
 
 
 def looks_of(state: MeanState) -> tuple[Look, ...]:
@@ -45,21 +52,11 @@ def looks_of(state: MeanState) -> tuple[Look, ...]:
     return tuple(Look(pool.in_order()) for pool in state.pools)
 
 
-def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cut, ...]:
+def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cuts, ...]:
     """Cuts for a second pass over the rows; `NO_CUT` where nothing is to be cut, or a sample has all rows."""
     share = plan.options.window
-    return tuple(NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks)
-
-
-def errors_allowed(flags: Sequence[Status]) -> float:
-    """Standard errors by which the answer of the rows that are left may differ from that of all."""
-    seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
-    return AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
-
-
-def stands(flags: Sequence[Status], *, agree: bool) -> bool:
-    """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
-    return agree and (Status.BEYOND_CAPACITY not in flags or Status.FILES_DISAGREE in flags)
+    cuts = [NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks]
+    return tuple(((low,), (high,)) for low, high in cuts)
 
 
 @dataclass(frozen=True)
@@ -149,16 +146,13 @@ class Found:
         group = any(look.group.n for look in self.looks)
         if stands(flags, agree=agree):
             return self._as_told() if group else self._told("borne")
-        again = self._correlated(again)
-        flags = (Status.SHARE_SET_ASIDE, *again["flags"], *[Status.SHARE_FAR_OUT] * group)
+        again = set_aside(self.first, again, of_sample=self.second is None)
         if group:
             far = self._told("told")["far_rows"]
             words = far.words(f"{100 * self.plan.options.confidence_level:.6g} %", "", numbers=False)
-            again |= {"notes": (*again["notes"], *words)}
-        if Status.FILES_DISAGREE in self.first["flags"] and self.first["accused_files"]:
-            again |= {"accused_files": self.first["accused_files"]}
-            flags = (*flags, *([] if Status.FILES_DISAGREE in flags else [Status.FILES_DISAGREE]))
-        return again | {"flags": flags, "n_used": n} | self._told("set aside", n)
+            flags = in_order([*again["flags"], Status.SHARE_FAR_OUT])
+            again |= {"flags": flags, "notes": (*again["notes"], *words)}
+        return again | {"n_used": n} | self._told("set aside", n)
 
     def _without(self) -> dict[str, Any]:
         told = self._as_told() if any(look.near.n for look in self.looks) else {}
@@ -172,7 +166,7 @@ class Found:
         again, m = self._again()
         if self._agree(again["estimate"], allowed):
             return told
-        again = self._correlated(again)
+        again = correlated(self.first, again, of_sample=self.second is None)
         others = (f for f in again["flags"] if f is not Status.BEYOND_CAPACITY)
         return again | told | {"flags": (Status.BEYOND_CAPACITY, *others), "n_used": m}
 
@@ -200,18 +194,6 @@ class Found:
         if plan.options.weights is not None:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
-
-    def _correlated(self, again: dict[str, Any]) -> dict[str, Any]:
-        """The answer of the sample, which knows no files, with what all rows say of them."""
-        first = self.first
-        if self.second is not None or Status.ROWS_CORRELATED not in first["flags"]:
-            return again
-        told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
-        if first["interval_kind"] != "files":
-            return told
-        ends = first["interval"]
-        moved = ends and tuple(again["estimate"] + end - first["estimate"] for end in ends)
-        return told | {"interval": moved, **{name: first[name] for name in ABOUT_INTERVAL}}
 
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
         """What stands apart, in the column where that is most; `n_kept` rows made the answer."""

@@ -87,9 +87,9 @@ class Look:
         low, high = (math.nextafter(end, way) for end, way in zip(window.ends, NO_CUT, strict=True))
         return NO_CUT if window.cut_ties else (low, high)
 
-    def facts(self, apart: Apart) -> dict[str, Any]:
-        """What results say of rows that stand apart: where they lie, and which values they have."""
-        m = self.ordered.size
+    def facts(self, apart: Apart, m: int | None = None) -> dict[str, Any]:
+        """What results say of rows that stand apart, of m: where they lie, and which values they have."""
+        m = self.ordered.size if m is None else m
         return {
             "n_sampled": m,
             "low": apart.lo,

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.files.places import has_wildcard, local_path, store_of
+from distmom.lake.files.places import has_wildcard, store_of
 from distmom.lake.files.store_errors import final, store_error
-from distmom.lake.files.stores import address_of, is_local
+from distmom.lake.files.stores import is_local
 from distmom.lake.lake import Lake, build_lake
 from distmom.lake.messages import first_line
 from distmom.lake.source import Source
@@ -84,17 +84,9 @@ def open_lake(
     return open_memory(data) if streamed is None else streamed
 
 
-def would_list(data: Any, path: str | os.PathLike[str]) -> bool:
-    """Whether a file of this path would be read as data: it lies in a folder that ``data`` names."""
-    names = [item for name in _path_list(data) or () for item in _read_list_file(name)]
-    names = [name for name in names if address_of(name) is None]
-    target = local_path(os.fspath(path))
-    for folder in map(local_path, names):
-        inside = target.startswith(f"{folder.rstrip('/')}/") and os.path.isdir(folder)  # noqa: PTH112
-        parts = target[len(folder) :].strip("/").split("/")
-        if inside and not any(part[:1] in ("_", ".") for part in parts):
-            return True
-    return False
+def named_items(data: Any) -> list[str]:
+    """Files, folders and patterns that `data` names, lists of files read; none where it is no path."""
+    return [item for name in _path_list(data) or () for item in _read_list_file(name)]
 
 
 def _path_list(data: Any) -> list[str] | None:
