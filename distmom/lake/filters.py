@@ -16,7 +16,7 @@ from distmom.lake.keys.codes import dictionary_places
 from distmom.lake.keys.keyvalues import Component, components
 from distmom.lake.messages import first_line
 from distmom.lake.where.check import check
-from distmom.lake.where.nodes import Column, Compare, Leaf, Node, columns_of, fold, leaves
+from distmom.lake.where.nodes import Leaf, Node, columns_of, fold, right_columns
 from distmom.lake.where.parse import parse
 from distmom.numerics.arrays import Bools
 
@@ -55,9 +55,8 @@ class Filter:
         """None, as a rule."""
         return ()
 
-    @property
     def bare(self) -> tuple[str, ...]:
-        """Columns that another one is compared with, without quotes: perhaps they are meant as texts."""
+        """Columns without quotes that another one is compared with: perhaps they are meant as texts."""
         return ()
 
     def check(self, kinds: Mapping[str, str]) -> None:
@@ -93,15 +92,9 @@ class TextFilter(Filter):
         """What was understood, whatever blanks and parentheses it was written with."""
         return repr(self.node)
 
-    @property
     def bare(self) -> tuple[str, ...]:
         """Columns on the right of a comparison with another."""
-        pairs = [leaf for leaf in leaves(self.node) if isinstance(leaf, Compare)]
-        return tuple(
-            one.right.name
-            for one in pairs
-            if isinstance(one.left, Column) and isinstance(one.right, Column) and not one.right.quoted
-        )
+        return right_columns(self.node)
 
     def check(self, kinds: Mapping[str, str]) -> None:
         """Check each comparison against the kinds of the columns (see `distmom.lake.columns.schema.kind_of`).

@@ -38,7 +38,7 @@ def settle(
     DataError if a column's type cannot be read in its role, or some files lack it.
     """
     names = tuple(dict.fromkeys(name for name, _ in roles_of(options)))
-    bare = () if options.where is None else options.where.bare
+    bare = () if options.where is None else options.where.bare()
     references = find_references(names, partition_names, schemas, options.missing, root, bare)
     options = with_vectors(options, references)
     for name, role in roles_of(options):
