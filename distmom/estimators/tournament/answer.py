@@ -12,6 +12,7 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts
+from distmom.estimators.survey import ALIKE, Survey
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import differences
@@ -25,7 +26,6 @@ from distmom.words import printable
 
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
-    from distmom.estimators.survey import Survey
     from distmom.estimators.tournament.plan import TournamentPlan
 
 Interval = tuple[float, float] | None
@@ -165,6 +165,8 @@ def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], l
         if far in stored or far.share > 1.01 * most:
             told += far.words(level, "", numbers=far in stored)
     told += [f"{words}: do not rely on this result" for words in dict.fromkeys(survey.beyond)]
+    if survey.correlated:
+        told.append(f"rows of a file are alike ({listed(survey.correlated)}), {ALIKE}")
     if before.disputes(found.decided.champions):
         those = listed([names[f] for f in before.others or ()]) or "nobody"
         told.append(

@@ -166,22 +166,23 @@ class Contest:
             return Seen(Survey(scan), scan)
         if not any(surveyor.worth(one) for one in means):
             return Seen(Survey(scan), scan, means)
-        first = self._surveyed(surveyor, scan, data)
-        then = self._surveyed(surveyor, first.scan, own)
+        first = self._found(surveyor, scan, data)
+        then = self._found(surveyor, first.scan, own)
         options = self.matches.options
-        beyond = (
-            *first.beyond,
-            *(then.beyond if options.pairwise else ()),
-        )  # losses are heard by their means
+        both = (first, then) if options.pairwise else (first,)  # losses of rows are heard by their means
+        beyond = tuple(words for one in both for words in one.beyond)
+        correlated = tuple(name for one in both for name in one.correlated if options.pairwise)
         survey = Survey(
             then.scan,
             tuple(sorted((*first.files, *then.files))),
             (*first.far, *(far for far in then.far if far.action == "set aside")),
             beyond if options.rows.contamination is None else (),
+            (Status.ROWS_CORRELATED,) if correlated else (),
+            correlated,
         )
         return Seen(survey, first.scan, then.means)
 
-    def _surveyed(self, surveyor: Surveyor, scan: Scan, columns: list[str]) -> Survey:
+    def _found(self, surveyor: Surveyor, scan: Scan, columns: list[str]) -> Survey:
         """What is bad in some columns, each of which is named."""
         if not columns:
             return Survey(scan)
