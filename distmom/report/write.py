@@ -14,6 +14,8 @@ from distmom.report.result import Result
 from distmom.report.results import Results
 
 FORMATS = (".json", ".parquet", ".csv", ".html")
+MOST_NAME_BYTES = 255 - 18
+"""What systems allow, less the ending that the name has while the file is written."""
 
 
 def check_output(
@@ -21,6 +23,11 @@ def check_output(
 ) -> Path:
     """The path, once its ending and folder are known to be good: call it before long work."""
     target, name = Path(path), f"{what} {str(path)!r}"
+    if len(os.fsencode(target.name)) > MOST_NAME_BYTES:
+        raise ConfigError(
+            f"{what}: a name of a file has at most {MOST_NAME_BYTES} bytes, not "
+            f"{len(os.fsencode(target.name))}; shorten {str(target.name)[:40]!r}…"
+        )
     if target.suffix.lower() not in formats:
         raise ConfigError(
             f"{name}: the ending must be one of {', '.join(formats)}, not {target.suffix!r}; rename the file"

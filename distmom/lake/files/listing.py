@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from distmom.errors import ConfigError, DataError
+from distmom.lake.files.odd_names import name_that_is_no_text, refuse_dangling_links
 from distmom.lake.files.places import has_wildcard, store_of
 from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import is_local
@@ -120,6 +121,8 @@ def _open_files(names: list[str], storage_options: Mapping[str, object] | None) 
     for name, path in zip(wanted, paths, strict=True):
         try:
             items.append(_list_item(filesystem, name, path))
+        except UnicodeDecodeError as error:
+            raise DataError(f"cannot list {name}: {name_that_is_no_text(path)}; rename it") from error
         except OSError as error:
             if prefix:
                 raise final(store_error(error, filesystem, path, name)) from error
@@ -163,7 +166,11 @@ def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, 
     if info.type == pafs.FileType.Directory:
         refuse_tables_above(filesystem, [path])
         listed = filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
-        return path, _select(path, listed)
+        found = _select(path, listed)
+        if is_local(filesystem):
+            folders = [info.path for info in listed if info.type == pafs.FileType.Directory]
+            refuse_dangling_links([path, *(f for f in folders if not _is_hidden(f[len(path) :]))])
+        return path, found
     if not has_wildcard(path):
         if not is_local(filesystem):
             bucket = path.partition("/")[0]
@@ -184,6 +191,9 @@ def _expand_pattern(filesystem: pafs.FileSystem, root: str, rest: list[str]) -> 
         below = [filesystem.get_file_info(pafs.FileSelector(path, recursive=True)) for path in folders]
         matched = list({info.path: info for infos in [matched, *below] for info in infos}.values())
     found = _select(root, matched)
+    if is_local(filesystem):
+        here = {info.path.rpartition("/")[0] for info in found}
+        refuse_dangling_links(here, "*" if rest[-1] == "**" else rest[-1])
     refuse_tables_above(filesystem, {info.path.rpartition("/")[0] for info in found} | {root})
     return found
 
@@ -196,7 +206,7 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> list[pafs.FileInfo]:
     passed_over: set[str] = set()
     for info in listed:
         relative = info.path[prefix:]
-        if "/_" in relative or "/." in relative:
+        if _is_hidden(relative):
             parts = relative[1:].split("/")
             first = next(i for i, part in enumerate(parts) if part[:1] in ("_", "."))
             hidden = "/".join(parts[: first + 1])
@@ -218,6 +228,10 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> list[pafs.FileInfo]:
             raise DataError(f"{info.path} is neither a file nor a folder (a pipe or a device)")
     refuse_listed_tables(seen)
     return files
+
+
+def _is_hidden(relative: str) -> bool:
+    return "/_" in relative or "/." in relative
 
 
 def _split_pattern(path: str) -> tuple[str, list[str]]:
