@@ -10,7 +10,7 @@ and the mean is asked again of what is left, until it has nothing to say, or not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -193,7 +193,7 @@ class Surveyor:
             if bad:
                 files, now = [*files, *bad], now.without(bad)
             else:
-                now = _within(now, cuts)
+                now = within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
             means = self.means(now, columns)
         told = {
@@ -205,13 +205,13 @@ class Surveyor:
             replace(one, estimate_with=None, of_sample=False, column=name if len(columns) > 1 else one.column)
             for name, one in (*far.items(), *told.items())
         ]
-        beyond = tuple(_beyond(means))
-        if beyond and self.design.of_units:
-            beyond = tuple(_beyond(self.means(now, columns, self.design)))
+        wrong = tuple(beyond(means))
+        if wrong and self.design.of_units:
+            wrong = tuple(beyond(self.means(now, columns, self.design)))
         passed_on = in_order(flag for one in means for flag in self._passed_on(one))
         correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
         return Survey(
-            now, tuple(sorted(files)), tuple(every), beyond, passed_on, tuple(correlated), tuple(means)
+            now, tuple(sorted(files)), tuple(every), wrong, passed_on, tuple(correlated), tuple(means)
         )
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
@@ -262,7 +262,7 @@ class Surveyor:
 
     def worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
-        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(_beyond([one])))
+        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(beyond([one])))
 
     def _passed_on(self, one: MeanResult) -> list[Status]:
         """What the mean says of a column that a statistic has to say, too."""
@@ -279,7 +279,7 @@ def _is_code(far: FarRows) -> bool:
     return bool(far.values) and far.values[0][1] >= CODE * far.share
 
 
-def _beyond(means: Iterable[MeanResult]) -> Iterable[str]:
+def beyond(means: Iterable[MeanResult]) -> Iterable[str]:
     """What the mean has to say that could not be repaired."""
     for one in means:
         if Status.FILES_DISAGREE in one.flags:
@@ -288,7 +288,7 @@ def _beyond(means: Iterable[MeanResult]) -> Iterable[str]:
             yield f"more of {one.column} is bad than can be told from the rest"
 
 
-def _within(scan: Scan, cuts: dict[str, FarRows]) -> Scan:
+def within(scan: Scan, cuts: Mapping[str, FarRows]) -> Scan:
     """The rows of a scan that lie within the cuts of these columns."""
     bounds = tuple((name, one.low, one.high) for name, one in cuts.items())
     return scan.instead(Within(bounds, as_filter(scan.where, scan.source)))

@@ -60,7 +60,7 @@ def test_a_file_of_bad_predictions_decides_nothing_silently(
     found = dm.tournament(folder, ["a", "b", "z"], "y", rng=0)
     assert found.accused_files == ("03.parquet",) and found.champions == ("a",)
     assert not found.decided and found[0].flags[0] == "not decided"
-    assert "with them the champion is b: whether they are bad decides" in found.remarks[-1]
+    assert "alone the champion is b: whether these are bad decides" in found.remarks[-1]
     assert "; not decided" in str(found) and "not decided" in found._repr_html_()
     monkeypatch.setattr(Contest, "surveyed", False)
     assert dm.tournament(folder, ["a", "b", "z"], "y", rng=0).champions == ("b",)  # the control
