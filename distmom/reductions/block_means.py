@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.samples.stretches import MOST
 from distmom.reductions import Accumulator
 from distmom.reductions.layout import Layout
 from distmom.reductions.state import MeanState, merge_states
@@ -55,6 +56,8 @@ class BlockMeans:
     pool_size, pool_quota : int
         Rows kept as a large uniform sample of each column, and those that a leaf offers to it; 0: none.
         There is none of groups.
+    stretch_rows : int
+        Rows of a stretch at first, of which the means are kept; 0: none. There are none of groups.
     cuts : tuple of (float, float), length C or 0
         Of each column only rows with values strictly between these count.
     count_units : {"file", "columns"}, optional
@@ -75,6 +78,7 @@ class BlockMeans:
     count_units: UnitKind | None = None
     pool_size: int = 0
     pool_quota: int = 0
+    stretch_rows: int = 0
     cuts: tuple[tuple[float, float], ...] = ()
 
     @property
@@ -118,5 +122,6 @@ class BlockMeans:
 
     @property
     def pool_bytes(self) -> int:
-        """Bytes of the large samples of all columns, at most."""
-        return len(self.columns) * (16 if self.weights is None else 24) * self.pool_size
+        """Bytes of the large samples and the stretches of all columns, at most."""
+        rows = (32 if self.weights is None else 40) * self.pool_size
+        return len(self.columns) * (rows + 32 * MOST * bool(self.stretch_rows))

@@ -280,7 +280,7 @@ class Found:
         if self.second is not None or Status.ROWS_CORRELATED not in first["flags"]:
             return again
         told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
-        if first["interval_kind"] != "files":
+        if first["interval_kind"] != "clusters":
             return told
         ends = first["interval"]
         moved = ends and tuple(again["estimate"] + end - first["estimate"] for end in ends)

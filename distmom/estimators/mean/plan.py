@@ -29,6 +29,7 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.samples.pool import leaf_quota
 from distmom.numerics.samples.row_samples import leaf_sizes
 from distmom.numerics.samples.sample_tree import SampleTree
+from distmom.numerics.samples.stretches import LEAST_ROWS, stretch_rows
 from distmom.passes.census import Census, count_rows, count_valid
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
@@ -222,11 +223,12 @@ def plan_mean(
 
 
 def _pool(n_bytes: float, counted: LakeCounts, ledger: Ledger | None) -> dict[str, Any]:
-    """Rows of the large sample, and of each leaf those that are offered to it."""
+    """Rows of the large sample, of each leaf those that are offered to it, and those of a stretch."""
     if ledger is not None:  # how many rows will come is not known
-        return {"pool_size": POOL_OF_STATE, "pool_quota": POOL_OF_STATE}
+        return {"pool_size": POOL_OF_STATE, "pool_quota": POOL_OF_STATE, "stretch_rows": LEAST_ROWS}
     n_rows = int(n_bytes / ROW_BYTES) if counted.n_rows is None else counted.n_rows
-    return {"pool_size": POOL, "pool_quota": leaf_quota(POOL, n_rows)}
+    quota = leaf_quota(POOL, n_rows)
+    return {"pool_size": POOL, "pool_quota": quota, "stretch_rows": stretch_rows(n_rows)}
 
 
 def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:

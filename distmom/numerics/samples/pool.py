@@ -35,6 +35,10 @@ _STREAM = np.uint64(0x6A09E667F3BCC909)
 """Parts these keys from those of other draws about the same file."""
 
 
+Part = tuple[Floats, Floats, Floats | None, Words | None, Ints | None]
+"""Keys, values, weights, and places of some rows."""
+
+
 def leaf_quota(size: int, n_rows: int) -> int:
     """Rows that each leaf offers to a sample of `size` of about `n_rows` rows.
 
@@ -82,25 +86,27 @@ class RowPool(Record):
     weights : ndarray of float64, shape (n,), or None
     below : float
         Infinite if these are all rows.
+    files, rows : ndarray of uint64 and of int64, shape (n,), or None
+        Keys of the files, and numbers of the rows there.
     """
 
     keys: Floats
     values: Floats
     weights: Floats | None
     below: np.float64
+    files: Words | None = None
+    rows: Ints | None = None
 
     @classmethod
-    def smallest(cls, size: int, below: float, *parts: tuple[Floats, Floats, Floats | None]) -> RowPool:
+    def smallest(cls, size: int, below: float, *parts: Part) -> RowPool:
         """The sample of all rows of some parts, at most `size` of them."""
-        keys, values = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        weights = None
-        if parts[0][2] is not None:
-            weights = np.concatenate([part[2] for part in parts if part[2] is not None])
+        keys = np.concatenate([part[0] for part in parts])
         some = np.flatnonzero(keys <= below)
         if some.size > size:
             some = some[np.argpartition(keys[some], size - 1)[:size]]
             below = float(keys[some].max())
-        return cls(keys[some], values[some], None if weights is None else weights[some], np.float64(below))
+        values, weights, files, rows = (_joined([part[i] for part in parts], some) for i in range(1, 5))
+        return cls(keys[some], values, weights, np.float64(below), files, rows)
 
     def weights_of(self, rows: Bools) -> Floats | None:
         """Weights of some of the rows, where rows have some."""
@@ -108,22 +114,28 @@ class RowPool(Record):
 
     def sound(self, *, weighted: bool) -> bool:
         """Whether the arrays fit each other."""
-        arrays = [self.keys, self.values, *([] if self.weights is None else [self.weights])]
+        arrays = [a for a in (self.keys, self.values, self.weights, self.files, self.rows) if a is not None]
         return (self.weights is not None) == weighted and all(
-            a.ndim == 1 and a.shape == self.keys.shape and a.dtype == np.float64 for a in arrays
+            a.ndim == 1 and a.shape == self.keys.shape and a.dtype.itemsize == 8 for a in arrays
         )
+
+    def at(self, some: Ints | Bools) -> RowPool:
+        """Some of the rows."""
+        every: Any = (self.keys, self.values, self.weights, self.files, self.rows)
+        parts: list[Any] = [None if a is None else a[some] for a in every]
+        keys, values, weights, files, rows = parts
+        return RowPool(keys, values, weights, self.below, files, rows)
 
     def in_order(self) -> RowPool:
         """The rows in the order of their keys, which is a random order that does not depend on the work."""
         order = np.argsort(self.keys)
         if np.any(np.diff(self.keys[order]) == 0.0):  # hardly ever
             order = np.lexsort((self.values, self.keys))
-        weights = None if self.weights is None else self.weights[order]
-        return RowPool(self.keys[order], self.values[order], weights, self.below)
+        return self.at(order)
 
     def merge(self, other: RowPool, size: int) -> RowPool:
         """The sample of the union of two disjoint sets of rows."""
-        parts = [(p.keys, p.values, p.weights) for p in (self, other)]
+        parts = [(p.keys, p.values, p.weights, p.files, p.rows) for p in (self, other)]
         return RowPool.smallest(size, min(self.below, other.below), *parts)
 
 
@@ -142,7 +154,7 @@ class PoolSampler:
 
     def __init__(self, size: int, quota: int, *, compiled: bool = False) -> None:
         self._size, self._quota, self._compiled = size, quota, compiled
-        self._parts: list[tuple[Floats, Floats, Floats | None]] = []
+        self._parts: list[Part] = []
         self._waiting = 0
         self._below = np.inf
         self._file = np.uint64(0)
@@ -160,7 +172,8 @@ class PoolSampler:
         keys, rows = self._drawn(self._key, leaf, n_rows, gone)
         if keys.size:
             values, *weights = (_taken(*column, rows) for column in columns)
-            self.add(keys, values, weights[0] if weights else None)
+            places = np.full(keys.size, key), leaf * LEAF_ROWS + rows
+            self._add((keys, values, weights[0] if weights else None, *places))
 
     def _drawn(self, key: np.uint64, leaf: int, n_rows: int, gone: Bools | None) -> tuple[Floats, Ints]:
         n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
@@ -206,28 +219,32 @@ class PoolSampler:
             self._below = float(keys.max())
         return keys, rows
 
-    def add(self, keys: Floats, values: Floats, weights: Floats | None) -> None:
-        """Add rows whose keys are known, in any order."""
-        self._parts.append((keys, values, weights))
-        self._waiting += keys.size
+    def _add(self, part: Part) -> None:
+        self._parts.append(part)
+        self._waiting += part[0].size
         if self._waiting > PLENTY * self._size:
             self._settle()
 
     def add_files(self, keys: Words, rows: Ints, values: Floats, weights: Floats | None) -> None:
         """Add all rows of files of one small leaf each: for each row its file's key and its number there."""
-        self.add(hashed_keys(pool_keys(keys), 0, rows), values, weights)
+        self._add((hashed_keys(pool_keys(keys), 0, rows), values, weights, keys, rows))
 
     def _settle(self) -> RowPool:
-        nothing = np.empty(0)
-        parts = self._parts or [(nothing, nothing, None)]
+        nothing, nowhere = np.empty(0), (np.empty(0, np.uint64), np.empty(0, np.int64))
+        parts = self._parts or [(nothing, nothing, None, *nowhere)]
         pool = RowPool.smallest(self._size, self._below, *parts)
-        self._parts, self._below = [(pool.keys, pool.values, pool.weights)], float(pool.below)
+        self._parts = [(pool.keys, pool.values, pool.weights, pool.files, pool.rows)]
+        self._below = float(pool.below)
         self._waiting = pool.keys.size
         return pool
 
     def result(self) -> RowPool:
         """The sample of all rows offered."""
         return self._settle()
+
+
+def _joined(parts: list[Any], some: Ints) -> Any:
+    return None if any(part is None for part in parts) else np.concatenate(parts)[some]
 
 
 def _taken(x: Floats, rest: Floats, rows: Ints) -> Floats:
