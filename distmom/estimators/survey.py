@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.describe.question import DescribeQuestion
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 4
 """What is bad may hide what is less so: the mean is asked at most so many times."""
-
-HARMLESS = ("missing", "no values")
-"""Rows that are missing are not among those that make an answer."""
 
 FEW, SOME = 10, 40
 """So many rows far out are borne by the blocks of any statistic, where they do not move the mean: between
@@ -181,7 +177,7 @@ class Surveyor:
         now, files = scan, list[str]()
         far: dict[str, FarRows] = {}
         for _ in range(ROUNDS):
-            bad = self._bad_files(now, [one for one in means if Status.FILES_DISAGREE in one.flags])
+            bad = self._bad_files([one for one in means if Status.FILES_DISAGREE in one.flags])
             cuts = {} if bad else _far(means, self._cuts)
             if not bad and not cuts:
                 break
@@ -221,21 +217,9 @@ class Surveyor:
             self.asked.update({(id(scan), one.column): (scan, one) for one in means})
         return means
 
-    def _bad_files(self, scan: Scan, means: Sequence[MeanResult]) -> tuple[str, ...]:
+    def _bad_files(self, means: Sequence[MeanResult]) -> tuple[str, ...]:
         """Those accused files that stand out alone, in the same column."""
-        accused = {one.column: set(one.accused_files) for one in means if one.accused_files}
-        if not accused:
-            return ()
-        options = MeanOptions.of(replace(scan, nan="omit"), RandomBlocks())
-        question = DescribeQuestion(scan, list(accused), None, options, rng=self.seed)
-        plan = question.plan(self.executor, self.progress)
-        named = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, 1)).named
-        return tuple(
-            one.name
-            for one in named
-            if one.kind == "file"
-            and any(r.what not in HARMLESS and one.name in accused.get(r.column, ()) for r in one.reasons)
-        )
+        return tuple({file: None for one in means if one.files_named for file in one.accused_files})
 
     def _cuts(self, one: MeanResult) -> bool:
         """Whether the rows of a column that stand apart are to be left out."""
@@ -317,6 +301,7 @@ def marked(result: Any, *found: Survey) -> Any:
     }
     if isinstance(result, EstimateResult):
         changes |= {"far_rows": far[0] if far else None, "accused_files": files}
+        changes["files_named"] = bool(files)
     if Status.BEYOND_CAPACITY in flags:
         changes |= {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
     return replace(result, **changes)
