@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
-from distmom.inference.share.histogram import Histogram
 from distmom.report.digits import three
 from distmom.report.far_rows import FarRows, Trimmed, far_words
+from distmom.report.histogram import Histogram
 from distmom.report.result import Result
 from distmom.report.words import accused, number, units_cells
 

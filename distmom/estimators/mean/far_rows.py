@@ -25,7 +25,6 @@ from distmom.estimators.mean.partition import (
     stands,
 )
 from distmom.inference.share.extremes import without_extremes
-from distmom.inference.share.histogram import histogram
 from distmom.inference.share.look import NO_CUT, Look
 from distmom.inference.share.ranks import share_interval
 from distmom.inference.share.scale import block_scale, sample_scale
@@ -36,6 +35,7 @@ from distmom.numerics.samples.sample import RowSample
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
 from distmom.report.far_rows import Action, FarRows, Trimmed
+from distmom.report.histogram import histogram
 from distmom.status import Status
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from distmom.inference.share.histogram import Histogram
+from distmom.report.histogram import Histogram
 from distmom.report.page.pictures import AxisScale, Bars
 from distmom.report.page.scales import Numbers, Times
 from distmom.report.words import cell

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 
-from distmom.inference.share.histogram import BINS, histogram
+from distmom.report.histogram import BINS, histogram
 
 G = np.random.default_rng(0)
 ROWS = {
@@ -39,3 +42,7 @@ def test_counts_and_places(name):
 def test_no_histogram_of_one_value_or_beyond_float64():
     for x in (np.empty(0), np.ones(9), np.array([-1.7e308, 1.7e308])):
         assert histogram(x) is None
+
+
+def test_example() -> None:
+    assert doctest.testmod(importlib.import_module("distmom.report.histogram")).failed == 0
