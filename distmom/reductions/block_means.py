@@ -54,12 +54,13 @@ class BlockMeans:
     joint : bool
         A row is one vector: it enters all columns or, where one of its values is missing, none.
     pool_size, pool_quota : int
-        Rows kept as a large uniform sample of each column, and those that a leaf offers to it; 0: none.
-        There is none of groups.
+        Rows kept as a large uniform sample of each column, whatever their group, and those that a leaf offers
+        to it; 0: none.
     stretch_rows : int
         Rows of a stretch at first, of which the means are kept; 0: none. There are none of groups.
-    cuts : tuple of (float, float), length C or 0
-        Of each column only rows with values strictly between these count.
+    cuts : tuple of (tuple of float, tuple of float), length C or 0
+        Of each column only rows with values strictly between these ends count: those of their group, by its
+        code, or the last.
     count_units : {"file", "columns"}, optional
         Count distinct units of each group: files with rows, or units whose hashes come with the rows.
     """
@@ -79,7 +80,7 @@ class BlockMeans:
     pool_size: int = 0
     pool_quota: int = 0
     stretch_rows: int = 0
-    cuts: tuple[tuple[float, float], ...] = ()
+    cuts: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
 
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
@@ -123,5 +124,5 @@ class BlockMeans:
     @property
     def pool_bytes(self) -> int:
         """Bytes of the large samples and the stretches of all columns, at most."""
-        rows = (32 if self.weights is None else 40) * self.pool_size
-        return len(self.columns) * (rows + 32 * MOST * bool(self.stretch_rows))
+        row = 32 + 8 * (self.weights is not None) + 8 * self.grouped
+        return len(self.columns) * (row * self.pool_size + 32 * MOST * bool(self.stretch_rows))

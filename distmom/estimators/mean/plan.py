@@ -187,8 +187,10 @@ def plan_mean(
         count_units=None if not options.design.of_units else "columns" if read.units else "file",
         weights=options.weights,
     )
-    if pooled and not grouped and not (options.design.sampled or options.design.of_units):
-        reduction = replace(reduction, **_pool(n_bytes * share, counted, ledger))
+    by_number = grouped and (options.joint or options.contamination is not None)
+    if pooled and not by_number and not (options.design.sampled or options.design.of_units):
+        kept = _pool(n_bytes * share, counted, ledger)
+        reduction = replace(reduction, **kept if not grouped else kept | {"stretch_rows": 0})
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)

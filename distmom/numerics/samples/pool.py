@@ -8,7 +8,8 @@ it offered. So the sample is complete below the least such key, and nothing abov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,11 @@ HASHED = 64
 """A leaf of at most so many times its quota, or of few rows, has a key hashed for each row; of a larger one
 only the rows that are taken get a key."""
 
+Part = tuple[Floats, Floats, Floats | None, Ints | None, Words | None, Ints | None]
+"""Keys, values, weights and groups of some rows; of which files they are, and their numbers there."""
+
 _STREAM = np.uint64(0x6A09E667F3BCC909)
 """Parts these keys from those of other draws about the same file."""
-
-
-Part = tuple[Floats, Floats, Floats | None, Words | None, Ints | None]
-"""Keys, values, weights, and places of some rows."""
 
 
 def leaf_quota(size: int, n_rows: int) -> int:
@@ -86,6 +86,8 @@ class RowPool(Record):
     weights : ndarray of float64, shape (n,), or None
     below : float
         Infinite if these are all rows.
+    codes : ndarray of int64, shape (n,), or None
+        Numbers of the rows' groups, where there are groups.
     files, rows : ndarray of uint64 and of int64, shape (n,), or None
         Keys of the files, and numbers of the rows there.
     """
@@ -94,6 +96,7 @@ class RowPool(Record):
     values: Floats
     weights: Floats | None
     below: np.float64
+    codes: Ints | None = None
     files: Words | None = None
     rows: Ints | None = None
 
@@ -105,26 +108,39 @@ class RowPool(Record):
         if some.size > size:
             some = some[np.argpartition(keys[some], size - 1)[:size]]
             below = float(keys[some].max())
-        values, weights, files, rows = (_joined([part[i] for part in parts], some) for i in range(1, 5))
-        return cls(keys[some], values, weights, np.float64(below), files, rows)
+        found = (_of_some(parts, i, some) for i in range(1, 6))
+        values, weights, codes, files, rows = found
+        return cls(keys[some], values, weights, np.float64(below), codes, files, rows)
 
     def weights_of(self, rows: Bools) -> Floats | None:
         """Weights of some of the rows, where rows have some."""
         return None if self.weights is None else self.weights[rows]
 
-    def sound(self, *, weighted: bool) -> bool:
-        """Whether the arrays fit each other."""
+    def sound(self, n_groups: int, *, weighted: bool) -> bool:
+        """Whether the arrays fit each other, and the groups."""
         arrays = [a for a in (self.keys, self.values, self.weights, self.files, self.rows) if a is not None]
-        return (self.weights is not None) == weighted and all(
-            a.ndim == 1 and a.shape == self.keys.shape and a.dtype.itemsize == 8 for a in arrays
+        codes = np.zeros(self.keys.size, np.int64) if self.codes is None else self.codes
+        return (
+            ((self.weights is not None) == weighted or not self.keys.size)
+            and all(a.ndim == 1 and a.shape == self.keys.shape and a.dtype.itemsize == 8 for a in arrays)
+            and (codes.shape == self.keys.shape and codes.dtype == np.int64)
+            and (not codes.size or 0 <= codes.min() <= codes.max() < n_groups)
         )
+
+    @property
+    def parts(self) -> Part:
+        """The arrays."""
+        return self.keys, self.values, self.weights, self.codes, self.files, self.rows
 
     def at(self, some: Ints | Bools) -> RowPool:
         """Some of the rows."""
-        every: Any = (self.keys, self.values, self.weights, self.files, self.rows)
-        parts: list[Any] = [None if a is None else a[some] for a in every]
-        keys, values, weights, files, rows = parts
-        return RowPool(keys, values, weights, self.below, files, rows)
+        parts: list[Any] = [None if a is None else a[some] for a in self.parts]
+        keys, values, weights, *places = parts
+        return RowPool(keys, values, weights, self.below, *places)
+
+    def renumbered(self, where: Ints) -> RowPool:
+        """The same rows, group g of which is number ``where[g]`` now."""
+        return self if self.codes is None else replace(self, codes=where[self.codes])
 
     def in_order(self) -> RowPool:
         """The rows in the order of their keys, which is a random order that does not depend on the work."""
@@ -134,9 +150,15 @@ class RowPool(Record):
         return self.at(order)
 
     def merge(self, other: RowPool, size: int) -> RowPool:
-        """The sample of the union of two disjoint sets of rows."""
-        parts = [(p.keys, p.values, p.weights, p.files, p.rows) for p in (self, other)]
+        """The sample of the union of two disjoint sets of rows, whose groups have the same numbers."""
+        parts = [self.parts, other.parts]
         return RowPool.smallest(size, min(self.below, other.below), *parts)
+
+
+def _of_some(parts: Sequence[Part], i: int, some: Ints) -> Any:
+    """Array i of the parts, of some of all their rows; parts without rows may have none."""
+    arrays: list[Any] = [part[i] for part in parts if part[i] is not None]
+    return np.concatenate(arrays)[some] if arrays else None
 
 
 class PoolSampler:
@@ -173,7 +195,7 @@ class PoolSampler:
         if keys.size:
             values, *weights = (_taken(*column, rows) for column in columns)
             places = np.full(keys.size, key), leaf * LEAF_ROWS + rows
-            self._add((keys, values, weights[0] if weights else None, *places))
+            self.add(keys, values, weights[0] if weights else None, None, *places)
 
     def _drawn(self, key: np.uint64, leaf: int, n_rows: int, gone: Bools | None) -> tuple[Floats, Ints]:
         n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
@@ -213,38 +235,42 @@ class PoolSampler:
             few &= ~gone
         rows = np.flatnonzero(few)
         keys = keys[rows]
-        if keys.size > self._quota and n_used > WHOLE:
+        if keys.size >= self._quota and n_used > max(WHOLE, self._quota):
             some = np.argpartition(keys, self._quota - 1)[: self._quota]
             keys, rows = keys[some], rows[some]
             self._below = float(keys.max())
         return keys, rows
 
-    def _add(self, part: Part) -> None:
-        self._parts.append(part)
-        self._waiting += part[0].size
+    def add(
+        self,
+        keys: Floats,
+        values: Floats,
+        weights: Floats | None,
+        codes: Ints | None = None,
+        files: Words | None = None,
+        rows: Ints | None = None,
+    ) -> None:
+        """Add rows whose keys are known, in any order."""
+        self._parts.append((keys, values, weights, codes, files, rows))
+        self._waiting += keys.size
         if self._waiting > PLENTY * self._size:
             self._settle()
 
     def add_files(self, keys: Words, rows: Ints, values: Floats, weights: Floats | None) -> None:
         """Add all rows of files of one small leaf each: for each row its file's key and its number there."""
-        self._add((hashed_keys(pool_keys(keys), 0, rows), values, weights, keys, rows))
+        self.add(hashed_keys(pool_keys(keys), 0, rows), values, weights, None, keys, rows)
 
     def _settle(self) -> RowPool:
         nothing, nowhere = np.empty(0), (np.empty(0, np.uint64), np.empty(0, np.int64))
-        parts = self._parts or [(nothing, nothing, None, *nowhere)]
+        parts = self._parts or [(nothing, nothing, None, None, *nowhere)]
         pool = RowPool.smallest(self._size, self._below, *parts)
-        self._parts = [(pool.keys, pool.values, pool.weights, pool.files, pool.rows)]
-        self._below = float(pool.below)
+        self._parts, self._below = [pool.parts], float(pool.below)
         self._waiting = pool.keys.size
         return pool
 
     def result(self) -> RowPool:
         """The sample of all rows offered."""
         return self._settle()
-
-
-def _joined(parts: list[Any], some: Ints) -> Any:
-    return None if any(part is None for part in parts) else np.concatenate(parts)[some]
 
 
 def _taken(x: Floats, rest: Floats, rows: Ints) -> Floats:

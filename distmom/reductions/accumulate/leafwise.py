@@ -36,9 +36,8 @@ class LeafwiseMeans(MeansKeeper):
             if spec.sample_size
             else []
         )
-        if spec.pool_size:
-            sizes = spec.pool_size, spec.pool_quota
-            self._pools = [PoolSampler(*sizes, compiled=spec.compiled) for _ in spec.columns]
+        sizes, pooled = (spec.pool_size, spec.pool_quota), spec.columns if spec.pool_size else ()
+        self._pools: list[PoolSampler] = [PoolSampler(*sizes, compiled=spec.compiled) for _ in pooled]
         if spec.stretch_rows:
             self._stretches = [StretchSums(spec.stretch_rows) for _ in spec.columns]
         self._cutter = LeafCutter()
