@@ -10,7 +10,7 @@ and the mean is asked again of what is left, until it has nothing to say, or not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,9 @@ from distmom.passes.scan import Scan
 from distmom.report import MeanResult, Results
 from distmom.report.estimate import EstimateResult
 from distmom.report.far_rows import FarRows, column_of
+from distmom.report.words import listed
 from distmom.status import Status
+from distmom.words import printable
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -64,6 +66,9 @@ NO_VERDICT = {
 }
 """What results have no more that cannot be relied upon."""
 
+LEFT_OUT = "files that hold other values than the rest were left out"
+NOT_TO_RELY = "do not rely on this result"
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -79,12 +84,15 @@ class Survey:
         Of each column with rows that stand apart: what was left out, or told.
     beyond : tuple of str
         What is wrong and could not be repaired.
+    columns : tuple of str
+        That were asked for.
     """
 
     scan: Scan
     files: tuple[str, ...] = ()
     far: tuple[FarRows, ...] = ()
     beyond: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     @property
     def nothing(self) -> bool:
@@ -101,6 +109,12 @@ class Survey:
             *[Status.SHARE_FAR_OUT] * ("told" in actions),
         ]
 
+    def words(self, level: str = "99 %") -> list[str]:
+        """The same in sentences."""
+        files = [f"{len(self.files)} {LEFT_OUT}: {listed(map(printable, self.files))}"] * bool(self.files)
+        far = [words for one in self.far for words in one.words(level, one.column or self.columns[0])]
+        return [*files, *far, *(f"{words}: {NOT_TO_RELY}" for words in self.beyond)]
+
 
 @dataclass(frozen=True)
 class Surveyor:
@@ -116,6 +130,8 @@ class Surveyor:
         Rows far out may be what an experiment is about: all but codes are told and left in.
     design : BlockDesign
         The blocks of the statistic. Those of units may bear bad rows that blocks of rows cannot.
+    real : callable, optional
+        Takes the rows far out that are to be left out, by column; tells the columns where they are real.
     """
 
     seed: int
@@ -124,6 +140,7 @@ class Surveyor:
     bears: Callable[[int], float] | None = None
     experiment: bool = False
     design: BlockDesign = BY_ROWS
+    real: Callable[[Mapping[str, FarRows]], Collection[str]] | None = None
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""
@@ -155,9 +172,13 @@ class Surveyor:
         """The scan without what is bad, and what that was."""
         now, files = scan, list[str]()
         far: dict[str, FarRows] = {}
+        real = set[str]()
         for _ in range(ROUNDS):
             bad = self._bad_files(now, [one for one in means if Status.FILES_DISAGREE in one.flags])
-            cuts = {} if bad else _far(means, self._cuts)
+            cuts = {} if bad else _far((one for one in means if one.column not in real), self._cuts)
+            if cuts and self.real is not None:
+                real |= set(self.real(cuts))
+                cuts = {name: one for name, one in cuts.items() if name not in real}
             if not bad and not cuts:
                 break
             if bad:
@@ -166,7 +187,7 @@ class Surveyor:
                 now = _within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
             means = self._means(now, columns)
-        told = {name: one for name, one in _far(means, self._told).items() if name not in far}
+        told = _far(means, lambda one: one.column not in far and (one.column in real or self._told(one)))
         told = {name: replace(one, action="told") for name, one in told.items()}
         every = [replace(one, estimate_with=None, of_sample=False) for one in (*far.values(), *told.values())]
         if len(columns) > 1:
@@ -174,7 +195,7 @@ class Surveyor:
         beyond = tuple(_beyond(means))
         if beyond and self.design.of_units:
             beyond = tuple(_beyond(self._means(now, columns, self.design)))
-        return Survey(now, tuple(sorted(files)), tuple(every), beyond)
+        return Survey(now, tuple(sorted(files)), tuple(every), beyond, tuple(columns))
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
         return MeanQuestion(scan, list(columns), None, MeanOptions.of(scan, design), rng=self.seed)
@@ -256,10 +277,10 @@ def marked(result: Any, *found: Survey) -> Any:
     far = [far for one in found for far in one.far]
     notes = []
     if files:
-        notes.append(f"{len(files)} files that hold other values than the rest were left out")
+        notes.append(f"{len(files)} {LEFT_OUT}")
     notes += [words for more in far[1:] for words in more.words(result.level, column_of(result))]
     for words in dict.fromkeys(words for one in found for words in one.beyond):
-        notes.append(f"{words}: do not rely on this result")
+        notes.append(f"{words}: {NOT_TO_RELY}")
     ordered = tuple(Status[str(one.name)] for one in Finding if Status[str(one.name)] in flags)
     changes: dict[str, Any] = {"flags": ordered, "status": Status.OK, "notes": (*notes, *result.notes)}
     if isinstance(result, EstimateResult):
