@@ -34,8 +34,15 @@ from distmom.estimators.learn.run import (
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.steps import StepPosition
-from distmom.estimators.learn.survey import MOST_LOSSES, columns_of, survey_of_arrays, warn
+from distmom.estimators.learn.survey import (
+    MOST_LOSSES,
+    columns_of,
+    far_from_the_middle,
+    survey_of_arrays,
+    warn,
+)
 from distmom.estimators.survey import Survey
+from distmom.inference.status import in_order
 from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.philox import resolve_seed
@@ -139,7 +146,7 @@ class Learner(SharedParameters, BaseEstimator):
                     )
                 seed, self.seed_ = self._seed()
                 begun = self._begun = self._prepare(rows, options, seed)
-                self._tell(None)
+                self._tell(None, begun.scale.wild_share)
                 self.mode_, self.mode_reason_ = "resident", "rows come in batches"
             shape, place = begun.shape._replace(n_held_out=0), begun.place
             n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
@@ -197,7 +204,7 @@ class Learner(SharedParameters, BaseEstimator):
             with nullcontext() if crew is None or crew is executor else closing(crew):
                 learn(found, rows, options, keeper, watch, crew)
         self._remember(found)
-        self._tell(seen)
+        self._tell(seen, found.scale.wild_share)
         found.place = StepPosition(1, 0, found.place.met)
         self._begun = found
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
@@ -273,10 +280,11 @@ class Learner(SharedParameters, BaseEstimator):
         for name, count in found.place.met._asdict().items():
             setattr(self, f"{name}_", count)
 
-    def _tell(self, seen: Survey | None) -> None:
-        """What the survey found, in attributes."""
-        self.flags_ = [] if seen is None else list(map(str, seen.flags()))
-        self.notes_ = [] if seen is None else seen.words()
+    def _tell(self, seen: Survey | None, wild_share: float) -> None:
+        """What the survey found, and the sample of the rows that are left, in attributes."""
+        flags, notes = far_from_the_middle(wild_share)
+        self.flags_ = list(map(str, in_order([*flags, *(() if seen is None else seen.flags())])))
+        self.notes_ = [*([] if seen is None else seen.words()), *notes]
         self.accused_files_ = [] if seen is None else list(seen.files)
 
     def __sklearn_tags__(self) -> Any:

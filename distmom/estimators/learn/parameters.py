@@ -77,7 +77,8 @@ class SharedParameters:
         and ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the looks at
         held-out blocks.
     flags_ : list of str
-        What the survey of the columns found, as the flags of other results; empty where nothing.
+        What the survey of the columns found, as the flags of other results; also ``share far out`` where more
+        than a tenth of the rows is wild (`wild_share_`).
     notes_ : list of str
         The same in sentences.
     accused_files_ : list of str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,9 @@ Sample = Callable[[], tuple[Floats, Floats]]
 ENOUGH = 8
 """Sampled rows of a label from which on it is asked whether most of them lie far out."""
 
+MOST_WILD = 0.1
+"""Log-normal rows of sigma 2 have 5 % more than 20 spreads from their middle."""
+
 MOST_LOSSES = 1_024
 """Losses of rows, or of pairs, by which the loss of a training is judged."""
 
@@ -56,7 +60,9 @@ def survey_of(
         return () if labelled is None else far_labels(columns, cuts, *labelled())
 
     surveyor = Surveyor(seed, executor, progress, experiment=clusters, real=real)
-    return surveyor.survey(data, columns)
+    seen = surveyor.survey(data, columns)
+    concerns = tuple(flag for flag in seen.passed_on if flag is Status.CONTAMINATED)
+    return replace(seen, passed_on=concerns, correlated=())  # a model has no interval
 
 
 def far_labels(
@@ -102,6 +108,17 @@ def survey_of_arrays(
     kept = seen.scan.where.mask(columns, rows.n_rows)
     fates = np.where(kept, USED, ABSENT).astype(np.uint8)
     return seen, ArrayRows(rows.features, rows.targets, fates)
+
+
+def far_from_the_middle(wild_share: float) -> tuple[list[Status], list[str]]:
+    """What is told where many rows have a value more than 20 spreads from the middle.
+
+    That the mean cannot see: a second group so wide that no gap parts it from the others.
+    """
+    if wild_share <= MOST_WILD:
+        return [], []
+    rows = f"{wild_share:.1%} of the rows have a value more than 20 spreads from the middle"
+    return [Status.SHARE_FAR_OUT], [f"{rows}, and are in the model: are they in another unit?"]
 
 
 def loss_flags(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, seed: int) -> tuple[Status, ...]:

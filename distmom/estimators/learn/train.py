@@ -15,10 +15,17 @@ from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.learn.data import DataOptions
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.model_files import LEARNERS, check_model_folder, class_of, save_model
+from distmom.estimators.learn.model_files import (
+    DESCRIPTION,
+    LEARNERS,
+    check_model_folder,
+    class_of,
+    save_model,
+)
 from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import Met
-from distmom.inference.status import Finding
+from distmom.inference.status import in_order
+from distmom.lake.files.outputs import writing
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report.kinds.train import TrainResult
@@ -108,8 +115,10 @@ def train(
 
     read = DataOptions(columns, mode, compute, state)
     limit = as_backend(executor).memory_limit
-    question = LearnQuestion(machine, as_scan(data, where), target, read, limit, finish)
-    return answer(question, executor)  # type: ignore[no-any-return]
+    models = [] if model is None else [Path(model) / DESCRIPTION]
+    with writing(*curves, what="curve"), writing(*models, what="model"):
+        question = LearnQuestion(machine, as_scan(data, where), target, read, limit, finish)
+        return answer(question, executor)  # type: ignore[no-any-return]
 
 
 def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Learner:
@@ -158,8 +167,7 @@ def _result(machine: Learner, plan: LearnPlan, run: dict[str, Any]) -> TrainResu
         notes.append(f"the steps ended when {n_met:,} of {data['n_rows']:,} rows had been met")
     if machine.loss_flags_:
         notes.append(f"of the losses that were averaged the mean says: {'; '.join(machine.loss_flags_)}")
-    told = {*machine.flags_, *machine.loss_flags_}
-    flags = tuple(Status[str(one.name)] for one in Finding if Status[str(one.name)] in told)
+    flags = in_order(map(Status, (*machine.flags_, *machine.loss_flags_)))
     bad = [flag for flag in flags if flag.no_answer]
     return TrainResult(
         learner=type(machine).__name__,

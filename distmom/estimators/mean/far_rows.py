@@ -15,19 +15,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.designs.blocks import RandomBlocks
-from distmom.errors import NoAnswerError
 from distmom.estimators.mean.counts import n_effective
-from distmom.estimators.mean.partition import answer_columns, partition_fields
+from distmom.estimators.mean.partition import (
+    answer_columns,
+    correlated,
+    errors_allowed,
+    partition_fields,
+    set_aside,
+    stands,
+)
 from distmom.inference.share.extremes import without_extremes
-from distmom.inference.share.gaps import NEAR, Apart, rows_apart
-from distmom.inference.share.given import GivenShare, given_share
+from distmom.inference.share.look import NO_CUT, Look
 from distmom.inference.share.ranks import share_interval
-from distmom.inference.share.scale import BLOCKS, block_scale, sample_scale
-from distmom.inference.status import NoInterval
-from distmom.numerics.arrays import Bools, Floats
+from distmom.inference.share.scale import block_scale, sample_scale
+from distmom.inference.status import NoInterval, in_order
+from distmom.numerics.arrays import Bools
 from distmom.numerics.blocks.small_files import file_moments
-from distmom.numerics.median import lower_median
-from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.samples.sample import RowSample
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
@@ -37,87 +40,11 @@ from distmom.status import Status
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
-AGREE, AGREE_SEEN, CONTRADICT = 3.0, 6.0, 9.2
-"""Standard errors by which two answers may differ: where rows stand apart; where blocks have seen them; and
-where nothing stands apart, but the sample's own answer is another."""
+CONTRADICT = 9.2
+"""Standard errors by which the sample's own answer may differ where nothing stands apart."""
 
-ABOUT_INTERVAL = ("interval_kind", "interval_reason", "achieved_level", "notes")
-
-Cut = tuple[float, float]
-NO_CUT = (-math.inf, math.inf)
-
-
-@dataclass(frozen=True)
-class Look:
-    """The sampled rows of a column, and what stands apart in them.
-
-    Attributes
-    ----------
-    pool : RowPool
-        In the order of the keys.
-    """
-
-    pool: RowPool
-
-    @cached_property
-    def ordered(self) -> Floats:
-        """Finite values, ascending."""
-        return np.sort(self.pool.values[np.isfinite(self.pool.values)])
-
-    @cached_property
-    def apart(self) -> Apart:
-        """What is set aside."""
-        return rows_apart(self.ordered)
-
-    @cached_property
-    def near(self) -> Apart:
-        """What is told where nothing is set aside."""
-        return rows_apart(self.ordered, NEAR, modes=True)
-
-    @property
-    def centre(self) -> float:
-        """Lower median of the means of 63 blocks of the sample: a glance at its answer."""
-        size = self.pool.values.size // BLOCKS
-        rows = self.pool.values[: BLOCKS * size].reshape(BLOCKS, size)
-        return float(lower_median(rows.mean(axis=1)))
-
-    @property
-    def cut(self) -> Cut:
-        """Kept are the rows strictly between."""
-        return self.apart.lo, self.apart.hi
-
-    def given(self, share: float) -> GivenShare:
-        """The window for a given share of all rows, of which the sample has some."""
-        m = self.ordered.size
-        try:
-            return given_share(self.ordered, share, m if np.isinf(self.pool.below) else 2 * m)
-        except ValueError as error:
-            raise NoAnswerError(f"contamination: {error}; lower it, or add data with rows") from error
-
-    def cut_for(self, share: float | None) -> Cut:
-        """The cut; with a given share just beyond the ends of its window, unless they part equal rows."""
-        if share is None or not self.ordered.size:
-            return self.cut
-        window = self.given(share)
-        low, high = (math.nextafter(end, way) for end, way in zip(window.ends, NO_CUT, strict=True))
-        return NO_CUT if window.cut_ties else (low, high)
-
-    def facts(self, apart: Apart) -> dict[str, Any]:
-        """What results say of rows that stand apart: where they lie, and which values they have."""
-        m = self.ordered.size
-        return {
-            "n_sampled": m,
-            "low": apart.lo,
-            "high": apart.hi,
-            "values": tuple((value, count / m) for value, count in apart.values),
-            "only_values": sum(count for _, count in apart.values) == apart.n,
-        }
-
-    @cached_property
-    def kept(self) -> Bools:
-        """Rows of the sample that are not set aside."""
-        low, high = self.cut
-        return (self.pool.values > low) & (self.pool.values < high)
+Cuts = tuple[tuple[float, ...], tuple[float, ...]]
+"""Lower and upper ends for some groups, the last for all others."""
 
 
 def looks_of(state: MeanState) -> tuple[Look, ...]:
@@ -125,21 +52,11 @@ def looks_of(state: MeanState) -> tuple[Look, ...]:
     return tuple(Look(pool.in_order()) for pool in state.pools)
 
 
-def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cut, ...]:
+def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cuts, ...]:
     """Cuts for a second pass over the rows; `NO_CUT` where nothing is to be cut, or a sample has all rows."""
     share = plan.options.window
-    return tuple(NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks)
-
-
-def errors_allowed(flags: Sequence[Status]) -> float:
-    """Standard errors by which the answer of the rows that are left may differ from that of all."""
-    seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
-    return AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
-
-
-def stands(flags: Sequence[Status], *, agree: bool) -> bool:
-    """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
-    return agree and (Status.BEYOND_CAPACITY not in flags or Status.FILES_DISAGREE in flags)
+    cuts = [NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks]
+    return tuple(((low,), (high,)) for low, high in cuts)
 
 
 @dataclass(frozen=True)
@@ -226,19 +143,19 @@ class Found:
         allowed = errors_allowed(flags)
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
         agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
+        group = any(look.group.n for look in self.looks)
         if stands(flags, agree=agree):
-            return self._told("borne")
-        again = self._correlated(again)
-        flags = (Status.SHARE_SET_ASIDE, *again["flags"])
-        if Status.FILES_DISAGREE in self.first["flags"] and self.first["accused_files"]:
-            again |= {"accused_files": self.first["accused_files"]}
-            flags = (*flags, *([] if Status.FILES_DISAGREE in flags else [Status.FILES_DISAGREE]))
-        return again | {"flags": flags, "n_used": n} | self._told("set aside", n)
+            return self._as_told() if group else self._told("borne")
+        again = set_aside(self.first, again, of_sample=self.second is None)
+        if group:
+            far = self._told("told")["far_rows"]
+            words = far.words(f"{100 * self.plan.options.confidence_level:.6g} %", "", numbers=False)
+            flags = in_order([*again["flags"], Status.SHARE_FAR_OUT])
+            again |= {"flags": flags, "notes": (*again["notes"], *words)}
+        return again | {"n_used": n} | self._told("set aside", n)
 
     def _without(self) -> dict[str, Any]:
-        told: dict[str, Any] = {}
-        if any(look.near.n for look in self.looks):
-            told = self._told("told") | {"flags": (*self.first["flags"], Status.SHARE_FAR_OUT)}
+        told = self._as_told() if any(look.near.n for look in self.looks) else {}
         if self.complete:
             return told
         m, n = self.kept.size, self.shared["n_used"]
@@ -249,9 +166,13 @@ class Found:
         again, m = self._again()
         if self._agree(again["estimate"], allowed):
             return told
-        again = self._correlated(again)
+        again = correlated(self.first, again, of_sample=self.second is None)
         others = (f for f in again["flags"] if f is not Status.BEYOND_CAPACITY)
         return again | told | {"flags": (Status.BEYOND_CAPACITY, *others), "n_used": m}
+
+    def _as_told(self) -> dict[str, Any]:
+        """What stands apart and stays in, with the word for it."""
+        return self._told("told") | {"flags": in_order([*self.first["flags"], Status.SHARE_FAR_OUT])}
 
     def _agree(self, again: Any, allowed: Any) -> bool:
         """Whether another answer is the same up to what is allowed in each column."""
@@ -273,18 +194,6 @@ class Found:
         if plan.options.weights is not None:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
-
-    def _correlated(self, again: dict[str, Any]) -> dict[str, Any]:
-        """The answer of the sample, which knows no files, with what all rows say of them."""
-        first = self.first
-        if self.second is not None or Status.ROWS_CORRELATED not in first["flags"]:
-            return again
-        told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
-        if first["interval_kind"] != "files":
-            return told
-        ends = first["interval"]
-        moved = ends and tuple(again["estimate"] + end - first["estimate"] for end in ends)
-        return told | {"interval": moved, **{name: first[name] for name in ABOUT_INTERVAL}}
 
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
         """What stands apart, in the column where that is most; `n_kept` rows made the answer."""

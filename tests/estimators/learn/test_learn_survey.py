@@ -309,3 +309,13 @@ def test_held_out_rows_judge_the_loss_where_there_are_some(monkeypatch: pytest.M
     none = dm.RobustLinearRegression(random_state=0, loss="squared", max_iter=30, early_stopping=False)
     assert len(none.fit(X, y).history_["held_out"]) == 0 and len(seen) == 1
     assert "contaminated" in held.loss_flags_ or "contaminated" in none.loss_flags_
+
+
+def test_a_tenth_of_wide_rows_in_another_unit_is_told() -> None:
+    g = np.random.default_rng(0)
+    X, y = np.exp(g.normal(size=(20_000, 2))), np.arange(20_000) % 2
+    clean = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X, y)
+    assert clean.flags_ == [] and clean.wild_share_ < 0.02
+    X[g.random(20_000) < 0.17] *= 60.0
+    found = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X, y)
+    assert found.flags_ == ["share far out"] and "in another unit?" in found.notes_[-1]
