@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.describe.question import DescribeQuestion
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 4
 """What is bad may hide what is less so: the mean is asked at most so many times."""
-
-HARMLESS = ("missing", "no values")
-"""Rows that are missing are not among those that make an answer."""
 
 FEW, SOME = 10, 40
 """So many rows far out are borne by the blocks of any statistic, where they do not move the mean: between
@@ -101,6 +97,8 @@ class Survey:
         Columns whose rows within files are correlated.
     columns : tuple of str
         That were asked for.
+    means : tuple of MeanResult
+        Of the columns, on the rows that are left; of none where the mean itself has no answer.
     """
 
     scan: Scan
@@ -110,6 +108,7 @@ class Survey:
     passed_on: tuple[Status, ...] = ()
     correlated: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    means: tuple[MeanResult, ...] = ()
 
     @property
     def nothing(self) -> bool:
@@ -154,6 +153,10 @@ class Surveyor:
         What is compared lies in the same files, so what the rows of a file have in common cancels.
     asked : dict
         What the mean has said of a scan (which is kept, so that its identity is) and a column.
+    confidence_level : float
+        Of the means' intervals.
+    together : int
+        So many columns are asked for in one pass, which bounds its memory; 0: all.
     """
 
     seed: int
@@ -165,15 +168,17 @@ class Surveyor:
     real: Callable[[Mapping[str, FarRows]], Collection[str]] | None = None
     same_files: bool = False
     asked: dict[tuple[int, str], tuple[Scan, MeanResult]] = field(default_factory=dict)
+    confidence_level: float = 0.99
+    together: int = 0
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""
         if scan.source.one_pass:
             return Survey(scan)
         try:
-            means = self._means(scan, columns)
-            if not any(self._worth(one) for one in means):
-                return Survey(scan)
+            means = self.means(scan, columns)
+            if not any(self.worth(one) for one in means):
+                return Survey(scan, means=tuple(means))
             return self._repaired(scan, columns, means)
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return Survey(scan)
@@ -181,14 +186,14 @@ class Surveyor:
     def check(self, scan: Scan, columns: Sequence[str]) -> None:
         """ResourceError if there is not the memory for it; no row is read."""
         with suppress(ConfigError, DataError, NoAnswerError):
-            self._question(scan, columns, BY_ROWS).plan(self.executor, None)
+            self._question(scan, columns[: self.together or None], BY_ROWS).plan(self.executor, None)
 
     def suspect(self, scan: Scan, columns: Sequence[str]) -> list[str]:
         """Those columns for which there is something to say."""
         if scan.source.one_pass:
             return []
         try:
-            return [one.column for one in self._means(scan, columns) if self._worth(one)]
+            return [one.column for one in self.means(scan, columns) if self.worth(one)]
         except (ConfigError, DataError, NoAnswerError):
             return []
 
@@ -198,7 +203,7 @@ class Surveyor:
         far: dict[str, FarRows] = {}
         real = set[str]()
         for _ in range(ROUNDS):
-            bad = self._bad_files(now, [one for one in means if Status.FILES_DISAGREE in one.flags])
+            bad = self._bad_files([one for one in means if Status.FILES_DISAGREE in one.flags])
             cuts = {} if bad else _far((one for one in means if one.column not in real), self._cuts)
             if cuts and self.real is not None:
                 real |= set(self.real(cuts))
@@ -210,7 +215,7 @@ class Surveyor:
             else:
                 now = _within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
-            means = self._means(now, columns)
+            means = self.means(now, columns)
         told = {
             name: replace(one, action="told")
             for name, one in _far(means, lambda one: one.column in real or self._told(one)).items()
@@ -222,41 +227,40 @@ class Surveyor:
         ]
         beyond = tuple(_beyond(means))
         if beyond and self.design.of_units:
-            beyond = tuple(_beyond(self._means(now, columns, self.design)))
+            beyond = tuple(_beyond(self.means(now, columns, self.design)))
         passed_on = in_order(flag for one in means for flag in self._passed_on(one))
         correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
-        words = beyond, passed_on, tuple(correlated), tuple(columns)
+        words = beyond, passed_on, tuple(correlated), tuple(columns), tuple(means)
         return Survey(now, tuple(sorted(files)), tuple(every), *words)
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
-        return MeanQuestion(scan, list(columns), None, MeanOptions.of(scan, design), rng=self.seed)
+        options = MeanOptions.of(scan, design, confidence_level=self.confidence_level)
+        return MeanQuestion(scan, list(columns), None, options, rng=self.seed)
 
-    def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
+    def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
+        """The robust mean of each; NoAnswerError if none has one."""
         keys = [(id(scan), name) for name in columns]
         if design is BY_ROWS and all(key in self.asked for key in keys):
             return [self.asked[key][1] for key in keys]
-        plan = self._question(scan, columns, design).plan(self.executor, self.progress)
-        found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
-        means = [one for one in Results.of(found) if isinstance(one, MeanResult)]
+        means: list[MeanResult] = []
+        step = self.together or len(columns)
+        for start in range(0, len(columns), step):
+            question = self._question(scan, columns[start : start + step], design)
+            try:
+                plan, run = question.plan(self.executor, self.progress), run_facts(0.0, self.seed, 1)
+                found = plan.run(self.executor, self.progress, run)
+            except NoAnswerError:
+                if start + step >= len(columns) and not means:
+                    raise
+                continue
+            means += [one for one in Results.of(found) if isinstance(one, MeanResult)]
         if design is BY_ROWS:
             self.asked.update({(id(scan), one.column): (scan, one) for one in means})
         return means
 
-    def _bad_files(self, scan: Scan, means: Sequence[MeanResult]) -> tuple[str, ...]:
+    def _bad_files(self, means: Sequence[MeanResult]) -> tuple[str, ...]:
         """Those accused files that stand out alone, in the same column."""
-        accused = {one.column: set(one.accused_files) for one in means if one.accused_files}
-        if not accused:
-            return ()
-        options = MeanOptions.of(replace(scan, nan="omit"), RandomBlocks())
-        question = DescribeQuestion(scan, list(accused), None, options, rng=self.seed)
-        plan = question.plan(self.executor, self.progress)
-        named = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, 1)).named
-        return tuple(
-            one.name
-            for one in named
-            if one.kind == "file"
-            and any(r.what not in HARMLESS and one.name in accused.get(r.column, ()) for r in one.reasons)
-        )
+        return tuple({file: None for one in means if one.files_named for file in one.accused_files})
 
     def _cuts(self, one: MeanResult) -> bool:
         """Whether the rows of a column that stand apart are to be left out."""
@@ -275,7 +279,7 @@ class Surveyor:
         far = one.far_rows
         return far is not None and (far.action == "told" or (self.experiment and far.action == "set aside"))
 
-    def _worth(self, one: MeanResult) -> bool:
+    def worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
         return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(_beyond([one])))
 
@@ -338,6 +342,7 @@ def marked(result: Any, *found: Survey) -> Any:
     }
     if isinstance(result, EstimateResult):
         changes |= {"far_rows": far[0] if far else None, "accused_files": files}
+        changes["files_named"] = bool(files)
     if Status.BEYOND_CAPACITY in flags:
         changes |= {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
     return replace(result, **changes)

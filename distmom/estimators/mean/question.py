@@ -14,7 +14,8 @@ from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError
 from distmom.estimators.command import explaining
-from distmom.estimators.facts import data_facts
+from distmom.estimators.describe.named_files import name_files
+from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.answer import answer_of
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper
@@ -30,6 +31,7 @@ from distmom.inference.share.look import Look
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
+from distmom.report import Results
 from distmom.state import open_checkpoint
 
 if TYPE_CHECKING:
@@ -155,7 +157,12 @@ class PlannedMean:
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
         listed = question.column is not None and not isinstance(question.column, str)
-        return answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
+        results = answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
+        if source.one_pass or question.keeper is not None:
+            return results
+        several = isinstance(results, Results)
+        named = name_files(question.scan, Results.of(results), question.seed, executor, progress)
+        return told(named, data, run, several=several)
 
     @property
     def _rows_stay(self) -> bool:

@@ -185,13 +185,13 @@ def test_a_run_goes_on_from_a_state_after_the_same_survey(lakes: dict[str, Path]
 
 def test_data_in_memory_is_read_once_where_it_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    original = survey.Surveyor._means
+    original = survey.Surveyor.means
 
     def means(self: Any, *given: Any) -> Any:
         asked.append(1)
         return original(self, *given)
 
-    monkeypatch.setattr(survey.Surveyor, "_means", means)
+    monkeypatch.setattr(survey.Surveyor, "means", means)
     X = np.random.default_rng(0).normal(size=(2_000, 3))
     dm.RobustLinearRegression(random_state=0, max_iter=5).fit(X, X[:, 0])
     assert len(asked) == 1
