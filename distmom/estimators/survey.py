@@ -10,10 +10,10 @@ and the mean is asked again of what is left, until it has nothing to say, or not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
@@ -105,6 +105,10 @@ class Survey:
         """Whether there is nothing to say."""
         return not (self.files or self.far or self.beyond or self.passed_on)
 
+    def of(self, _: Any) -> Survey:
+        """What is said of a group: the same of all."""
+        return self
+
     def flags(self) -> list[Status]:
         """The words for it."""
         actions = {far.action for far in self.far}
@@ -115,6 +119,17 @@ class Survey:
             *[Status.SHARE_FAR_OUT] * ("told" in actions),
             *self.passed_on,
         ]
+
+
+class Seen(Protocol):
+    """What is to be read of a scan, and what is said of each group."""
+
+    @property
+    def scan(self) -> Scan:
+        """Without what is bad."""
+
+    def of(self, group: Mapping[str, Any] | None) -> Survey:
+        """What is said of a group."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +160,10 @@ class Surveyor:
     design: BlockDesign = BY_ROWS
     same_files: bool = False
     asked: dict[tuple[int, str], tuple[Scan, MeanResult]] = field(default_factory=dict)
+
+    def seen(self, scan: Scan, columns: Sequence[str]) -> Seen:
+        """What is bad in any of these columns; for some surveyors in each group."""
+        return self.survey(scan, columns)
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""
@@ -196,9 +215,9 @@ class Surveyor:
             replace(one, estimate_with=None, of_sample=False, column=name if len(columns) > 1 else one.column)
             for name, one in (*far.items(), *told.items())
         ]
-        beyond = tuple(_beyond(means))
+        beyond = tuple(unrepaired(means))
         if beyond and self.design.of_units:
-            beyond = tuple(_beyond(self._means(now, columns, self.design)))
+            beyond = tuple(unrepaired(self._means(now, columns, self.design)))
         passed_on = in_order(flag for one in means for flag in self._passed_on(one))
         correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
         return Survey(now, tuple(sorted(files)), tuple(every), beyond, passed_on, tuple(correlated))
@@ -240,7 +259,7 @@ class Surveyor:
 
     def _worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
-        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(_beyond([one])))
+        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(unrepaired([one])))
 
     def _passed_on(self, one: MeanResult) -> list[Status]:
         """What the mean says of a column that a statistic has to say, too."""
@@ -257,7 +276,7 @@ def _is_code(far: FarRows) -> bool:
     return bool(far.values) and far.values[0][1] >= CODE * far.share
 
 
-def _beyond(means: Iterable[MeanResult]) -> Iterable[str]:
+def unrepaired(means: Iterable[MeanResult]) -> Iterable[str]:
     """What the mean has to say that could not be repaired."""
     for one in means:
         if Status.FILES_DISAGREE in one.flags:
