@@ -126,6 +126,11 @@ class GroupSurveyor(Surveyor):
             )
         return found
 
+    def _passed_on(self, one: MeanResult) -> list[Status]:
+        """What the mean says of a group that statistics have to say, too; experiments judge few rows alone."""
+        told = super()._passed_on(one)
+        return [f for f in told if not (self.experiment and f is Status.CARRIED_BY_FEW_ROWS)]
+
     def _within(self, scan: Scan, cuts: Mapping[Place, FarRows | None]) -> Scan:
         """The rows of a scan that lie within the cuts of their group."""
         bounds: list[GroupBound] = []
@@ -137,7 +142,8 @@ class GroupSurveyor(Surveyor):
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
         options = MeanOptions.of(scan, design, passes=2)  # small groups have few rows in the sample
-        return MeanQuestion(scan, list(columns), self.by, options, rng=self.seed)
+        few = self.experiment  # its variants
+        return MeanQuestion(scan, list(columns), self.by, options, rng=self.seed, few_groups=few)
 
     def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
         for (place, known), (_, means) in self.said.items():
