@@ -64,15 +64,15 @@ class GroupSurveyor(Surveyor):
     """
 
     by: Names = None
-    said: dict[tuple[int, Sequence[str]], tuple[Scan, list[MeanResult]]] = field(default_factory=dict)
+    said: dict[tuple[int, Sequence[str], bool], tuple[Scan, list[MeanResult]]] = field(default_factory=dict)
 
     def seen(self, scan: Scan, columns: Sequence[str]) -> GroupSurveys:
         """What is bad in any of these columns, in each group."""
         if scan.source.one_pass:
             return GroupSurveys(scan)
         try:
-            means = self._means(scan, columns)
-            return self._mended(scan, columns, means) if any(map(self._worth, means)) else GroupSurveys(scan)
+            means = self.means(scan, columns)
+            return self._mended(scan, columns, means) if any(map(self.worth, means)) else GroupSurveys(scan)
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return GroupSurveys(scan)
 
@@ -86,13 +86,17 @@ class GroupSurveyor(Surveyor):
             if not bad and not cuts:
                 break
             before, now = means, now.without(bad) if bad else self._within(now, cuts)
-            means = self._means(now, columns)
+            means = self.means(now, columns)
             if bad:
                 files = [*files, *bad]
                 left = {place_of(one): one.n_rows for one in means}
                 fewer |= {key for one in before if left.get(key := place_of(one)) != one.n_rows}
             far |= {place: replace(one, action="set aside") for place, one in cuts.items() if one is not None}
-        return GroupSurveys(now, self._told_of(now, means, far, tuple(sorted(files)), fewer))
+        beyond = means
+        if self.design.of_units and any(unrepaired(means)):
+            beyond = self.means(now, columns, self.design)
+        wrong = {place_of(one): list(unrepaired([one])) for one in beyond}
+        return GroupSurveys(now, self._told_of(now, means, far, tuple(sorted(files)), fewer, wrong))
 
     def _told_of(
         self,
@@ -101,7 +105,9 @@ class GroupSurveyor(Surveyor):
         far: dict[Place, FarRows],
         files: tuple[str, ...],
         fewer: set[Place],
+        wrong: dict[Place, list[str]],
     ) -> dict[Key, Survey]:
+        """What is said of each group."""
         groups: dict[Key, list[MeanResult]] = {}
         for one in means:
             groups.setdefault(place_of(one)[0], []).append(one)
@@ -115,7 +121,8 @@ class GroupSurveyor(Surveyor):
                 if rows is not None:
                     column = one.column if len(mine) > 1 else rows.column
                     told[one.column] = replace(rows, estimate_with=None, of_sample=False, column=column)
-            beyond = [*unrepaired(mine), *[CUT.format(one.column) for one in mine if self._cuts(one)]]
+            beyond = [words for one in mine for words in wrong.get((key, one.column), ())]
+            beyond += [CUT.format(one.column) for one in mine if self._cuts(one)]
             found[key] = Survey(
                 scan,
                 files if any((key, one.column) in fewer for one in mine) else (),
@@ -127,7 +134,7 @@ class GroupSurveyor(Surveyor):
         return found
 
     def _passed_on(self, one: MeanResult) -> list[Status]:
-        """What the mean says of a group that statistics have to say, too; experiments judge few rows alone."""
+        """What the mean says of a group; experiments judge for themselves whether few rows carry it."""
         told = super()._passed_on(one)
         return [f for f in told if not (self.experiment and f is Status.CARRIED_BY_FEW_ROWS)]
 
@@ -145,14 +152,16 @@ class GroupSurveyor(Surveyor):
         few = self.experiment  # its variants
         return MeanQuestion(scan, list(columns), self.by, options, rng=self.seed, few_groups=few)
 
-    def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
-        for (place, known), (_, means) in self.said.items():
-            if place == id(scan) and set(columns) <= set(known):
+    def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
+        """The robust mean of each in each group; NoAnswerError if none has one."""
+        by_rows = design is BY_ROWS
+        for (place, known, same), (_, means) in self.said.items():
+            if place == id(scan) and same == by_rows and set(columns) <= set(known):
                 return [one for one in means if one.column in columns]
         plan = self._question(scan, columns, design).plan(self.executor, self.progress)
         found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
         means = [one for one in Results.of(found) if isinstance(one, MeanResult)]
-        self.said[id(scan), tuple(columns)] = scan, means
+        self.said[id(scan), tuple(columns), by_rows] = scan, means
         return means
 
 
