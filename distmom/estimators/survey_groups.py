@@ -130,6 +130,8 @@ class GroupSurveyor(Surveyor):
                 tuple(beyond),
                 in_order(flag for one in mine for flag in self._passed_on(one)),
                 tuple(one.column for one in mine if Status.ROWS_CORRELATED in self._passed_on(one)),
+                tuple(one.column for one in mine),
+                tuple(mine),
             )
         return found
 
