@@ -10,10 +10,10 @@ and the mean is asked again of what is left, until it has nothing to say, or not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
@@ -137,17 +137,6 @@ class Survey:
         return [*files, *far, *(f"{words}: {NOT_TO_RELY}" for words in self.beyond)]
 
 
-class Seen(Protocol):
-    """What is to be read of a scan, and what is said of each group."""
-
-    @property
-    def scan(self) -> Scan:
-        """Without what is bad."""
-
-    def of(self, group: Mapping[str, Any] | None) -> Survey:
-        """What is said of a group."""
-
-
 @dataclass(frozen=True)
 class Surveyor:
     """Asks the mean of columns of a scan, on an executor.
@@ -185,10 +174,6 @@ class Surveyor:
     asked: dict[tuple[int, str], tuple[Scan, MeanResult]] = field(default_factory=dict)
     confidence_level: float = 0.99
     together: int = 0
-
-    def seen(self, scan: Scan, columns: Sequence[str]) -> Seen:
-        """What is bad in any of these columns; for some surveyors in each group."""
-        return self.survey(scan, columns)
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""

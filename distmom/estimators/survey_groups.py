@@ -34,20 +34,17 @@ Place = tuple[Key, str]
 
 
 @dataclass(frozen=True)
-class GroupSurveys:
+class GroupSurveys(Survey):
     """What is to be read of a scan, and what is said of each group.
 
     Attributes
     ----------
-    scan : Scan
-        Without what is bad.
     groups : mapping of Key to Survey
     """
 
-    scan: Scan
     groups: Mapping[Key, Survey] = field(default_factory=dict)
 
-    def of(self, group: Mapping[str, Any] | None) -> Survey:
+    def of(self, group: Any) -> Survey:
         """What is said of a group."""
         return self.groups.get(key_of(group or {}), Survey(self.scan))
 
@@ -66,7 +63,7 @@ class GroupSurveyor(Surveyor):
     by: Names = None
     said: dict[tuple[int, Sequence[str], bool], tuple[Scan, list[MeanResult]]] = field(default_factory=dict)
 
-    def seen(self, scan: Scan, columns: Sequence[str]) -> GroupSurveys:
+    def survey(self, scan: Scan, columns: Sequence[str]) -> GroupSurveys:
         """What is bad in any of these columns, in each group."""
         if scan.source.one_pass:
             return GroupSurveys(scan)
@@ -96,7 +93,7 @@ class GroupSurveyor(Surveyor):
         if self.design.of_units and any(unrepaired(means)):
             beyond = self.means(now, columns, self.design)
         wrong = {place_of(one): list(unrepaired([one])) for one in beyond}
-        return GroupSurveys(now, self._told_of(now, means, far, tuple(sorted(files)), fewer, wrong))
+        return GroupSurveys(now, groups=self._told_of(now, means, far, tuple(sorted(files)), fewer, wrong))
 
     def _told_of(
         self,

@@ -13,7 +13,7 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import PASS, Seen, Surveyor, marked
+from distmom.estimators.survey import PASS, Survey, Surveyor, marked
 from distmom.estimators.survey_groups import GroupSurveyor
 from distmom.lake import ReadOptions, Source
 from distmom.passes.opening import open_data, refuse_times
@@ -87,12 +87,12 @@ class PlannedDifference:
         """Whether what is bad is left out: files that are units bear it themselves."""
         return not self.question.options.design.by_file
 
-    def _survey(self, executor: Executor, progress: Progress | None) -> Seen | None:
+    def _survey(self, executor: Executor, progress: Progress | None) -> Survey | None:
         """What is bad in the metric, or its denominator, of each variant."""
         question = self.question
         if not self.surveyed:
             return None
-        return self._surveyor(executor, progress).seen(question.scan, question.opened[1].columns)
+        return self._surveyor(executor, progress).survey(question.scan, question.opened[1].columns)
 
     def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
         question = self.question

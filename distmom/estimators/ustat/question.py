@@ -107,7 +107,7 @@ class UStatQuestion(RowsQuestion):
         if not suspects:
             return begun.finish(executor, progress, run)
         seen = {
-            columns: [surveyor.seen(scan, columns) for scan in self.scans]
+            columns: [surveyor.survey(scan, columns) for scan in self.scans]
             for columns in sets
             if suspects.intersection(columns)
         }
