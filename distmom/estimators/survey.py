@@ -10,7 +10,7 @@ and the mean is asked again of what is left, until it has nothing to say, or not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -51,16 +51,13 @@ PASSED_ON = (Status.CONTAMINATED, Status.ROWS_CORRELATED, Status.CARRIED_BY_FEW_
 """What the mean says of rows that are left, and what any statistic of them has to say, too."""
 
 OF_SIZES = (Status.CONTAMINATED, Status.CARRIED_BY_FEW_ROWS)
-BOUNDED = (
-    *("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace"),
-)
+BOUNDED = ("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace")
 """Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
 
 ALIKE = "and the interval takes them as independent: blocks of whole files (--block-by file) allow for it"
 
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
 """What plans say of it."""
-
 
 NOT_RELIABLE = "the result is beyond capacity"
 NO_VERDICT = {
