@@ -12,7 +12,7 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.survey import ALIKE, Survey
+from distmom.estimators.survey import ALIKE, LEFT_OUT, NOT_TO_RELY, Survey
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import differences
@@ -156,13 +156,13 @@ def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], l
     survey, told = before.survey, []
     if survey.files:
         some = listed(map(printable, survey.files))
-        told.append(f"files that hold other values than the rest were left out: {some}")
+        told.append(f"{len(survey.files)} {LEFT_OUT}: {some}")
     stored = [far for far in survey.far if far.column not in before.losses]
     most = max((far.share for far in stored), default=0.0)
     for far in survey.far:  # of losses what the columns behind them do not tell
         if far in stored or far.share > 1.01 * most:
             told += far.words(level, "", numbers=far in stored)
-    told += [f"{words}: do not rely on this result" for words in dict.fromkeys(survey.beyond)]
+    told += [f"{words}: {NOT_TO_RELY}" for words in dict.fromkeys(survey.beyond)]
     if survey.correlated:
         told.append(f"rows of a file are alike ({listed(survey.correlated)}), {ALIKE}")
     for words, champions in before.others.items():

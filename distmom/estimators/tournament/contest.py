@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.checks import names_of
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.survey import PASS, Survey, Surveyor, beyond, within
+from distmom.estimators.survey import PASS, Survey, Surveyor, unrepaired, within
 from distmom.estimators.tournament.answer import Before, tournament_result
 from distmom.estimators.ustat.question import BORNE
 from distmom.lake.filters import as_filter
@@ -180,7 +180,7 @@ class Contest:
         means = [*first.means, *then.means]
         if not options.pairwise or options.kind == "ranking":  # no column of theirs alone decides much
             means = [one for one in means if Status.FILES_DISAGREE in one.flags]
-        wrong = tuple(beyond(means)) if options.rows.contamination is None else ()
+        wrong = tuple(unrepaired(means)) if options.rows.contamination is None else ()
         both = (first, then) if options.pairwise else ()  # losses of rows have statuses of their own
         correlated = tuple(name for one in both for name in one.correlated)
         survey = Survey(

@@ -9,11 +9,11 @@ import numpy as np
 
 from distmom.report.digits import three
 from distmom.report.estimate import EstimateResult
-from distmom.report.far_rows import far_words
 from distmom.report.kinds.difference import DifferenceResult
 from distmom.report.kinds.mean import MeanResult
 from distmom.report.kinds.ustatistic import UStatisticResult
 from distmom.report.page.blocks import assumptions, block_facts, how_made, meaning
+from distmom.report.page.distribution import distribution
 from distmom.report.page.pictures import AxisScale, Curve, Ends, Line, Picture, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
@@ -23,14 +23,15 @@ from distmom.status import Status
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",
     "exact": "a bound from the spread that the blocks show",
-    "files": "cluster-robust, from the spread between whole files",
+    "clusters": "cluster-robust, from the spread between units of rows that are alike",
     "paper": "closed form of the paper",
 }
 
 
 def tell_mean(r: MeanResult) -> Telling:
     """A mean of numbers or times."""
-    return _tell(r, f"the {'weighted ' if r.weights else ''}mean of {cell(r.column)}", _mean_facts(r))
+    told = _tell(r, f"the {'weighted ' if r.weights else ''}mean of {cell(r.column)}", _mean_facts(r))
+    return replace(told, pictures=(*told.pictures, *distribution(r)))
 
 
 def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
@@ -38,7 +39,7 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
     weighted = "weighted " if r.weights else ""
     subject = subject or f"the {weighted}{cell(r.kernel)} statistic of {cell(r.column)}"
     told = _tell(r, subject, [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")])
-    if Status.FILES_DISAGREE not in r.flags:
+    if Status.FILES_DISAGREE not in r.flags or r.accused_files:  # these were left out
         return told
     spoiled = (
         "Whole files hold other values than the rest, which spoils all random blocks: do not use this "
@@ -123,7 +124,6 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
         text = three(other, None, None)[0].strip() if r.scale is None else Times(r.scale).text(other)
         what = "random rows" if r.by_files else "whole files"
         facts.append((f"with blocks of {what}", f"{text}: compared, not used"))
-    facts += [("rows far out", text) for text in far_words(r)]
     if r.without_extremes and not r.ok:
         means = (f"{r.shown_number(one.mean)} ({100 * one.share:g} %)" for one in r.without_extremes)
         facts.append(("mean without the most extreme rows", ", ".join(means)))
