@@ -172,7 +172,8 @@ def _answer_groups(
     result = _from_rows(own, files, ask)
     if files is not None:
         ladders = own.ladder.usable.any(axis=1) & (fine.n > 0)
-        found = file_set(files, ladders, n_sample, n_most, ask.n_columns)
+        located = own.given is None
+        found = file_set(files, ladders, n_sample, n_most, ask.n_columns, located=located)
         if found is not None:
             result = hear_files(result, own, found, ask)
     _few_rows(result, own, sample, n_sample, ask.few_only)
