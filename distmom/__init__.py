@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from distmom.estimators.session import options
     from distmom.estimators.tournament.tournament import tournament
     from distmom.estimators.ustat.ustatistic import ustatistic
+    from distmom.lake.files.outputs import writing
     from distmom.passes.scan import Scan, scan
     from distmom.report import (
         CandidateResult,
@@ -124,6 +125,7 @@ __all__ = [
     "train",
     "ustatistic",
     "write_results",
+    "writing",
 ]
 
 _HOMES = {
@@ -179,6 +181,7 @@ _HOMES = {
     "train": "distmom.estimators.learn.train",
     "ustatistic": "distmom.estimators.ustat.ustatistic",
     "write_results": "distmom.report",
+    "writing": "distmom.lake.files.outputs",
 }
 
 

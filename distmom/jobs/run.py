@@ -134,7 +134,8 @@ def _done(job: Job, config: Config, dry_run: bool, ending: Ending, again: str) -
     outputs, said = _outputs(config), f"dry run of {job.name}" if dry_run else job.name
     log("start", f"{said} with {config.path}", pipeline=job.name, config=str(config.path))
     try:
-        found: Any = job.explain(config) if dry_run else job.run(config, MinuteLines(ending.check))
+        with dm.writing(*outputs, what="output.files"):
+            found: Any = job.explain(config) if dry_run else job.run(config, MinuteLines(ending.check))
     except DistmomError as error:  # speaks of keys of the file and, if one of them is wrong, of its line
         text = keys_of(config).of(str(error))
         error.args = (config.located(text) if isinstance(error, ConfigError) else text,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from distmom.errors import BusyStore, DataError, ResourceError
+from distmom.errors import BusyStore, DataError, DistmomError, ResourceError
 from distmom.lake.columns.references import settle
 from distmom.lake.columns.schema import PARTITION_TYPES, Reference
 from distmom.lake.columns.schema import SEARCHED_FILES as FOOTERS
@@ -55,6 +56,8 @@ class Lake(Source):
         Which state of a table its log was asked for.
     columns : TableColumns, optional
         Which columns of the files are which of the table's.
+    unaligned : str
+        Why the folders' names give no columns although there are some: files have different keys.
     """
 
     root: str
@@ -65,6 +68,7 @@ class Lake(Source):
     prefix: str = ""
     table: TableVersion | None = None
     columns: TableColumns | None = None
+    unaligned: str = ""
     known: Unsent = field(default_factory=Unsent, repr=False, compare=False)
 
     @property
@@ -132,7 +136,12 @@ class Lake(Source):
         DataError if a column's type cannot be read, or some files lack it; NoAnswerError if the length of a
         list column is looked for and no row has one.
         """
-        options, references = settle(options, self.partition_names, self._schemas, self.address)
+        try:
+            options, references = settle(options, self.partition_names, self._schemas, self.address)
+        except DistmomError as error:
+            if self.unaligned:  # the column that is missing may be one of theirs
+                error.args = (f"{error}; {self.unaligned}",)
+            raise
         options = with_times(options, references, self._scale)
         reader = Reader(
             root=self.root,
@@ -227,24 +236,13 @@ def build_lake(
         infos = _without_folder_marks(infos)
         if not infos:
             raise DataError(f"no Parquet file under {prefix}{root}")
-    listed: dict[str, tuple[str, pafs.FileInfo]] = {}
-    for info in infos:
-        raw = info.path[start:]
-        label = raw
-        if "%" in raw or not raw.isascii():
-            label = unicodedata.normalize("NFC", unquote(raw))
-        if label in listed:
-            other = listed[label][1].path
-            if other == info.path:
-                raise DataError(f"file {label} is given twice; name it once, alone or by its folder")
-            raise DataError(f"two files are called {label} once decoded: {other} and {info.path}; rename one")
-        listed[label] = (raw, info)
+    listed = _labelled(infos, start)
     labels = sorted(listed)
     if logged is None:
-        names, rows, types = _of_folders(labels, [listed[label][0] for label in labels])
+        (names, rows, unaligned), types = _of_folders(labels, [listed[label][0] for label in labels])
         counts: list[int | None] = [None] * len(labels)
     else:
-        names, types = logged.partition_names, logged.partition_types
+        names, types, unaligned = logged.partition_names, logged.partition_types, ""
         by_path = {file.path: file for file in logged.files}
         chosen = [by_path[listed[label][0]] for label in labels]
         rows, counts = [file.partition for file in chosen], [file.n_rows for file in chosen]
@@ -258,6 +256,7 @@ def build_lake(
         files=tuple(files),
         partition_names=names,
         partition_types=types,
+        unaligned=unaligned,
         filesystem=filesystem,
         prefix=prefix,
         table=None if logged is None else logged.version,
@@ -265,13 +264,31 @@ def build_lake(
     )
 
 
-def _of_folders(
-    labels: list[str], paths: list[str]
-) -> tuple[tuple[str, ...], list[tuple[str | None, ...]], tuple[PartitionType, ...]]:
-    """Names, values and types of the partition columns that the folders' names give."""
+def _labelled(infos: list[pafs.FileInfo], start: int) -> dict[str, tuple[str, pafs.FileInfo]]:
+    """The files by the keys of their rows: their paths below the root, decoded where that names one alone."""
+    raws = {info.path[start:]: info for info in infos}
+    if len(raws) < len(infos):
+        twice, _ = Counter(info.path[start:] for info in infos).most_common(1)[0]
+        raise DataError(f"file {_decoded(twice)} is given twice; name it once, alone or by its folder")
+    named = Counter(map(_decoded, raws))
+    labels = {raw: _decoded(raw) if named[_decoded(raw)] == 1 else raw for raw in raws}
+    if len(set(labels.values())) < len(labels):
+        label, _ = Counter(labels.values()).most_common(1)[0]
+        raise DataError(f"two files are called {label} once decoded; rename one")
+    return {label: (raw, raws[raw]) for raw, label in labels.items()}
+
+
+def _decoded(raw: str) -> str:
+    if "%" not in raw and raw.isascii():
+        return raw
+    return unicodedata.normalize("NFC", unquote(raw))
+
+
+def _of_folders(labels: list[str], paths: list[str]) -> tuple[partitions.Aligned, tuple[PartitionType, ...]]:
+    """Names and values of the partition columns that the folders' names give, and their types."""
     pairs = zip(labels, paths, strict=True)
-    names, rows = partitions.align((name, partitions.parse_folders(path, name)) for name, path in pairs)
-    return names, rows, partitions.infer_types(rows)
+    found = partitions.align((name, partitions.parse_folders(path, name)) for name, path in pairs)
+    return found, partitions.infer_types(found.rows)
 
 
 def _without_folder_marks(infos: list[pafs.FileInfo]) -> list[pafs.FileInfo]:

@@ -222,9 +222,13 @@ def _arrays(
                 raise
             raise BadFileError(_locate(parquet, rows, positions, done, file, error)) from error
         if batch is None:
-            return
+            break
         done += batch.num_rows
         yield batch.num_rows, batch.columns
+    if done != rows.n_rows:
+        raise BadFileError(
+            f"file {file.path} is damaged: {done:,} rows were read where its footer tells of {rows.n_rows:,}"
+        )
 
 
 def _locate(

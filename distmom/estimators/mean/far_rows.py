@@ -17,7 +17,14 @@ import numpy as np
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.counts import n_effective
-from distmom.estimators.mean.partition import answer_columns, partition_fields
+from distmom.estimators.mean.partition import (
+    answer_columns,
+    correlated,
+    errors_allowed,
+    partition_fields,
+    set_aside,
+    stands,
+)
 from distmom.inference.share.extremes import without_extremes
 from distmom.inference.share.gaps import NEAR, Apart, rows_apart
 from distmom.inference.share.given import GivenShare, given_share
@@ -37,14 +44,14 @@ from distmom.status import Status
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
-AGREE, AGREE_SEEN, CONTRADICT = 3.0, 6.0, 9.2
-"""Standard errors by which two answers may differ: where rows stand apart; where blocks have seen them; and
-where nothing stands apart, but the sample's own answer is another."""
-
-ABOUT_INTERVAL = ("interval_kind", "interval_reason", "achieved_level", "notes")
+CONTRADICT = 9.2
+"""Standard errors by which the sample's own answer may differ where nothing stands apart."""
 
 Cut = tuple[float, float]
 NO_CUT = (-math.inf, math.inf)
+
+Cuts = tuple[tuple[float, ...], tuple[float, ...]]
+"""Lower and upper ends for some groups, the last for all others."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +109,9 @@ class Look:
         low, high = (math.nextafter(end, way) for end, way in zip(window.ends, NO_CUT, strict=True))
         return NO_CUT if window.cut_ties else (low, high)
 
-    def facts(self, apart: Apart) -> dict[str, Any]:
-        """What results say of rows that stand apart: where they lie, and which values they have."""
-        m = self.ordered.size
+    def facts(self, apart: Apart, m: int | None = None) -> dict[str, Any]:
+        """What results say of rows that stand apart, of m: where they lie, and which values they have."""
+        m = self.ordered.size if m is None else m
         return {
             "n_sampled": m,
             "low": apart.lo,
@@ -125,21 +132,11 @@ def looks_of(state: MeanState) -> tuple[Look, ...]:
     return tuple(Look(pool.in_order()) for pool in state.pools)
 
 
-def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cut, ...]:
+def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cuts, ...]:
     """Cuts for a second pass over the rows; `NO_CUT` where nothing is to be cut, or a sample has all rows."""
     share = plan.options.window
-    return tuple(NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks)
-
-
-def errors_allowed(flags: Sequence[Status]) -> float:
-    """Standard errors by which the answer of the rows that are left may differ from that of all."""
-    seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
-    return AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
-
-
-def stands(flags: Sequence[Status], *, agree: bool) -> bool:
-    """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
-    return agree and (Status.BEYOND_CAPACITY not in flags or Status.FILES_DISAGREE in flags)
+    cuts = [NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks]
+    return tuple(((low,), (high,)) for low, high in cuts)
 
 
 @dataclass(frozen=True)
@@ -228,12 +225,8 @@ class Found:
         agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
         if stands(flags, agree=agree):
             return self._told("borne")
-        again = self._correlated(again)
-        flags = (Status.SHARE_SET_ASIDE, *again["flags"])
-        if Status.FILES_DISAGREE in self.first["flags"] and self.first["accused_files"]:
-            again |= {"accused_files": self.first["accused_files"]}
-            flags = (*flags, *([] if Status.FILES_DISAGREE in flags else [Status.FILES_DISAGREE]))
-        return again | {"flags": flags, "n_used": n} | self._told("set aside", n)
+        again = set_aside(self.first, again, of_sample=self.second is None)
+        return again | {"n_used": n} | self._told("set aside", n)
 
     def _without(self) -> dict[str, Any]:
         told: dict[str, Any] = {}
@@ -249,7 +242,7 @@ class Found:
         again, m = self._again()
         if self._agree(again["estimate"], allowed):
             return told
-        again = self._correlated(again)
+        again = correlated(self.first, again, of_sample=self.second is None)
         others = (f for f in again["flags"] if f is not Status.BEYOND_CAPACITY)
         return again | told | {"flags": (Status.BEYOND_CAPACITY, *others), "n_used": m}
 
@@ -273,18 +266,6 @@ class Found:
         if plan.options.weights is not None:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
-
-    def _correlated(self, again: dict[str, Any]) -> dict[str, Any]:
-        """The answer of the sample, which knows no files, with what all rows say of them."""
-        first = self.first
-        if self.second is not None or Status.ROWS_CORRELATED not in first["flags"]:
-            return again
-        told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
-        if first["interval_kind"] != "files":
-            return told
-        ends = first["interval"]
-        moved = ends and tuple(again["estimate"] + end - first["estimate"] for end in ends)
-        return told | {"interval": moved, **{name: first[name] for name in ABOUT_INTERVAL}}
 
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
         """What stands apart, in the column where that is most; `n_kept` rows made the answer."""

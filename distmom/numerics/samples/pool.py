@@ -8,7 +8,8 @@ it offered. So the sample is complete below the least such key, and nothing abov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ PLENTY = 2
 HASHED = 64
 """A leaf of at most so many times its quota, or of few rows, has a key hashed for each row; of a larger one
 only the rows that are taken get a key."""
+
+Part = tuple[Floats, Floats, Floats | None, Ints | None]
+"""Keys, values, weights and groups of some rows."""
 
 _STREAM = np.uint64(0x6A09E667F3BCC909)
 """Parts these keys from those of other draws about the same file."""
@@ -82,36 +86,45 @@ class RowPool(Record):
     weights : ndarray of float64, shape (n,), or None
     below : float
         Infinite if these are all rows.
+    codes : ndarray of int64, shape (n,), or None
+        Numbers of the rows' groups, where there are groups.
     """
 
     keys: Floats
     values: Floats
     weights: Floats | None
     below: np.float64
+    codes: Ints | None = None
 
     @classmethod
-    def smallest(cls, size: int, below: float, *parts: tuple[Floats, Floats, Floats | None]) -> RowPool:
+    def smallest(cls, size: int, below: float, *parts: Part) -> RowPool:
         """The sample of all rows of some parts, at most `size` of them."""
         keys, values = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        weights = None
-        if parts[0][2] is not None:
-            weights = np.concatenate([part[2] for part in parts if part[2] is not None])
         some = np.flatnonzero(keys <= below)
         if some.size > size:
             some = some[np.argpartition(keys[some], size - 1)[:size]]
             below = float(keys[some].max())
-        return cls(keys[some], values[some], None if weights is None else weights[some], np.float64(below))
+        weights, codes = (_of_some(parts, i, some) for i in (2, 3))
+        return cls(keys[some], values[some], weights, np.float64(below), codes)
 
     def weights_of(self, rows: Bools) -> Floats | None:
         """Weights of some of the rows, where rows have some."""
         return None if self.weights is None else self.weights[rows]
 
-    def sound(self, *, weighted: bool) -> bool:
-        """Whether the arrays fit each other."""
+    def sound(self, n_groups: int, *, weighted: bool) -> bool:
+        """Whether the arrays fit each other, and the groups."""
         arrays = [self.keys, self.values, *([] if self.weights is None else [self.weights])]
-        return (self.weights is not None) == weighted and all(
-            a.ndim == 1 and a.shape == self.keys.shape and a.dtype == np.float64 for a in arrays
+        codes = np.zeros(self.keys.size, np.int64) if self.codes is None else self.codes
+        return (
+            ((self.weights is not None) == weighted or not self.keys.size)
+            and all(a.ndim == 1 and a.shape == self.keys.shape and a.dtype == np.float64 for a in arrays)
+            and (codes.shape == self.keys.shape and codes.dtype == np.int64)
+            and (not codes.size or 0 <= codes.min() <= codes.max() < n_groups)
         )
+
+    def renumbered(self, where: Ints) -> RowPool:
+        """The same rows, group g of which is number ``where[g]`` now."""
+        return self if self.codes is None else replace(self, codes=where[self.codes])
 
     def in_order(self) -> RowPool:
         """The rows in the order of their keys, which is a random order that does not depend on the work."""
@@ -119,12 +132,19 @@ class RowPool(Record):
         if np.any(np.diff(self.keys[order]) == 0.0):  # hardly ever
             order = np.lexsort((self.values, self.keys))
         weights = None if self.weights is None else self.weights[order]
-        return RowPool(self.keys[order], self.values[order], weights, self.below)
+        codes = None if self.codes is None else self.codes[order]
+        return RowPool(self.keys[order], self.values[order], weights, self.below, codes)
 
     def merge(self, other: RowPool, size: int) -> RowPool:
-        """The sample of the union of two disjoint sets of rows."""
-        parts = [(p.keys, p.values, p.weights) for p in (self, other)]
+        """The sample of the union of two disjoint sets of rows, whose groups have the same numbers."""
+        parts = [(p.keys, p.values, p.weights, p.codes) for p in (self, other)]
         return RowPool.smallest(size, min(self.below, other.below), *parts)
+
+
+def _of_some(parts: Sequence[Part], i: int, some: Ints) -> Any:
+    """Array i of the parts, of some of all their rows; parts without rows may have none."""
+    arrays: list[Any] = [part[i] for part in parts if part[i] is not None]
+    return np.concatenate(arrays)[some] if arrays else None
 
 
 class PoolSampler:
@@ -142,7 +162,7 @@ class PoolSampler:
 
     def __init__(self, size: int, quota: int, *, compiled: bool = False) -> None:
         self._size, self._quota, self._compiled = size, quota, compiled
-        self._parts: list[tuple[Floats, Floats, Floats | None]] = []
+        self._parts: list[Part] = []
         self._waiting = 0
         self._below = np.inf
         self._file = np.uint64(0)
@@ -200,15 +220,15 @@ class PoolSampler:
             few &= ~gone
         rows = np.flatnonzero(few)
         keys = keys[rows]
-        if keys.size > self._quota and n_used > WHOLE:
+        if keys.size >= self._quota and n_used > max(WHOLE, self._quota):
             some = np.argpartition(keys, self._quota - 1)[: self._quota]
             keys, rows = keys[some], rows[some]
             self._below = float(keys.max())
         return keys, rows
 
-    def add(self, keys: Floats, values: Floats, weights: Floats | None) -> None:
+    def add(self, keys: Floats, values: Floats, weights: Floats | None, codes: Ints | None = None) -> None:
         """Add rows whose keys are known, in any order."""
-        self._parts.append((keys, values, weights))
+        self._parts.append((keys, values, weights, codes))
         self._waiting += keys.size
         if self._waiting > PLENTY * self._size:
             self._settle()
@@ -219,9 +239,9 @@ class PoolSampler:
 
     def _settle(self) -> RowPool:
         nothing = np.empty(0)
-        parts = self._parts or [(nothing, nothing, None)]
+        parts = self._parts or [(nothing, nothing, None, None)]
         pool = RowPool.smallest(self._size, self._below, *parts)
-        self._parts, self._below = [(pool.keys, pool.values, pool.weights)], float(pool.below)
+        self._parts, self._below = [(pool.keys, pool.values, pool.weights, pool.codes)], float(pool.below)
         self._waiting = pool.keys.size
         return pool
 
