@@ -155,7 +155,19 @@ def rows_at(blocks, k):
 
 
 def run_set(
-    merge_from, finest, levels, whole_ladder, n, se, spread, share, typical, k_answer=None, columns=1, least=9, located=True
+    merge_from,
+    finest,
+    levels,
+    whole_ladder,
+    n,
+    se,
+    spread,
+    share,
+    typical,
+    k_answer=None,
+    columns=1,
+    least=9,
+    located=True,
 ):
     """Steps 2 to 5 on one set: returns a dict. `typical` is the efficiency of the finest blocks."""
     out = {"levels": levels, "medians": [], "h": [], "counts": [], "se": se, "efficiency": typical}
@@ -257,7 +269,7 @@ def location(kept, centre, k, se):
 
 
 def around(order, found, delta):
-    """The order statistics moved with the estimate, and at least Student's interval, corrected for skewness."""
+    """The order statistics moved with the estimate, and at least Student's interval with Hall's correction."""
     if order is None:
         return None
     low, high = (end + found["estimate"] - found["centre"] for end in order[:2])

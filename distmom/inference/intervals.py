@@ -107,8 +107,8 @@ def _order(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying
 def _around(ends: Floats, place: Location, delta: float) -> Floats:
     """Order statistics around the median, shape (n_groups, 2), as an interval around the location.
 
-    They move with it, and the ends are at least those of Student's interval with `SKEW` of Hall's correction: for
-    skewed laws the median of blocks varies less than their mean.
+    They move with it, and the ends are at least those of Student's interval with `SKEW` of Hall's correction:
+    the median of blocks of a skewed law varies less than their mean.
     """
     from scipy.special import stdtrit
 

@@ -154,8 +154,8 @@ def tested(
 ) -> BlockSet:
     """The steps of the rule for a number of blocks that is ours to choose; `wanted` are those of the answer.
 
-    See `answer` for the other arguments; `usable` are the levels of each group. The answer is the `location` of
-    the kept blocks, or if not `located` the median of those of the answer.
+    See `answer` for the other arguments; `usable` are the levels of each group. The answer is the `location`
+    of the kept blocks, or if not `located` the median of those of the answer.
     """
     ladder = climb(fine, levels, usable, finest, n_columns)
     seen = screen(finest, ladder)

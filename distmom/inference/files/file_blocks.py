@@ -40,7 +40,13 @@ class FileSet(BlockSet):
 
 
 def file_set(
-    files: BlockState, wanted: Bools, n_sample: Ints, n_most: Ints, n_columns: int = 1, *, located: bool = True
+    files: BlockState,
+    wanted: Bools,
+    n_sample: Ints,
+    n_most: Ints,
+    n_columns: int = 1,
+    *,
+    located: bool = True,
 ) -> FileSet | None:
     """Test the cells of files; None where no group has enough of them.
 
