@@ -12,23 +12,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.describe.question import DescribeQuestion
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
-from distmom.inference.status import Finding
+from distmom.inference.status import in_order
 from distmom.lake.filters import as_filter
 from distmom.lake.within import Within
 from distmom.passes.scan import Scan
 from distmom.report import MeanResult, Results
 from distmom.report.estimate import EstimateResult
 from distmom.report.far_rows import FarRows, column_of
+from distmom.report.words import listed
 from distmom.status import Status
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 4
 """What is bad may hide what is less so: the mean is asked at most so many times."""
-
-HARMLESS = ("missing", "no values")
-"""Rows that are missing are not among those that make an answer."""
 
 FEW, SOME = 10, 40
 """So many rows far out are borne by the blocks of any statistic, where they do not move the mean: between
@@ -48,6 +45,17 @@ CODE = 0.5
 """Of the rows that stand apart so many have one value where that value is a code."""
 
 BY_ROWS = RandomBlocks()
+
+PASSED_ON = (Status.CONTAMINATED, Status.ROWS_CORRELATED, Status.CARRIED_BY_FEW_ROWS)
+"""What the mean says of rows that are left, and what any statistic of them has to say, too."""
+
+OF_SIZES = (Status.CONTAMINATED, Status.CARRIED_BY_FEW_ROWS)
+BOUNDED = (
+    *("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace"),
+)
+"""Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
+
+ALIKE = "and the interval takes them as independent: blocks of whole files (--block-by file) allow for it"
 
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
 """What plans say of it."""
@@ -79,17 +87,23 @@ class Survey:
         Of each column with rows that stand apart: what was left out, or told.
     beyond : tuple of str
         What is wrong and could not be repaired.
+    passed_on : tuple of Status
+        What the mean says of the rows that are left.
+    correlated : tuple of str
+        Columns whose rows within files are correlated.
     """
 
     scan: Scan
     files: tuple[str, ...] = ()
     far: tuple[FarRows, ...] = ()
     beyond: tuple[str, ...] = ()
+    passed_on: tuple[Status, ...] = ()
+    correlated: tuple[str, ...] = ()
 
     @property
     def nothing(self) -> bool:
         """Whether there is nothing to say."""
-        return not (self.files or self.far or self.beyond)
+        return not (self.files or self.far or self.beyond or self.passed_on)
 
     def flags(self) -> list[Status]:
         """The words for it."""
@@ -99,6 +113,7 @@ class Survey:
             *[Status.SHARE_SET_ASIDE] * ("set aside" in actions),
             *[Status.FILES_DISAGREE] * bool(self.files),
             *[Status.SHARE_FAR_OUT] * ("told" in actions),
+            *self.passed_on,
         ]
 
 
@@ -116,6 +131,10 @@ class Surveyor:
         Rows far out may be what an experiment is about: all but codes are told and left in.
     design : BlockDesign
         The blocks of the statistic. Those of units may bear bad rows that blocks of rows cannot.
+    same_files : bool
+        What is compared lies in the same files, so what the rows of a file have in common cancels.
+    asked : dict
+        What the mean has said of a scan (which is kept, so that its identity is) and a column.
     """
 
     seed: int
@@ -124,6 +143,8 @@ class Surveyor:
     bears: Callable[[int], float] | None = None
     experiment: bool = False
     design: BlockDesign = BY_ROWS
+    same_files: bool = False
+    asked: dict[tuple[int, str], tuple[Scan, MeanResult]] = field(default_factory=dict)
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""
@@ -156,7 +177,7 @@ class Surveyor:
         now, files = scan, list[str]()
         far: dict[str, FarRows] = {}
         for _ in range(ROUNDS):
-            bad = self._bad_files(now, [one for one in means if Status.FILES_DISAGREE in one.flags])
+            bad = self._bad_files([one for one in means if Status.FILES_DISAGREE in one.flags])
             cuts = {} if bad else _far(means, self._cuts)
             if not bad and not cuts:
                 break
@@ -166,39 +187,39 @@ class Surveyor:
                 now = _within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
             means = self._means(now, columns)
-        told = {name: one for name, one in _far(means, self._told).items() if name not in far}
-        told = {name: replace(one, action="told") for name, one in told.items()}
-        every = [replace(one, estimate_with=None, of_sample=False) for one in (*far.values(), *told.values())]
-        if len(columns) > 1:
-            every = [replace(one, column=c) for one, c in zip(every, (*far, *told), strict=True)]
+        told = {
+            name: replace(one, action="told")
+            for name, one in _far(means, self._told).items()
+            if name not in far or one.times is not None
+        }
+        every = [
+            replace(one, estimate_with=None, of_sample=False, column=name if len(columns) > 1 else one.column)
+            for name, one in (*far.items(), *told.items())
+        ]
         beyond = tuple(_beyond(means))
         if beyond and self.design.of_units:
             beyond = tuple(_beyond(self._means(now, columns, self.design)))
-        return Survey(now, tuple(sorted(files)), tuple(every), beyond)
+        passed_on = in_order(flag for one in means for flag in self._passed_on(one))
+        correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
+        return Survey(now, tuple(sorted(files)), tuple(every), beyond, passed_on, tuple(correlated))
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
         return MeanQuestion(scan, list(columns), None, MeanOptions.of(scan, design), rng=self.seed)
 
     def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
+        keys = [(id(scan), name) for name in columns]
+        if design is BY_ROWS and all(key in self.asked for key in keys):
+            return [self.asked[key][1] for key in keys]
         plan = self._question(scan, columns, design).plan(self.executor, self.progress)
         found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
-        return [one for one in Results.of(found) if isinstance(one, MeanResult)]
+        means = [one for one in Results.of(found) if isinstance(one, MeanResult)]
+        if design is BY_ROWS:
+            self.asked.update({(id(scan), one.column): (scan, one) for one in means})
+        return means
 
-    def _bad_files(self, scan: Scan, means: Sequence[MeanResult]) -> tuple[str, ...]:
+    def _bad_files(self, means: Sequence[MeanResult]) -> tuple[str, ...]:
         """Those accused files that stand out alone, in the same column."""
-        accused = {one.column: set(one.accused_files) for one in means if one.accused_files}
-        if not accused:
-            return ()
-        options = MeanOptions.of(replace(scan, nan="omit"), RandomBlocks())
-        question = DescribeQuestion(scan, list(accused), None, options, rng=self.seed)
-        plan = question.plan(self.executor, self.progress)
-        named = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, 1)).named
-        return tuple(
-            one.name
-            for one in named
-            if one.kind == "file"
-            and any(r.what not in HARMLESS and one.name in accused.get(r.column, ()) for r in one.reasons)
-        )
+        return tuple({file: None for one in means if one.files_named for file in one.accused_files})
 
     def _cuts(self, one: MeanResult) -> bool:
         """Whether the rows of a column that stand apart are to be left out."""
@@ -219,7 +240,12 @@ class Surveyor:
 
     def _worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
-        return self._cuts(one) or self._told(one) or bool(list(_beyond([one])))
+        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(_beyond([one])))
+
+    def _passed_on(self, one: MeanResult) -> list[Status]:
+        """What the mean says of a column that a statistic has to say, too."""
+        apart = self.same_files or self.design.of_units
+        return [f for f in one.flags if f in PASSED_ON and not (apart and f is Status.ROWS_CORRELATED)]
 
 
 def _far(means: Iterable[MeanResult], which: Callable[[MeanResult], bool]) -> dict[str, FarRows]:
@@ -251,7 +277,10 @@ def marked(result: Any, *found: Survey) -> Any:
     found = tuple(one for one in found if not one.nothing)
     if not found:
         return result
-    flags = {*result.flags, *(flag for one in found for flag in one.flags())}
+    told = {flag for one in found for flag in one.flags()}
+    if getattr(result, "kernel", "") in BOUNDED:
+        told = told.difference(OF_SIZES)
+    flags = {*result.flags, *told}
     files = tuple(dict.fromkeys(file for one in found for file in one.files))
     far = [far for one in found for far in one.far]
     notes = []
@@ -260,10 +289,19 @@ def marked(result: Any, *found: Survey) -> Any:
     notes += [words for more in far[1:] for words in more.words(result.level, column_of(result))]
     for words in dict.fromkeys(words for one in found for words in one.beyond):
         notes.append(f"{words}: do not rely on this result")
-    ordered = tuple(Status[str(one.name)] for one in Finding if Status[str(one.name)] in flags)
-    changes: dict[str, Any] = {"flags": ordered, "status": Status.OK, "notes": (*notes, *result.notes)}
+    alike = list(dict.fromkeys(name for one in found for name in one.correlated))
+    if alike:
+        notes.append(f"rows of a file are alike ({listed(alike)}), {ALIKE}")
+    if not notes and not far and flags == set(result.flags):
+        return result
+    changes: dict[str, Any] = {
+        "flags": in_order(flags),
+        "status": Status.OK,
+        "notes": (*notes, *result.notes),
+    }
     if isinstance(result, EstimateResult):
         changes |= {"far_rows": far[0] if far else None, "accused_files": files}
+        changes["files_named"] = bool(files)
     if Status.BEYOND_CAPACITY in flags:
         changes |= {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
     return replace(result, **changes)

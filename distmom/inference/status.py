@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum, IntFlag
 from functools import cache
 
@@ -72,3 +73,15 @@ def flags_of(findings: int) -> tuple[Status, ...]:
     ('beyond capacity', 'contaminated')
     """
     return tuple(Status[str(one.name)] for one in Finding if one.value & int(findings))
+
+
+def in_order(flags: Iterable[Status]) -> tuple[Status, ...]:
+    """Words of findings, each once, the deciding one first.
+
+    Examples
+    --------
+    >>> in_order([Status.CONTAMINATED, Status.BEYOND_CAPACITY, Status.CONTAMINATED])
+    ('beyond capacity', 'contaminated')
+    """
+    some = set(flags)
+    return tuple(word for one in Finding if (word := Status[str(one.name)]) in some)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -24,7 +25,7 @@ from distmom.lake.files import footers, partitions
 from distmom.lake.files.footers import whole_seconds
 from distmom.lake.files.store_errors import final
 from distmom.lake.files.stores import full_address, is_local
-from distmom.lake.messages import first_line
+from distmom.lake.messages import first_line, listing
 from distmom.lake.reader import Reader
 from distmom.lake.source import FileRef, PartitionType, ReadOptions, Source, Unsent
 from distmom.lake.tables.logged import LoggedTable, TableColumns, TableVersion
@@ -37,7 +38,13 @@ SEARCHED_FILES = 100
 KEPT_FOOTERS = 16
 """A call asks the first file five times or so; each opening is three requests to an object store."""
 
-Footer = tuple[pq.FileMetaData, pa.Schema]
+
+class Footer(NamedTuple):
+    """What a file says of itself; hidden columns are encrypted."""
+
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+    hidden: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ class Lake(Source):
             if file.n_rows is not None:  # which is compared when the file is read
                 counts[i] = file.n_rows
                 continue
-            counts[i] = self._read_footer(file)[0].num_rows
+            counts[i] = self._read_footer(file).metadata.num_rows
         return counts
 
     def first_types(self, names: Collection[str]) -> dict[str, pa.DataType]:
@@ -113,7 +120,7 @@ class Lake(Source):
 
     def row_groups(self, file: FileRef) -> list[int]:
         """Rows of each row group of a file, by its footer. DataError if the file changed or is damaged."""
-        metadata, _ = self._read_footer(file)
+        metadata = self._read_footer(file).metadata
         return [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
 
     def column_share(self, names: Collection[str]) -> float:
@@ -139,8 +146,8 @@ class Lake(Source):
         try:
             options, references = settle(options, self.partition_names, self._schemas, self.address)
         except DistmomError as error:
-            if self.unaligned:  # the column that is missing may be one of theirs
-                error.args = (f"{error}; {self.unaligned}",)
+            if told := "; ".join(filter(None, (self.unaligned, self._hidden()))):
+                error.args = (f"{error}; {told}",)  # the column that is missing may be one of these
             raise
         options = with_times(options, references, self._scale)
         reader = Reader(
@@ -152,6 +159,11 @@ class Lake(Source):
             columns=self.columns,
         )
         return measured(reader, self.files)
+
+    def _hidden(self) -> str:
+        """Words for the encrypted columns of the footers known."""
+        names = {name for footer in self.known.values() for name in footer.hidden}
+        return f"encrypted, and so not read: {listing(sorted(names))}" if names else ""
 
     def _scale(self, reference: Reference) -> TimeScale:
         """The scale of a column of times, counted from near its first values."""
@@ -180,20 +192,23 @@ class Lake(Source):
         found = False
         for file in self.files:
             try:
-                _, schema = self._footer(file)
+                _, schema, hidden = self._footer(file)
             except BusyStore as error:
                 raise final(error) from error
             except (DataError, OSError) as error:
                 failure = failure or error
                 continue
             found = True
+            for name in hidden:
+                for i in reversed(schema.get_all_field_indices(name)):
+                    schema = schema.remove(i)
             yield file, self._with_partitions(schema)
         if not found and failure is not None:
             raise failure if isinstance(failure, DataError) else final(failure) from failure
 
     def _read_footer(self, file: FileRef) -> Footer:
         with footers.open_parquet(self.filesystem, self.root, file, columns=self.columns) as parquet:
-            return parquet.metadata, parquet.schema_arrow
+            return Footer(parquet.metadata, parquet.schema_arrow, parquet.hidden)
 
     def _footer(self, file: FileRef) -> Footer:
         """The same, as it was when it was first asked for where it is one of the first."""

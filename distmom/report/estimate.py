@@ -90,7 +90,10 @@ class EstimateResult(Result):
     other_estimate : float or None
         The answer not shown first, where blocks of rows and blocks of files disagree.
     accused_files : tuple of str
-        Files in whose cells the difference between rows and files lies.
+        Files in whose cells the difference between rows and files lies; where rows could be read again, those
+        of them that stand out alone.
+    files_named : bool
+        Whether they do: else bad ones are among them.
     far_rows : FarRows or None
         Rows that stand apart from all others, and what was done about them.
     without_extremes : tuple of Trimmed
@@ -121,6 +124,7 @@ class EstimateResult(Result):
     path: tuple[tuple[int, Any, Any], ...] = ()
     other_estimate: Any = None
     accused_files: tuple[str, ...] = ()
+    files_named: bool = False
     far_rows: FarRows | None = None
     without_extremes: tuple[Trimmed, ...] = ()
 
@@ -169,7 +173,7 @@ class EstimateResult(Result):
         found = []
         if self.interval is None and self.interval_reason and self.interval_kind != "none":
             found.append(f"no {self.bound}: {self.interval_reason}")
-        return [*found, *far_words(self), *self.notes, *accused(self.accused_files)]
+        return [*found, *far_words(self), *self.notes, *accused(self.accused_files, named=self.files_named)]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

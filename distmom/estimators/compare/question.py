@@ -104,14 +104,15 @@ class CompareQuestion(RowsQuestion):
         columns, seen = self.columns, self._survey(samples, executor, progress)
         each: dict[str, list[CompareResult]] = {}
         every: list[Pass] = []
-        for mine in [(name,) for name in seen] + [tuple(name for name in columns if name not in seen)]:
+        repaired = {
+            name: tuple(s._replace(scan=f.scan) for s, f in zip(samples, found, strict=True))
+            for name, found in seen.items()
+            if any(s.scan is not f.scan for s, f in zip(samples, found, strict=True))
+        }
+        as_they_are = tuple(name for name in columns if name not in repaired)
+        for mine in [*((name,) for name in repaired), as_they_are]:
             if mine:
-                found = seen.get(mine[0])
-                now = (
-                    samples
-                    if found is None
-                    else tuple(s._replace(scan=f.scan) for s, f in zip(samples, found, strict=True))
-                )
+                now = repaired.get(mine[0], samples)
                 question = self.about(samples=now, by=None, column=list(mine))
                 results, passes = question._compared(executor, progress)
                 each |= {name: [r for r in results if r.column == name] for name in mine}
@@ -128,7 +129,8 @@ class CompareQuestion(RowsQuestion):
         """What is bad in the columns with something bad in either sample; files that are units bear it."""
         if self.options.means.rows.design.by_file:
             return {}
-        surveyor = Surveyor(self.seed, executor, progress, experiment=True)
+        design, same = self.options.means.rows.design, samples[0].scan.data is samples[1].scan.data
+        surveyor = Surveyor(self.seed, executor, progress, experiment=True, design=design, same_files=same)
         suspects = {name for one in samples for name in surveyor.suspect(one.scan, self.columns)}
         return {
             name: [surveyor.survey(one.scan, [name]) for one in samples]

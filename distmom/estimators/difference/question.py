@@ -89,5 +89,7 @@ class PlannedDifference:
         if not self.surveyed:
             return None
         design = question.options.design
-        surveyor = Surveyor(question.seed, executor, progress, experiment=True, design=design)
+        surveyor = Surveyor(
+            question.seed, executor, progress, experiment=True, design=design, same_files=True
+        )
         return surveyor.survey(question.scan, question.opened[1].columns)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.estimators.mean.counts import n_effective
-from distmom.estimators.mean.far_rows import Cuts, Look
+from distmom.estimators.mean.far_rows import Cuts
 from distmom.estimators.mean.partition import (
     answer_columns,
     errors_allowed,
@@ -26,6 +26,7 @@ from distmom.estimators.mean.partition import (
     stands,
 )
 from distmom.inference.share.gaps import FEWEST, MOST, NEAR, Apart, rows_apart
+from distmom.inference.share.look import Look
 from distmom.inference.share.ranks import share_interval
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.small_files import file_moments

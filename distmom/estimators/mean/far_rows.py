@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.designs.blocks import RandomBlocks
-from distmom.errors import NoAnswerError
 from distmom.estimators.mean.counts import n_effective
 from distmom.estimators.mean.partition import (
     answer_columns,
@@ -26,15 +25,12 @@ from distmom.estimators.mean.partition import (
     stands,
 )
 from distmom.inference.share.extremes import without_extremes
-from distmom.inference.share.gaps import NEAR, Apart, rows_apart
-from distmom.inference.share.given import GivenShare, given_share
+from distmom.inference.share.look import NO_CUT, Look
 from distmom.inference.share.ranks import share_interval
-from distmom.inference.share.scale import BLOCKS, block_scale, sample_scale
-from distmom.inference.status import NoInterval
-from distmom.numerics.arrays import Bools, Floats
+from distmom.inference.share.scale import block_scale, sample_scale
+from distmom.inference.status import NoInterval, in_order
+from distmom.numerics.arrays import Bools
 from distmom.numerics.blocks.small_files import file_moments
-from distmom.numerics.median import lower_median
-from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.samples.sample import RowSample
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
@@ -47,84 +43,8 @@ if TYPE_CHECKING:
 CONTRADICT = 9.2
 """Standard errors by which the sample's own answer may differ where nothing stands apart."""
 
-Cut = tuple[float, float]
-NO_CUT = (-math.inf, math.inf)
-
 Cuts = tuple[tuple[float, ...], tuple[float, ...]]
 """Lower and upper ends for some groups, the last for all others."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """The sampled rows of a column, and what stands apart in them.
-
-    Attributes
-    ----------
-    pool : RowPool
-        In the order of the keys.
-    """
-
-    pool: RowPool
-
-    @cached_property
-    def ordered(self) -> Floats:
-        """Finite values, ascending."""
-        return np.sort(self.pool.values[np.isfinite(self.pool.values)])
-
-    @cached_property
-    def apart(self) -> Apart:
-        """What is set aside."""
-        return rows_apart(self.ordered)
-
-    @cached_property
-    def near(self) -> Apart:
-        """What is told where nothing is set aside."""
-        return rows_apart(self.ordered, NEAR, modes=True)
-
-    @property
-    def centre(self) -> float:
-        """Lower median of the means of 63 blocks of the sample: a glance at its answer."""
-        size = self.pool.values.size // BLOCKS
-        rows = self.pool.values[: BLOCKS * size].reshape(BLOCKS, size)
-        return float(lower_median(rows.mean(axis=1)))
-
-    @property
-    def cut(self) -> Cut:
-        """Kept are the rows strictly between."""
-        return self.apart.lo, self.apart.hi
-
-    def given(self, share: float) -> GivenShare:
-        """The window for a given share of all rows, of which the sample has some."""
-        m = self.ordered.size
-        try:
-            return given_share(self.ordered, share, m if np.isinf(self.pool.below) else 2 * m)
-        except ValueError as error:
-            raise NoAnswerError(f"contamination: {error}; lower it, or add data with rows") from error
-
-    def cut_for(self, share: float | None) -> Cut:
-        """The cut; with a given share just beyond the ends of its window, unless they part equal rows."""
-        if share is None or not self.ordered.size:
-            return self.cut
-        window = self.given(share)
-        low, high = (math.nextafter(end, way) for end, way in zip(window.ends, NO_CUT, strict=True))
-        return NO_CUT if window.cut_ties else (low, high)
-
-    def facts(self, apart: Apart, m: int | None = None) -> dict[str, Any]:
-        """What results say of rows that stand apart, of m: where they lie, and which values they have."""
-        m = self.ordered.size if m is None else m
-        return {
-            "n_sampled": m,
-            "low": apart.lo,
-            "high": apart.hi,
-            "values": tuple((value, count / m) for value, count in apart.values),
-            "only_values": sum(count for _, count in apart.values) == apart.n,
-        }
-
-    @cached_property
-    def kept(self) -> Bools:
-        """Rows of the sample that are not set aside."""
-        low, high = self.cut
-        return (self.pool.values > low) & (self.pool.values < high)
 
 
 def looks_of(state: MeanState) -> tuple[Look, ...]:
@@ -223,15 +143,19 @@ class Found:
         allowed = errors_allowed(flags)
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
         agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
+        group = any(look.group.n for look in self.looks)
         if stands(flags, agree=agree):
-            return self._told("borne")
+            return self._as_told() if group else self._told("borne")
         again = set_aside(self.first, again, of_sample=self.second is None)
+        if group:
+            far = self._told("told")["far_rows"]
+            words = far.words(f"{100 * self.plan.options.confidence_level:.6g} %", "", numbers=False)
+            flags = in_order([*again["flags"], Status.SHARE_FAR_OUT])
+            again |= {"flags": flags, "notes": (*again["notes"], *words)}
         return again | {"n_used": n} | self._told("set aside", n)
 
     def _without(self) -> dict[str, Any]:
-        told: dict[str, Any] = {}
-        if any(look.near.n for look in self.looks):
-            told = self._told("told") | {"flags": (*self.first["flags"], Status.SHARE_FAR_OUT)}
+        told = self._as_told() if any(look.near.n for look in self.looks) else {}
         if self.complete:
             return told
         m, n = self.kept.size, self.shared["n_used"]
@@ -245,6 +169,10 @@ class Found:
         again = correlated(self.first, again, of_sample=self.second is None)
         others = (f for f in again["flags"] if f is not Status.BEYOND_CAPACITY)
         return again | told | {"flags": (Status.BEYOND_CAPACITY, *others), "n_used": m}
+
+    def _as_told(self) -> dict[str, Any]:
+        """What stands apart and stays in, with the word for it."""
+        return self._told("told") | {"flags": in_order([*self.first["flags"], Status.SHARE_FAR_OUT])}
 
     def _agree(self, again: Any, allowed: Any) -> bool:
         """Whether another answer is the same up to what is allowed in each column."""

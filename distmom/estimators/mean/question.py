@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +14,24 @@ from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError
 from distmom.estimators.command import explaining
-from distmom.estimators.facts import data_facts
+from distmom.estimators.describe.named_files import name_files
+from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.answer import answer_of
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper
 from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.far_groups import GroupsLook, cuts_of_groups
-from distmom.estimators.mean.far_rows import Look, cuts_of, looks_of
+from distmom.estimators.mean.far_rows import cuts_of, looks_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.state import KIND
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
+from distmom.estimators.whose import whose
+from distmom.inference.share.look import Look
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
+from distmom.report import Results
 from distmom.state import open_checkpoint
 
 if TYPE_CHECKING:
@@ -144,13 +148,21 @@ class PlannedMean:
             question.planned(executor, progress, read, question.ledger) if self.filter_counts else self.pass_
         )
         found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
-        looks = looks_of(found)
+        looks = tuple(
+            replace(look, whose=partial(whose, source, read, plan.files, column))
+            for look, column in zip(looks_of(found), plan.reduction.columns, strict=False)
+        )
         second = self._second_pass(plan, found, looks, executor, progress)
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
         listed = question.column is not None and not isinstance(question.column, str)
-        return answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
+        results = answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
+        if source.one_pass or question.keeper is not None:
+            return results
+        several = isinstance(results, Results)
+        named = name_files(question.scan, Results.of(results), question.seed, executor, progress)
+        return told(named, data, run, several=several)
 
     @property
     def _rows_stay(self) -> bool:

@@ -104,29 +104,28 @@ class UStatQuestion(RowsQuestion):
         suspects = {name for scan in self.scans for name in surveyor.suspect(scan, sum(sets, ()))}
         if not suspects:
             return begun.finish(executor, progress, run)
-        clean = [name for columns in sets for name in columns if not suspects.intersection(columns)]
+        seen = {
+            columns: [surveyor.survey(scan, columns) for scan in self.scans]
+            for columns in sets
+            if suspects.intersection(columns)
+        }
+        repaired = {
+            columns: tuple(one.scan for one in found)
+            for columns, found in seen.items()
+            if any(one.scan is not scan for one, scan in zip(found, self.scans, strict=True))
+        }
         each: dict[tuple[str, ...], Any] = {}
-        if clean:
-            whole = self.about(column=clean)._begin(executor, progress).finish(executor, progress, run)
-            each = {(name,): one for name, one in zip(clean, Results.of(whole), strict=True)}
-        for columns in sets:
-            if columns not in each:
-                each[columns] = self._repaired(surveyor, columns, executor, progress, run)
-        return told([each[columns] for columns in sets], each[sets[0]].data, run)
-
-    def _repaired(
-        self,
-        surveyor: Surveyor,
-        columns: tuple[str, ...],
-        executor: Executor,
-        progress: Progress | None,
-        run: dict[str, Any],
-    ) -> Any:
-        """The statistic of some columns without what is bad in them."""
-        seen = [surveyor.survey(scan, columns) for scan in self.scans]
-        question = self.about(scans=tuple(one.scan for one in seen), column=list(columns))
-        found = question._begin(executor, progress).finish(executor, progress, run)
-        return marked(found, *seen)
+        for scans, mine in [
+            (self.scans, [columns for columns in sets if columns not in repaired]),
+            *[(scans, [columns]) for columns, scans in repaired.items()],
+        ]:
+            if mine:
+                question = self.about(scans=scans, column=[name for columns in mine for name in columns])
+                found = question._begin(executor, progress).finish(executor, progress, run)
+                each |= zip(mine, Results.of(found), strict=True)
+        return told(
+            [marked(each[columns], *seen.get(columns, ())) for columns in sets], each[sets[0]].data, run
+        )
 
     def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
         """Plan the passes, and refuse what is too much."""

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from pyarrow import types as patypes
 
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
+from distmom.lake.files.encrypted import hidden_columns, is_signed
 from distmom.lake.files.store_errors import from_store, store_error
 from distmom.lake.files.stores import is_local
 from distmom.lake.messages import first_line
@@ -186,9 +187,11 @@ def _leaves(type_: pa.DataType) -> int:
     return 1 if storage is None else _leaves(storage)
 
 
-def column_share(metadata: pq.FileMetaData, schema: pa.Schema, names: Collection[str]) -> float:
+def column_share(
+    metadata: pq.FileMetaData, schema: pa.Schema, hidden: Collection[str], names: Collection[str]
+) -> float:
     """Share of the file's bytes that the chunks of some top-level columns take, by its first row group."""
-    if metadata.num_row_groups == 0:
+    if metadata.num_row_groups == 0 or hidden:
         return 1.0
     group = metadata.row_group(0)
     positions = column_positions(schema)
@@ -222,6 +225,7 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     """A Parquet file, which has columns under the names that they have in its table."""
 
     columns: TableColumns | None = None
+    hidden: frozenset[str] = frozenset()  # columns that are encrypted
 
     @property
     def schema_arrow(self) -> pa.Schema:
@@ -247,16 +251,22 @@ def _parquet_file(
         stream.seek(0)
         opened, found = [], _File(stream, **options)
     found.columns = columns
+    if is_signed(stream, found.metadata):
+        found.hidden = hidden_columns(found)
     if not dictionaries:
         return found
     known = column_positions(found.schema_arrow)
     stored = dict(zip(found.schema_arrow.names, found.reader.schema_arrow.names, strict=True))
-    good = [stored[name] for name in dictionaries if name in known and _as_dictionary(found, known[name])]
+    good = [
+        stored[name]
+        for name in dictionaries
+        if name in known and name not in found.hidden and _as_dictionary(found, known[name])
+    ]
     if good == opened:
         return found
     stream.seek(0)
     again = _File(stream, read_dictionary=good, metadata=found.metadata, **options)
-    again.columns = columns
+    again.columns, again.hidden = columns, found.hidden
     return again
 
 
@@ -279,6 +289,8 @@ def _as_dictionary(parquet: pq.ParquetFile, position: int) -> bool:
 def problem(error: Exception, damage: str) -> str:
     """What is wrong with a file: ``damage``, or a feature of the format that PyArrow does not read."""
     words = str(error).lower()
+    if "encrypted" in words:
+        return f"is encrypted: {first_line(error)}"
     if isinstance(error, pa.ArrowNotImplementedError) or "not supported" in words or "implemented" in words:
         return f"cannot be read by pyarrow {pa.__version__}: {first_line(error)}"
     return f"is {damage}: {first_line(error)}"

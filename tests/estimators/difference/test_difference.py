@@ -28,15 +28,15 @@ def lower_median(values: list[Fraction]) -> Fraction:
 
 
 def located(finest: list[Fraction], k: int) -> tuple[float, float, float]:
-    """The answer of the rule from its finest blocks, with its interval at 99 %."""
+    """The answer of the rule from its finest blocks, with its interval at 95 %."""
     values = [float(v) for v in finest]
     size = len(values) // k
     means = [float(sum(finest[i * size : (i + 1) * size])) / size for i in range(k)]
     centre = rule_twin.lower_median(means)
     kept = [(1, v, 0.0) for v in values]
     estimate, about = rule_twin.location(kept, centre, k, rule_twin.mad(values) / len(values) ** 0.5)
-    order, _ = rule_twin.order_interval([(1, m, 0.0) for m in means], 0.01, 0)
-    ends = rule_twin.around(order, {"centre": centre, "estimate": estimate, "around": about}, 0.01)
+    order, _ = rule_twin.order_interval([(1, m, 0.0) for m in means], 0.05, 0)
+    ends = rule_twin.around(order, {"centre": centre, "estimate": estimate, "around": about}, 0.05)
     return estimate, ends[0], ends[1]
 
 
