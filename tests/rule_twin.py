@@ -269,7 +269,7 @@ def location(kept, centre, k, se):
 
 
 def around(order, found, delta):
-    """The order statistics moved with the estimate, and at least Student's interval with Hall's correction."""
+    """Order statistics moved with the estimate, and at least Student's interval with Hall's correction."""
     if order is None:
         return None
     low, high = (end + found["estimate"] - found["centre"] for end in order[:2])
