@@ -91,6 +91,8 @@ class Survey:
         What the mean says of the rows that are left.
     correlated : tuple of str
         Columns whose rows within files are correlated.
+    means : tuple of MeanResult
+        Of the columns, on the rows that are left; of none where the mean itself has no answer.
     """
 
     scan: Scan
@@ -99,6 +101,7 @@ class Survey:
     beyond: tuple[str, ...] = ()
     passed_on: tuple[Status, ...] = ()
     correlated: tuple[str, ...] = ()
+    means: tuple[MeanResult, ...] = ()
 
     @property
     def nothing(self) -> bool:
@@ -135,6 +138,10 @@ class Surveyor:
         What is compared lies in the same files, so what the rows of a file have in common cancels.
     asked : dict
         What the mean has said of a scan (which is kept, so that its identity is) and a column.
+    confidence_level : float
+        Of the means' intervals.
+    together : int
+        So many columns are asked for in one pass, which bounds its memory; 0: all.
     """
 
     seed: int
@@ -145,15 +152,17 @@ class Surveyor:
     design: BlockDesign = BY_ROWS
     same_files: bool = False
     asked: dict[tuple[int, str], tuple[Scan, MeanResult]] = field(default_factory=dict)
+    confidence_level: float = 0.99
+    together: int = 0
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""
         if scan.source.one_pass:
             return Survey(scan)
         try:
-            means = self._means(scan, columns)
-            if not any(self._worth(one) for one in means):
-                return Survey(scan)
+            means = self.means(scan, columns)
+            if not any(self.worth(one) for one in means):
+                return Survey(scan, means=tuple(means))
             return self._repaired(scan, columns, means)
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return Survey(scan)
@@ -161,14 +170,14 @@ class Surveyor:
     def check(self, scan: Scan, columns: Sequence[str]) -> None:
         """ResourceError if there is not the memory for it; no row is read."""
         with suppress(ConfigError, DataError, NoAnswerError):
-            self._question(scan, columns, BY_ROWS).plan(self.executor, None)
+            self._question(scan, columns[: self.together or None], BY_ROWS).plan(self.executor, None)
 
     def suspect(self, scan: Scan, columns: Sequence[str]) -> list[str]:
         """Those columns for which there is something to say."""
         if scan.source.one_pass:
             return []
         try:
-            return [one.column for one in self._means(scan, columns) if self._worth(one)]
+            return [one.column for one in self.means(scan, columns) if self.worth(one)]
         except (ConfigError, DataError, NoAnswerError):
             return []
 
@@ -186,7 +195,7 @@ class Surveyor:
             else:
                 now = _within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
-            means = self._means(now, columns)
+            means = self.means(now, columns)
         told = {
             name: replace(one, action="told")
             for name, one in _far(means, self._told).items()
@@ -198,21 +207,34 @@ class Surveyor:
         ]
         beyond = tuple(_beyond(means))
         if beyond and self.design.of_units:
-            beyond = tuple(_beyond(self._means(now, columns, self.design)))
+            beyond = tuple(_beyond(self.means(now, columns, self.design)))
         passed_on = in_order(flag for one in means for flag in self._passed_on(one))
         correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
-        return Survey(now, tuple(sorted(files)), tuple(every), beyond, passed_on, tuple(correlated))
+        return Survey(
+            now, tuple(sorted(files)), tuple(every), beyond, passed_on, tuple(correlated), tuple(means)
+        )
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
-        return MeanQuestion(scan, list(columns), None, MeanOptions.of(scan, design), rng=self.seed)
+        options = MeanOptions.of(scan, design, confidence_level=self.confidence_level)
+        return MeanQuestion(scan, list(columns), None, options, rng=self.seed)
 
-    def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
+    def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
+        """The robust mean of each; NoAnswerError if none has one."""
         keys = [(id(scan), name) for name in columns]
         if design is BY_ROWS and all(key in self.asked for key in keys):
             return [self.asked[key][1] for key in keys]
-        plan = self._question(scan, columns, design).plan(self.executor, self.progress)
-        found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
-        means = [one for one in Results.of(found) if isinstance(one, MeanResult)]
+        means: list[MeanResult] = []
+        step = self.together or len(columns)
+        for start in range(0, len(columns), step):
+            question = self._question(scan, columns[start : start + step], design)
+            try:
+                plan, run = question.plan(self.executor, self.progress), run_facts(0.0, self.seed, 1)
+                found = plan.run(self.executor, self.progress, run)
+            except NoAnswerError:
+                if start + step >= len(columns) and not means:
+                    raise
+                continue
+            means += [one for one in Results.of(found) if isinstance(one, MeanResult)]
         if design is BY_ROWS:
             self.asked.update({(id(scan), one.column): (scan, one) for one in means})
         return means
@@ -238,7 +260,7 @@ class Surveyor:
         far = one.far_rows
         return far is not None and (far.action == "told" or (self.experiment and far.action == "set aside"))
 
-    def _worth(self, one: MeanResult) -> bool:
+    def worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
         return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(_beyond([one])))
 

@@ -12,6 +12,7 @@ from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.report.digits import three
 from distmom.report.far_rows import FarRows, Trimmed, far_words
+from distmom.report.histogram import Histogram
 from distmom.report.result import Result
 from distmom.report.words import accused, number, units_cells
 
@@ -98,6 +99,8 @@ class EstimateResult(Result):
         Rows that stand apart from all others, and what was done about them.
     without_extremes : tuple of Trimmed
         Where some do: the mean without a few of the most extreme rows, for several numbers of these.
+    histogram : Histogram or None
+        How the values of a column are distributed, from the sample.
     """
 
     interval: tuple[Any, Any] | None = None
@@ -127,6 +130,7 @@ class EstimateResult(Result):
     files_named: bool = False
     far_rows: FarRows | None = None
     without_extremes: tuple[Trimmed, ...] = ()
+    histogram: Histogram | None = None
 
     what: ClassVar[tuple[str, str]] = ("estimate", "plain mean")
     """What estimate and plain estimate are called in a table."""

@@ -38,7 +38,7 @@ DIRTY = (Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY)
 
 SAME = (
     *("n_rows", "n_null", "n_nan", "n_inf", "interval", "interval_reason", "confidence_level"),
-    *("n_blocks", "other_estimate", "notes", "far_rows", "without_extremes"),
+    *("n_blocks", "other_estimate", "notes", "far_rows", "without_extremes", "histogram"),
 )
 """What a profile takes from the result of the mean as it is."""
 

@@ -35,6 +35,7 @@ from distmom.numerics.samples.sample import RowSample
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
 from distmom.report.far_rows import Action, FarRows, Trimmed
+from distmom.report.histogram import histogram
 from distmom.status import Status
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ class Found:
         if not np.isfinite(self.first["estimate"]).all() or not self.looks[0].ordered.size:
             return {}
         if self.plan.options.window is not None:
-            return self._given(self.plan.options.window) | {"without_extremes": self._trimmed()}
+            return self._given(self.plan.options.window) | self._of_look()
         found = self._with_rows_apart() if self.some_apart else self._without()
-        return found if len(self.looks) > 1 else found | {"without_extremes": self._trimmed()}
+        return found if len(self.looks) > 1 else found | self._of_look()
 
     def _given(self, share: float) -> dict[str, Any]:
         """The mean of the window that a given share of the rows cannot move far."""
@@ -219,9 +220,13 @@ class Found:
         )
         return {"far_rows": far}
 
-    def _trimmed(self) -> tuple[Trimmed, ...]:
-        every = without_extremes(self.looks[0].ordered)
-        return tuple(Trimmed(w.share, w.mean, *w.ends, w.of_variance, w.of_mean) for w in every)
+    def _of_look(self) -> dict[str, Any]:
+        """What a column's sample shows whatever is done with its rows."""
+        ordered = self.looks[0].ordered
+        trimmed = (
+            Trimmed(w.share, w.mean, *w.ends, w.of_variance, w.of_mean) for w in without_extremes(ordered)
+        )
+        return {"without_extremes": tuple(trimmed), "histogram": histogram(ordered)}
 
 
 def _of_sample(plan: MeanPlan, looks: Sequence[Look], kept: Bools) -> tuple[MeanPlan, MeanState]:

@@ -34,8 +34,8 @@ DO: dict[str, str] = {
     ),
     "share far out": (
         "Look at the rows far out, and leave them out with --where (where) if they are wrong. (share far "
-        "out: a share of the rows lies apart from all others, but not so far that it must be an error; it is "
-        "in the estimate.)"
+        "out: a share of the rows lies apart from all others, but not so far, or so many, that it must be an "
+        "error; it is in the estimate.)"
     ),
     "rows correlated": (
         "Use the estimate with its interval, which allows for the files; where there is none, add files. "
