@@ -10,7 +10,7 @@ and the mean is asked again of what is left, until it has nothing to say, or not
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from distmom.report.estimate import EstimateResult
 from distmom.report.far_rows import FarRows, column_of
 from distmom.report.words import listed
 from distmom.status import Status
+from distmom.words import printable
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -72,6 +73,9 @@ NO_VERDICT = {
 }
 """What results have no more that cannot be relied upon."""
 
+LEFT_OUT = "files that hold other values than the rest were left out"
+NOT_TO_RELY = "do not rely on this result"
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -91,6 +95,8 @@ class Survey:
         What the mean says of the rows that are left.
     correlated : tuple of str
         Columns whose rows within files are correlated.
+    columns : tuple of str
+        That were asked for.
     means : tuple of MeanResult
         Of the columns, on the rows that are left; of none where the mean itself has no answer.
     """
@@ -101,6 +107,7 @@ class Survey:
     beyond: tuple[str, ...] = ()
     passed_on: tuple[Status, ...] = ()
     correlated: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     means: tuple[MeanResult, ...] = ()
 
     @property
@@ -119,6 +126,12 @@ class Survey:
             *self.passed_on,
         ]
 
+    def words(self, level: str = "99 %") -> list[str]:
+        """The same in sentences."""
+        files = [f"{len(self.files)} {LEFT_OUT}: {listed(map(printable, self.files))}"] * bool(self.files)
+        far = [words for one in self.far for words in one.words(level, one.column or self.columns[0])]
+        return [*files, *far, *(f"{words}: {NOT_TO_RELY}" for words in self.beyond)]
+
 
 @dataclass(frozen=True)
 class Surveyor:
@@ -134,6 +147,8 @@ class Surveyor:
         Rows far out may be what an experiment is about: all but codes are told and left in.
     design : BlockDesign
         The blocks of the statistic. Those of units may bear bad rows that blocks of rows cannot.
+    real : callable, optional
+        Takes the rows far out that are to be left out, by column; tells the columns where they are real.
     same_files : bool
         What is compared lies in the same files, so what the rows of a file have in common cancels.
     asked : dict
@@ -150,6 +165,7 @@ class Surveyor:
     bears: Callable[[int], float] | None = None
     experiment: bool = False
     design: BlockDesign = BY_ROWS
+    real: Callable[[Mapping[str, FarRows]], Collection[str]] | None = None
     same_files: bool = False
     asked: dict[tuple[int, str], tuple[Scan, MeanResult]] = field(default_factory=dict)
     confidence_level: float = 0.99
@@ -185,9 +201,13 @@ class Surveyor:
         """The scan without what is bad, and what that was."""
         now, files = scan, list[str]()
         far: dict[str, FarRows] = {}
+        real = set[str]()
         for _ in range(ROUNDS):
             bad = self._bad_files([one for one in means if Status.FILES_DISAGREE in one.flags])
-            cuts = {} if bad else _far(means, self._cuts)
+            cuts = {} if bad else _far((one for one in means if one.column not in real), self._cuts)
+            if cuts and self.real is not None:
+                real |= set(self.real(cuts))
+                cuts = {name: one for name, one in cuts.items() if name not in real}
             if not bad and not cuts:
                 break
             if bad:
@@ -198,7 +218,7 @@ class Surveyor:
             means = self.means(now, columns)
         told = {
             name: replace(one, action="told")
-            for name, one in _far(means, self._told).items()
+            for name, one in _far(means, lambda one: one.column in real or self._told(one)).items()
             if name not in far or one.times is not None
         }
         every = [
@@ -210,9 +230,8 @@ class Surveyor:
             beyond = tuple(_beyond(self.means(now, columns, self.design)))
         passed_on = in_order(flag for one in means for flag in self._passed_on(one))
         correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
-        return Survey(
-            now, tuple(sorted(files)), tuple(every), beyond, passed_on, tuple(correlated), tuple(means)
-        )
+        words = beyond, passed_on, tuple(correlated), tuple(columns), tuple(means)
+        return Survey(now, tuple(sorted(files)), tuple(every), *words)
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
         options = MeanOptions.of(scan, design, confidence_level=self.confidence_level)
@@ -307,10 +326,10 @@ def marked(result: Any, *found: Survey) -> Any:
     far = [far for one in found for far in one.far]
     notes = []
     if files:
-        notes.append(f"{len(files)} files that hold other values than the rest were left out")
+        notes.append(f"{len(files)} {LEFT_OUT}")
     notes += [words for more in far[1:] for words in more.words(result.level, column_of(result))]
     for words in dict.fromkeys(words for one in found for words in one.beyond):
-        notes.append(f"{words}: do not rely on this result")
+        notes.append(f"{words}: {NOT_TO_RELY}")
     alike = list(dict.fromkeys(name for one in found for name in one.correlated))
     if alike:
         notes.append(f"rows of a file are alike ({listed(alike)}), {ALIKE}")
