@@ -19,7 +19,7 @@ import pytest
 import distmom as dm
 
 SIZES = np.linspace(8_700, 60_000, 16).astype(int)
-"""Rows of the groups, 549,592 in all."""
+"""Rows of the groups, 549,600 in all."""
 
 RUNS = 8
 ALL, ONE = 10.9, 90.0
