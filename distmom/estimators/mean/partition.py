@@ -282,8 +282,12 @@ def set_aside(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) 
 
 
 def correlated(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:
-    """The answer of the sample, which knows no files, with what all rows say of them."""
-    if not of_sample or Status.ROWS_CORRELATED not in first["flags"]:
+    """The answer of the sample, with what all rows say of their units if the sample does not show it."""
+    if (
+        Status.ROWS_CORRELATED in again["flags"]
+        or not of_sample
+        or Status.ROWS_CORRELATED not in first["flags"]
+    ):
         return again
     told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
     if first["interval_kind"] != "clusters":

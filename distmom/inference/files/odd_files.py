@@ -48,9 +48,10 @@ def odd_files(mass: Floats, mean: Floats, within: float) -> Bools:
 
     n = mean.size
     nobody = np.zeros(n, np.bool_)
-    away = np.abs(mean - np.median(mean))
-    spread = float(scaled_mad(mean[None])[0])
-    if n < LEAST_FILES or not np.isfinite(away).all() or spread == 0.0 or not within > 0.0:
+    if n < LEAST_FILES or not np.isfinite(mean).all() or not within > 0.0:
+        return nobody
+    away, spread = np.abs(mean - np.median(mean)), float(scaled_mad(mean[None])[0])
+    if spread == 0.0:
         return nobody
     error = np.sqrt(within / mass)
     distance = away / np.maximum(spread, error)

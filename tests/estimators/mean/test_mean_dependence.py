@@ -123,3 +123,20 @@ def test_a_file_of_the_other_sign_is_named_and_left_out(tmp_path: Path, n_files:
     assert ("rows correlated" in bad.flags) == (effect > 0.0)
     both = dm.mean(tmp_path, ["x", "y"], joint=True, rng=0)
     assert both.accused_files == bad.accused_files and abs(both.estimate[0] - bad.estimate) < 1.0
+
+
+@pytest.mark.filterwarnings("ignore::distmom.DoubtfulResultWarning")
+@pytest.mark.parametrize("n_rows", [200, pytest.param(2_500, marks=pytest.mark.slow)])
+def test_rows_that_are_left_of_correlated_files_pay_for_these(tmp_path: Path, n_rows: int) -> None:
+    """Of all rows in memory, and of a sample of 65,536 of them."""
+    g = np.random.default_rng(4)
+    for i in range(60):
+        x = g.standard_normal(n_rows) + g.standard_normal()
+        x[::50] = -9_999.0
+        write(tmp_path / f"{i:02}.parquet", {"x": x})
+    found = dm.mean(tmp_path, "x", rng=0)
+    assert found.flags == ("share set aside", "rows correlated") and found.interval_kind == "clusters"
+    low, high = found.interval
+    assert low < 0.0 < high and 0.4 < high - low < 1.3  # 2 * 2.66 / sqrt(60) = 0.69 for known effects
+    both = dm.mean(dm.scan(tmp_path, where="x > -100"), "x", rng=0)
+    assert high - low == pytest.approx(both.interval[1] - both.interval[0], rel=0.1)
