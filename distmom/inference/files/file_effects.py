@@ -66,6 +66,23 @@ class Clusters(OfGroups):
         return replace(found, least_effect=cls._of(cells, others).effect)
 
     @classmethod
+    def of_units(cls, mass: Floats, mean: Floats, row_variance: Floats) -> Clusters:
+        """What units of these masses and means say, shapes (n,) and (d, n), beside a known `row_variance`."""
+        pull = mass / mass.sum() * (mean - np.sum(mass * mean, axis=1, keepdims=True) / mass.sum())
+        others = np.arange(mass.size) != np.argmax(np.abs(pull), axis=1)[:, None]
+        effects = []
+        for kept in (np.ones_like(others), others):
+            w = np.where(kept, mass, 0.0)
+            w /= w.sum(axis=1, keepdims=True)
+            n = 1.0 / np.sum(np.square(w), axis=1)
+            away = w * (mean - np.sum(w * mean, axis=1, keepdims=True))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                effects.append(np.sum(np.square(away), axis=1) * n / (n - 1.0) / row_variance)
+        share = np.broadcast_to(mass / mass.sum(), pull.shape)
+        n_cells, n = np.full(len(pull), mass.size), 1.0 / np.sum(np.square(share), axis=1)
+        return cls(n_cells, n, share, pull, row_variance, *effects)
+
+    @classmethod
     def _of(cls, cells: Merger, kept: Bools) -> Clusters:
         mass, mean = (np.where(kept, a, 0.0) for a in (cells.blocks.mass, cells.mean))
         weight2, mean2, m2 = (np.where(kept, a, 0.0) for a in cells.blocks.squares)
@@ -115,6 +132,21 @@ class Clusters(OfGroups):
             above = np.maximum(t, -_skewed(-t, skewness))
             scale = np.where(self.n_cells >= LEAST_FILES, scale, np.nan)
             return estimate - scale * below, estimate + scale * above
+
+    def radius(self, delta: float) -> float:
+        """Radius of a ball around the mean vector, whose coordinates are the lines.
+
+        The squared distance is taken as a multiple of chi-squared with the mean and variance that the
+        covariance matrix gives (Satterthwaite), over the freedom that is left: F in place of Student's t^2.
+        """
+        from scipy.special import fdtri
+
+        pull = self.pull / (1.0 - self.share)
+        matrix = pull @ pull.T * (1.0 - 1.0 / self.n_cells[0])
+        matrix[np.diag_indices_from(matrix)] += MEDIAN * self.row_variance
+        trace = float(np.trace(matrix))
+        freedom = trace * trace / float(np.sum(np.square(matrix)))
+        return float(np.sqrt(trace * fdtri(freedom, max(self.n_effective.min() - 1.0, 1.0), 1.0 - delta)))
 
 
 def _skewed(t: Floats, skewness: Floats) -> Floats:

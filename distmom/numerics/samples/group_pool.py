@@ -56,7 +56,9 @@ class GroupPoolSampler(PoolSampler):
             if rows.size:
                 rows = rows + start
                 keys = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-                self._mine.append((keys, x[rows], None if weights is None else weights[rows], codes[rows]))
+                self._mine.append(
+                    (keys, x[rows], None if weights is None else weights[rows], codes[rows], None, None)
+                )
                 self._n_mine += rows.size
                 if self._n_mine > PLENTY * self._quota:
                     self._thin()
@@ -70,7 +72,7 @@ class GroupPoolSampler(PoolSampler):
         """Keep the quota of the leaf that has begun."""
         pool = RowPool.smallest(self._quota, np.inf, *self._mine)
         self._below = min(self._below, float(pool.keys.max()))
-        self._mine = [(pool.keys, pool.values, pool.weights, pool.codes)]
+        self._mine = [pool.parts]
         self._n_mine = pool.keys.size
 
     def _end(self) -> None:
