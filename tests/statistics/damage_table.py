@@ -149,6 +149,12 @@ COMMANDS: dict[str, Callable[[Path], Answer]] = {
     ),
     "`compare`": _compare,
     "gini": lambda lake: of_result(dm.ustatistic(lake, "arr_delay", kernel="gini", rng=0)),
+    "gini, `FileBlocks`": lambda lake: of_result(
+        dm.ustatistic(lake, "arr_delay", kernel="gini", blocks=dm.FileBlocks(), rng=0)
+    ),
+    "gini, `by`": lambda lake: of_result(
+        dm.ustatistic(lake, "arr_delay", kernel="gini", by="origin", rng=0)["JFK"]
+    ),
     "kendall": lambda lake: of_result(dm.ustatistic(lake, BOTH, kernel="kendall", rng=0)),
     "covariance": lambda lake: of_result(dm.ustatistic(lake, BOTH, kernel="covariance", rng=0)),
     "own kernel": lambda lake: of_result(
