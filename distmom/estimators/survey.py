@@ -214,7 +214,7 @@ class Surveyor:
             if bad:
                 files, now = [*files, *bad], now.without(bad)
             else:
-                now = _within(now, cuts)
+                now = within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
             means = self.means(now, columns)
         told = {
@@ -308,7 +308,7 @@ def unrepaired(means: Iterable[MeanResult]) -> Iterable[str]:
             yield f"more of {one.column} is bad than can be told from the rest"
 
 
-def _within(scan: Scan, cuts: dict[str, FarRows]) -> Scan:
+def within(scan: Scan, cuts: Mapping[str, FarRows]) -> Scan:
     """The rows of a scan that lie within the cuts of these columns."""
     bounds = tuple((name, one.low, one.high) for name, one in cuts.items())
     return scan.instead(Within(bounds, as_filter(scan.where, scan.source)))

@@ -222,6 +222,8 @@ class Estimates:
             return Estimate(value, points, status, self._number(g), {**blocks, "path": answer.path(g)})
         finite = not status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
         median, gap = vector_median(points, self.method == "geometric", finite)
+        if self.method == "coordinatewise" and finite and self.promise.n_blocks is None:
+            median = answer.estimate[mine].copy()
         return Estimate(median, points, status, self._vector(g, median), blocks, gap)
 
     def ball(self, g: int) -> Ball:

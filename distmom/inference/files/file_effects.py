@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from distmom.inference.answers import OfGroups
+from distmom.inference.hall import SKEW, skewed
 from distmom.inference.ladder import Merger
 from distmom.numerics.arrays import Bools, Floats, Ints
 
@@ -19,9 +20,6 @@ most cells that differ, and not a few."""
 
 LEAST_FILES = 22
 """Fewest cells for an interval: 24 files seldom share more than two of 945."""
-
-SKEW = 0.7
-"""Of Hall's correction. The whole one covers no better by more than 0.005 and is a tenth wider."""
 
 MEDIAN = np.pi / 2 - 1
 """Variance of a median of normal block means beyond that of their mean, as a share of the latter."""
@@ -128,8 +126,7 @@ class Clusters(OfGroups):
             skewness = SKEW * np.sum(pull**3, axis=1) / squares**1.5
             scale = np.sqrt(squares * (1.0 - 1.0 / self.n_cells) + MEDIAN * self.row_variance)
             t = stdtrit(np.maximum(self.n_effective - 1.0, 1.0), 1.0 - delta / 2.0)
-            below = np.maximum(t, _skewed(t, skewness))
-            above = np.maximum(t, -_skewed(-t, skewness))
+            below, above = skewed(t, skewness)
             scale = np.where(self.n_cells >= LEAST_FILES, scale, np.nan)
             return estimate - scale * below, estimate + scale * above
 
@@ -147,10 +144,3 @@ class Clusters(OfGroups):
         trace = float(np.trace(matrix))
         freedom = trace * trace / float(np.sum(np.square(matrix)))
         return float(np.sqrt(trace * fdtri(freedom, max(self.n_effective.min() - 1.0, 1.0), 1.0 - delta)))
-
-
-def _skewed(t: Floats, skewness: Floats) -> Floats:
-    """Quantiles of a Studentised mean of some skewness, from those of a symmetric one (Hall 1992)."""
-    small = np.abs(skewness) < 1e-6
-    g = np.where(small, 1.0, skewness)
-    return np.asarray(np.where(small, t, 3.0 / g * (np.cbrt(1.0 + g * (t - g / 6.0)) - 1.0)))
