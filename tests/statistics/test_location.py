@@ -1,4 +1,4 @@
-"""The answer without a number of blocks: hardly any bias on clean skewed data, and the risk of the plain mean.
+"""The answer without a number of blocks: hardly any bias on skewed data, and the risk of the plain mean.
 
 The medians of the same blocks are the negative controls. Laws and magnitudes of `JUDGED` and `HIDDEN` are not
 those on which the constants of `location` were chosen.
