@@ -51,16 +51,13 @@ PASSED_ON = (Status.CONTAMINATED, Status.ROWS_CORRELATED, Status.CARRIED_BY_FEW_
 """What the mean says of rows that are left, and what any statistic of them has to say, too."""
 
 OF_SIZES = (Status.CONTAMINATED, Status.CARRIED_BY_FEW_ROWS)
-BOUNDED = (
-    *("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace"),
-)
+BOUNDED = ("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace")
 """Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
 
 ALIKE = "and the interval takes them as independent: blocks of whole files (--block-by file) allow for it"
 
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
 """What plans say of it."""
-
 
 NOT_RELIABLE = "the result is beyond capacity"
 NO_VERDICT = {
@@ -114,6 +111,10 @@ class Survey:
     def nothing(self) -> bool:
         """Whether there is nothing to say."""
         return not (self.files or self.far or self.beyond or self.passed_on)
+
+    def of(self, _: Any) -> Survey:
+        """What is said of a group: the same of all."""
+        return self
 
     def flags(self) -> list[Status]:
         """The words for it."""
@@ -213,7 +214,7 @@ class Surveyor:
             if bad:
                 files, now = [*files, *bad], now.without(bad)
             else:
-                now = _within(now, cuts)
+                now = within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
             means = self.means(now, columns)
         told = {
@@ -225,9 +226,9 @@ class Surveyor:
             replace(one, estimate_with=None, of_sample=False, column=name if len(columns) > 1 else one.column)
             for name, one in (*far.items(), *told.items())
         ]
-        beyond = tuple(_beyond(means))
+        beyond = tuple(unrepaired(means))
         if beyond and self.design.of_units:
-            beyond = tuple(_beyond(self.means(now, columns, self.design)))
+            beyond = tuple(unrepaired(self.means(now, columns, self.design)))
         passed_on = in_order(flag for one in means for flag in self._passed_on(one))
         correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
         words = beyond, passed_on, tuple(correlated), tuple(columns), tuple(means)
@@ -281,7 +282,7 @@ class Surveyor:
 
     def worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
-        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(_beyond([one])))
+        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(unrepaired([one])))
 
     def _passed_on(self, one: MeanResult) -> list[Status]:
         """What the mean says of a column that a statistic has to say, too."""
@@ -298,7 +299,7 @@ def _is_code(far: FarRows) -> bool:
     return bool(far.values) and far.values[0][1] >= CODE * far.share
 
 
-def _beyond(means: Iterable[MeanResult]) -> Iterable[str]:
+def unrepaired(means: Iterable[MeanResult]) -> Iterable[str]:
     """What the mean has to say that could not be repaired."""
     for one in means:
         if Status.FILES_DISAGREE in one.flags:
@@ -307,7 +308,7 @@ def _beyond(means: Iterable[MeanResult]) -> Iterable[str]:
             yield f"more of {one.column} is bad than can be told from the rest"
 
 
-def _within(scan: Scan, cuts: dict[str, FarRows]) -> Scan:
+def within(scan: Scan, cuts: Mapping[str, FarRows]) -> Scan:
     """The rows of a scan that lie within the cuts of these columns."""
     bounds = tuple((name, one.low, one.high) for name, one in cuts.items())
     return scan.instead(Within(bounds, as_filter(scan.where, scan.source)))

@@ -14,6 +14,7 @@ from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.survey import PASS, Survey, Surveyor, marked
+from distmom.estimators.survey_groups import GroupSurveyor
 from distmom.lake import ReadOptions, Source
 from distmom.passes.opening import open_data, refuse_times
 from distmom.passes.scan import Scan
@@ -57,8 +58,7 @@ class PlannedDifference:
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks."""
         if self.surveyed:
-            columns = self.question.opened[1].columns
-            Surveyor(self.question.seed, executor, None).check(self.question.scan, columns)
+            self._surveyor(executor, None).check(self.question.scan, self.question.opened[1].columns)
         return {
             **self.pass_.describe(executor),
             "survey": PASS if self.surveyed else None,
@@ -76,7 +76,11 @@ class PlannedDifference:
         found, skipped = run_plan(plan, 1, executor, progress)
         answers = differences(plan, found, question.control, question.denominator)
         data = data_facts(plan.files, skipped, question.opened[0])
-        return told([marked(one, seen) for one in answers] if seen else answers, data, run)  # type: ignore[no-any-return]
+        if seen is not None:
+            by = question.by
+            sides = [(seen.of({by: one.control}), seen.of({by: one.variant})) for one in answers]
+            answers = [marked(one, *both) for one, both in zip(answers, sides, strict=True)]
+        return told(answers, data, run)  # type: ignore[no-any-return]
 
     @property
     def surveyed(self) -> bool:
@@ -84,12 +88,20 @@ class PlannedDifference:
         return not self.question.options.design.by_file
 
     def _survey(self, executor: Executor, progress: Progress | None) -> Survey | None:
-        """What is bad in the metric, or its denominator, whatever the variant."""
+        """What is bad in the metric, or its denominator, of each variant."""
         question = self.question
         if not self.surveyed:
             return None
-        design = question.options.design
-        surveyor = Surveyor(
-            question.seed, executor, progress, experiment=True, design=design, same_files=True
+        return self._surveyor(executor, progress).survey(question.scan, question.opened[1].columns)
+
+    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
+        question = self.question
+        return GroupSurveyor(
+            question.seed,
+            executor,
+            progress,
+            experiment=True,
+            design=question.options.design,
+            same_files=True,
+            by=question.by,
         )
-        return surveyor.survey(question.scan, question.opened[1].columns)

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from distmom.checks import names_of
 from distmom.cluster import Executor, Progress
 from distmom.cluster.memory import in_words as bytes_in_words
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.survey import PASS, Surveyor, marked
+from distmom.estimators.survey_groups import GroupSurveyor
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -71,7 +73,7 @@ class UStatQuestion(RowsQuestion):
         plans = plan_passes(samples, options, self.seed, executor, None)
         surveyed = Begun(self, options, plans, None).surveyed
         for scan in self.scans if surveyed else ():
-            Surveyor(self.seed, executor, None).check(scan, plans[0].reader.options.columns)
+            self._surveyor(executor, None).check(scan, plans[0].reader.options.columns)
         first = [plan.describe(executor) for plan in plans]
         width = len(plans[0].reduction.columns)
         n_columns, lines = (width, 1) if options.joint_rows else (1, width)
@@ -99,7 +101,7 @@ class UStatQuestion(RowsQuestion):
         if not begun.surveyed:
             return begun.finish(executor, progress, run)
         samples = self.opened
-        surveyor = Surveyor(self.seed, executor, progress, bears=bears(self.options))
+        surveyor = self._surveyor(executor, progress)
         sets = self.options.column_sets(samples[0][1])
         suspects = {name for scan in self.scans for name in surveyor.suspect(scan, sum(sets, ()))}
         if not suspects:
@@ -114,18 +116,29 @@ class UStatQuestion(RowsQuestion):
             for columns, found in seen.items()
             if any(one.scan is not scan for one, scan in zip(found, self.scans, strict=True))
         }
-        each: dict[tuple[str, ...], Any] = {}
+        each: dict[tuple[str, ...], list[Any]] = {}
         for scans, mine in [
             (self.scans, [columns for columns in sets if columns not in repaired]),
             *[(scans, [columns]) for columns, scans in repaired.items()],
         ]:
             if mine:
                 question = self.about(scans=scans, column=[name for columns in mine for name in columns])
-                found = question._begin(executor, progress).finish(executor, progress, run)
-                each |= zip(mine, Results.of(found), strict=True)
-        return told(
-            [marked(each[columns], *seen.get(columns, ())) for columns in sets], each[sets[0]].data, run
-        )
+                found = list(Results.of(question._begin(executor, progress).finish(executor, progress, run)))
+                n = len(found) // len(mine)  # groups
+                each |= {columns: found[i * n : (i + 1) * n] for i, columns in enumerate(mine)}
+        results = [
+            marked(one, *(survey.of(one.group) for survey in seen.get(columns, ())))
+            for columns in sets
+            for one in each[columns]
+        ]
+        return told(results, each[sets[0]][0].data, run, several=bool(samples[0][1].by))
+
+    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
+        """Who knows what is bad: in each group, where there are groups."""
+        borne = bears(self.options)
+        if names_of("by", self.by):
+            return GroupSurveyor(self.seed, executor, progress, borne, by=self.by)
+        return Surveyor(self.seed, executor, progress, borne)
 
     def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
         """Plan the passes, and refuse what is too much."""
@@ -176,12 +189,12 @@ class Begun:
 
     @property
     def surveyed(self) -> bool:
-        """Whether what is bad is left out: not of groups and blocks of files, which may differ as it does.
+        """Whether what is bad is left out: not of blocks of files, which may differ as it does.
 
         Nor of lists, whose elements have no condition, and of a single block, which is no robust statistic.
         """
         reads, design = [plan.reader.options for plan in self.plans], self.options.rows.design
-        asked = not reads[0].by and not design.by_file and design.n != 1
+        asked = not design.by_file and design.n != 1
         return asked and all(r.columns == r.value_names for r in reads)
 
     def finish(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:

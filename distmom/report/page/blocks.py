@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from distmom.report.estimate import EstimateResult
+from distmom.report.far_rows import far_words
 
 UNSEEN = (
     "Many bad values that are each only a little off do not stand out: they move this average as any other."
@@ -44,7 +45,7 @@ def meaning(r: EstimateResult) -> str:
 
 
 def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
-    """The blocks, and what they bear."""
+    """The blocks, what they bear, and which rows lie far out."""
     repeats = f", in each of {r.repeats} random partitions" if r.repeats > 1 else ""
     facts = [("blocks", f"{r.n_blocks:,}{_size(r)}{repeats}"), ("bad rows it withstands", tolerated(r))]
     if r.n_ruined_blocks:
@@ -53,7 +54,7 @@ def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
         text = f"{r.n_set_aside:,} small blocks of {r.blocks_of} that lay far from all others: left out"
         text += f" before the {r.n_blocks:,} blocks were made, so they are not drawn below"
         facts.append(("set aside", text))
-    return facts
+    return facts + [("rows far out", text) for text in far_words(r)]
 
 
 def _size(r: EstimateResult) -> str:
@@ -85,7 +86,8 @@ def tolerated(r: EstimateResult) -> str:
 
 def assumptions(r: EstimateResult) -> tuple[str, ...]:
     """In words, by scheme and kind of interval."""
-    units = "files" if r.interval_kind == "files" else r.blocks_of
+    clustered = r.interval_kind == "clusters"
+    units = "files, folders or stretches of rows that the notes name" if clustered else r.blocks_of
     found = [
         f"The {units} are independent of each other, and all but a minority come from one source "
         "whose values have a finite variance. The estimate is about the mean of that source."
@@ -111,10 +113,10 @@ def assumptions(r: EstimateResult) -> tuple[str, ...]:
             "The interval would be right as often as it says if the variance of a row were known. It is "
             "estimated from the same rows, so this holds nearly, and better in larger blocks."
         )
-    elif r.interval_kind == "files":
+    elif clustered:
         found.append(
-            "The interval is cluster-robust: it takes the variance from the spread between whole files, with "
-            "an allowance for skewness. It holds nearly, and better with more files of similar sizes."
+            "The interval is cluster-robust: it takes the variance from the spread between these units, with "
+            "an allowance for skewness. It holds nearly, and better with more units of similar sizes."
         )
     elif r.interval_kind == "paper":
         found.append("The interval is the paper's bound, with a variance estimated from the same rows.")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import distmom as dm
-from distmom.report.page.distribution import LEAST_APART, MOST_TICKS, distribution
+from distmom.report.page.distribution import LETTER, MOST_TICKS, distribution
 from distmom.report.page.svg import draw_bars
 
 N = 20_000
@@ -35,7 +35,10 @@ def test_rows_far_out_are_marked(ask, damage):
     places = [place for place, _ in bars.ticks]
     assert 2 <= len(places) <= MOST_TICKS + 1 and places == sorted(places)
     assert bars.caption.endswith("rows.") and ("logarithmic" in bars.caption) == (damage != "nothing")
-    assert damage == "nothing" or all(b - a >= LEAST_APART for a, b in itertools.pairwise(places))
+    lengths = [LETTER * len(words) for _, words in bars.ticks]
+    if damage != "nothing":
+        pairs = itertools.pairwise(zip(places, lengths, strict=True))
+        assert all(b - a > (m + n) / 2 - 0.04 for (a, m), (b, n) in pairs)
     drawing = draw_bars(bars)
     assert [kind for kind, _ in drawing.legend] == ["bar"] + ["bar far"] * bool(far)
 
@@ -63,3 +66,20 @@ def test_times_and_vectors(tmp_path: Path) -> None:
     assert found.plot().svg.count("<path") == 1 and "histogram" not in found.to_dict()
     both = dm.mean({"x": column("nothing"), "y": column("nothing")}, joint=True, rng=0)
     assert both.histogram is None and both.plot().svg
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda data: dm.ustatistic(data, "x", kernel="gini", rng=0),
+        lambda data: dm.ustatistic(data, ["x", "z"], kernel="covariance", rng=0),
+        lambda data: dm.difference(data, "x", by="arm", rng=0),
+        lambda data: dm.mean(data, "x", rng=0),
+    ],
+)
+def test_pages_of_all_commands_say_what_lies_far_out(ask, tmp_path: Path) -> None:
+    arm = np.random.default_rng(2).integers(0, 2, N)
+    data = {"x": column("code"), "z": column("nothing") - 20.0 + column("nothing"), "arm": arm}
+    dm.write_results(ask(data), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert "lie far from all others" in text and "a usual code for missing" in text
