@@ -5,12 +5,13 @@ the mean knows what that is: files by its cells of whole files, rows by its larg
 is asked first. Where it finds nothing, nothing changes. Where files disagree, each file is looked at alone,
 and the accused ones that stand out are left out; where a share of the rows stands apart, so is that share;
 and the mean is asked again of what is left, until it has nothing to say, or nothing that can be repaired.
+Where files are the blocks they bear bad ones themselves, and rows alone are left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,11 @@ from distmom.estimators.describe.question import DescribeQuestion
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
-from distmom.inference.status import Finding
+from distmom.inference.status import in_order
 from distmom.lake.filters import as_filter
 from distmom.lake.within import Within
 from distmom.passes.scan import Scan
-from distmom.report import MeanResult, Results
+from distmom.report import MeanResult, Results, VectorResult
 from distmom.report.estimate import EstimateResult
 from distmom.report.far_rows import FarRows, column_of
 from distmom.status import Status
@@ -44,10 +45,15 @@ FEW, SOME = 10, 40
 """So many rows far out are borne by the blocks of any statistic, where they do not move the mean: between
 the two, one in a thousand."""
 
+BORNE = 4
+"""One of so many given blocks may hold a row far out without moving their median far."""
+
 CODE = 0.5
 """Of the rows that stand apart so many have one value where that value is a code."""
 
 BY_ROWS = RandomBlocks()
+
+Mean = MeanResult | VectorResult
 
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
 """What plans say of it."""
@@ -116,6 +122,8 @@ class Surveyor:
         Rows far out may be what an experiment is about: all but codes are told and left in.
     design : BlockDesign
         The blocks of the statistic. Those of units may bear bad rows that blocks of rows cannot.
+    lists : bool
+        Columns hold lists: one vector.
     """
 
     seed: int
@@ -124,16 +132,16 @@ class Surveyor:
     bears: Callable[[int], float] | None = None
     experiment: bool = False
     design: BlockDesign = BY_ROWS
+    lists: bool = False
 
-    def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
-        """What is bad in any of these columns."""
-        if scan.source.one_pass:
+    def survey(self, scan: Scan, columns: Sequence[str], means: Mapping[str, Mean] | None = None) -> Survey:
+        """What is bad in any of these columns, whose `means` may be known."""
+        means = self.means(scan, columns) if means is None else means
+        mine = [means[name] for name in means if self.lists or name in columns]
+        if not any(self._worth(one) for one in mine):
             return Survey(scan)
         try:
-            means = self._means(scan, columns)
-            if not any(self._worth(one) for one in means):
-                return Survey(scan)
-            return self._repaired(scan, columns, means)
+            return self._repaired(scan, columns, mine)
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return Survey(scan)
 
@@ -142,22 +150,27 @@ class Surveyor:
         with suppress(ConfigError, DataError, NoAnswerError):
             self._question(scan, columns, BY_ROWS).plan(self.executor, None)
 
-    def suspect(self, scan: Scan, columns: Sequence[str]) -> list[str]:
-        """Those columns for which there is something to say."""
+    def means(self, scan: Scan, columns: Sequence[str]) -> dict[str, Mean]:
+        """The mean of each column; none of rows that can be read only once."""
         if scan.source.one_pass:
-            return []
+            return {}
         try:
-            return [one.column for one in self._means(scan, columns) if self._worth(one)]
+            return {one.column: one for one in self._means(scan, columns)}
         except (ConfigError, DataError, NoAnswerError):
-            return []
+            return {}
 
-    def _repaired(self, scan: Scan, columns: Sequence[str], means: Sequence[MeanResult]) -> Survey:
+    def suspect(self, means: Mapping[str, Mean], columns: Sequence[str]) -> list[str]:
+        """Those columns for whose means there is something to say."""
+        bad = [name for name, one in means.items() if self._worth(one)]
+        return list(columns) if self.lists and bad else bad
+
+    def _repaired(self, scan: Scan, columns: Sequence[str], means: Sequence[Mean]) -> Survey:
         """The scan without what is bad, and what that was."""
         now, files = scan, list[str]()
         far: dict[str, FarRows] = {}
         for _ in range(ROUNDS):
             bad = self._bad_files(now, [one for one in means if Status.FILES_DISAGREE in one.flags])
-            cuts = {} if bad else _far(means, self._cuts)
+            cuts = {} if bad else _far([one for one in means if _divisible(one)], self._cuts)
             if not bad and not cuts:
                 break
             if bad:
@@ -171,22 +184,25 @@ class Surveyor:
         every = [replace(one, estimate_with=None, of_sample=False) for one in (*far.values(), *told.values())]
         if len(columns) > 1:
             every = [replace(one, column=c) for one, c in zip(every, (*far, *told), strict=True)]
-        beyond = tuple(_beyond(means))
+        if self.design.by_file:
+            now, files = _within(scan, far) if far else scan, []
+        beyond = tuple(self._beyond(means))
         if beyond and self.design.of_units:
-            beyond = tuple(_beyond(self._means(now, columns, self.design)))
+            beyond = tuple(self._beyond(self._means(now, columns, self.design)))
         return Survey(now, tuple(sorted(files)), tuple(every), beyond)
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
-        return MeanQuestion(scan, list(columns), None, MeanOptions.of(scan, design), rng=self.seed)
+        options = MeanOptions.of(scan, design, joint=self.lists, passes=1)
+        return MeanQuestion(scan, list(columns), None, options, rng=self.seed)
 
-    def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
+    def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[Mean]:
         plan = self._question(scan, columns, design).plan(self.executor, self.progress)
         found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
-        return [one for one in Results.of(found) if isinstance(one, MeanResult)]
+        return [one for one in Results.of(found) if isinstance(one, MeanResult | VectorResult)]
 
-    def _bad_files(self, scan: Scan, means: Sequence[MeanResult]) -> tuple[str, ...]:
-        """Those accused files that stand out alone, in the same column."""
-        accused = {one.column: set(one.accused_files) for one in means if one.accused_files}
+    def _bad_files(self, scan: Scan, means: Sequence[Mean]) -> tuple[str, ...]:
+        """Those accused files that stand out alone, in the same column; lists are not looked into."""
+        accused = {m.column: set(m.accused_files) for m in means if m.accused_files and not self.lists}
         if not accused:
             return ()
         options = MeanOptions.of(replace(scan, nan="omit"), RandomBlocks())
@@ -200,7 +216,7 @@ class Surveyor:
             and any(r.what not in HARMLESS and one.name in accused.get(r.column, ()) for r in one.reasons)
         )
 
-    def _cuts(self, one: MeanResult) -> bool:
+    def _cuts(self, one: Mean) -> bool:
         """Whether the rows of a column that stand apart are to be left out."""
         far = one.far_rows
         if far is None or far.action == "told":
@@ -212,32 +228,38 @@ class Surveyor:
             return False
         return not self.experiment or _is_code(far)
 
-    def _told(self, one: MeanResult) -> bool:
+    def _told(self, one: Mean) -> bool:
         """Whether rows that stay in are worth a word."""
         far = one.far_rows
         return far is not None and (far.action == "told" or (self.experiment and far.action == "set aside"))
 
-    def _worth(self, one: MeanResult) -> bool:
+    def _worth(self, one: Mean) -> bool:
         """Whether there is something to say of a column."""
-        return self._cuts(one) or self._told(one) or bool(list(_beyond([one])))
+        return self._cuts(one) or self._told(one) or bool(list(self._beyond([one])))
+
+    def _beyond(self, means: Iterable[Mean]) -> Iterable[str]:
+        """What the mean has to say that could not be repaired."""
+        for one in means:
+            if Status.FILES_DISAGREE in one.flags:
+                yield f"files disagree about {one.column}, and which of them are bad is not clear"
+            elif Status.BEYOND_CAPACITY in one.flags:
+                yield f"more of {one.column} is bad than can be told from the rest"
+            elif self._cuts(one) and not _divisible(one):
+                yield f"rows of {one.column} lie far from all others, and no condition leaves them out"
 
 
-def _far(means: Iterable[MeanResult], which: Callable[[MeanResult], bool]) -> dict[str, FarRows]:
+def _divisible(one: Mean) -> bool:
+    """Whether a condition can leave rows out by their value: not those of lists and times."""
+    return isinstance(one, MeanResult) and one.scale is None
+
+
+def _far(means: Iterable[Mean], which: Callable[[Mean], bool]) -> dict[str, FarRows]:
     """By column the rows far out of some of the means."""
     return {one.column: one.far_rows for one in means if one.far_rows is not None and which(one)}
 
 
 def _is_code(far: FarRows) -> bool:
     return bool(far.values) and far.values[0][1] >= CODE * far.share
-
-
-def _beyond(means: Iterable[MeanResult]) -> Iterable[str]:
-    """What the mean has to say that could not be repaired."""
-    for one in means:
-        if Status.FILES_DISAGREE in one.flags:
-            yield f"files disagree about {one.column}, and which of them are bad is not clear"
-        elif Status.BEYOND_CAPACITY in one.flags:
-            yield f"more of {one.column} is bad than can be told from the rest"
 
 
 def _within(scan: Scan, cuts: dict[str, FarRows]) -> Scan:
@@ -250,7 +272,7 @@ def marked(result: Any, *found: Survey) -> Any:
     """The result with what was left out of its data, or should have been."""
     found = tuple(one for one in found if not one.nothing)
     if not found:
-        return result
+        return without_verdict(result)
     flags = {*result.flags, *(flag for one in found for flag in one.flags())}
     files = tuple(dict.fromkeys(file for one in found for file in one.files))
     far = [far for one in found for far in one.far]
@@ -260,10 +282,29 @@ def marked(result: Any, *found: Survey) -> Any:
     notes += [words for more in far[1:] for words in more.words(result.level, column_of(result))]
     for words in dict.fromkeys(words for one in found for words in one.beyond):
         notes.append(f"{words}: do not rely on this result")
-    ordered = tuple(Status[str(one.name)] for one in Finding if Status[str(one.name)] in flags)
-    changes: dict[str, Any] = {"flags": ordered, "status": Status.OK, "notes": (*notes, *result.notes)}
+    changes: dict[str, Any] = {
+        "flags": in_order(flags),
+        "status": Status.OK,
+        "notes": (*notes, *result.notes),
+    }
     if isinstance(result, EstimateResult):
-        changes |= {"far_rows": far[0] if far else None, "accused_files": files}
-    if Status.BEYOND_CAPACITY in flags:
-        changes |= {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
-    return replace(result, **changes)
+        changes |= {"far_rows": far[0] if far else result.far_rows}
+        changes |= {"accused_files": files or result.accused_files}
+    return without_verdict(replace(result, **changes))
+
+
+def without_verdict(result: Any) -> Any:
+    """The result; one that is not to be relied upon has neither p-value nor lift."""
+    mine = {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
+    return replace(result, **mine) if mine and Status.BEYOND_CAPACITY in result.flags else result
+
+
+def bears(rows: MeanOptions, few: int | None = None) -> Callable[[int], float] | None:
+    """How many rows far out, of a number, the blocks bear; None where their number is not given."""
+    if rows.contamination is not None:
+        share = rows.contamination
+        return lambda n: share * n if isinstance(share, float) else share
+    if rows.design.sampled:
+        return lambda n: 0
+    n_blocks = rows.design.n if isinstance(rows.design.n, int) else few
+    return None if n_blocks is None else lambda n: n_blocks // BORNE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum, IntFlag
 from functools import cache
 
@@ -72,3 +73,14 @@ def flags_of(findings: int) -> tuple[Status, ...]:
     ('beyond capacity', 'contaminated')
     """
     return tuple(Status[str(one.name)] for one in Finding if one.value & int(findings))
+
+
+def in_order(flags: Collection[Status]) -> tuple[Status, ...]:
+    """Words of findings, the deciding one first, each once.
+
+    Examples
+    --------
+    >>> in_order((Status.SHARE_SET_ASIDE, Status.BEYOND_CAPACITY, Status.SHARE_SET_ASIDE))
+    ('beyond capacity', 'share set aside')
+    """
+    return tuple(word for word in (Status[str(one.name)] for one in Finding) if word in flags)

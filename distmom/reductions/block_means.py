@@ -119,4 +119,4 @@ class BlockMeans:
     @property
     def pool_bytes(self) -> int:
         """Bytes of the large samples of all columns, at most."""
-        return len(self.columns) * (16 if self.weights is None else 24) * self.pool_size
+        return len(self.columns) * (24 if self.weights is None else 32) * self.pool_size

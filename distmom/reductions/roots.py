@@ -42,8 +42,11 @@ def turned(state: MeanState, spec: BlockMeans, root: str) -> MeanState:
         rows = np.roll(rows, by_block, axis=-1).reshape(*array.shape[:-1], n_blocks)
         return np.concatenate([rows, np.roll(array[..., n_blocks:], by_cell, axis=-1)], axis=-1)
 
+    pools = tuple(
+        p if p.cells is None else replace(p, cells=(p.cells + by_cell) % spec.n_cells) for p in state.pools
+    )
     units = state.units if spec.count_units != "file" else _told_apart(state.units, spec.seed, root)
-    return replace(state, moments=state.moments.each(turn), units=units)
+    return replace(state, moments=state.moments.each(turn), units=units, pools=pools)
 
 
 def cell_of(seed: int, path: str, n_cells: int, root: str | None = None) -> int:

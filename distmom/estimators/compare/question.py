@@ -16,7 +16,7 @@ from distmom.estimators.compare.permuted import Tested, bandwidth_of, draw_rows,
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import PASS, Survey, Surveyor, marked
+from distmom.estimators.survey import BY_ROWS, PASS, Survey, Surveyor, marked
 from distmom.estimators.ustat.partition import PartitionQuestions, sample_question
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
@@ -76,14 +76,13 @@ class CompareQuestion(RowsQuestion):
         scans = tuple(one.scan for one in self.samples) * (1 if self.by is None else 2)
         if self.by is not None:  # what its pass needs is refused here too
             plan_values(scans[0], self.columns[0], self.by, executor, None)
-        if not options.means.rows.design.by_file:
-            Surveyor(self.seed, executor, None).check(scans[0], self.columns)
+        self._surveyor(executor, None).check(scans[0], self.columns)
         first = UStatQuestion(scans, self.columns[0], None, options.means, rng=self.seed)
         plan = first.plan(executor, None).describe(executor)
         plan.pop("kernel")
         return {
             **plan,
-            "survey": None if options.means.rows.design.by_file else PASS,
+            "survey": PASS,
             "columns": list(self.columns),
             "statistics": [one.name for one in options.statistics],
             "test_rows": options.test.rows,
@@ -125,16 +124,20 @@ class CompareQuestion(RowsQuestion):
     def _survey(
         self, samples: Sequence[Sample], executor: Executor, progress: Progress | None
     ) -> dict[str, list[Survey]]:
-        """What is bad in the columns with something bad in either sample; files that are units bear it."""
-        if self.options.means.rows.design.by_file:
-            return {}
-        surveyor = Surveyor(self.seed, executor, progress, experiment=True)
-        suspects = {name for one in samples for name in surveyor.suspect(one.scan, self.columns)}
+        """What is bad in the columns with something bad in either sample."""
+        surveyor = self._surveyor(executor, progress)
+        means = [surveyor.means(one.scan, self.columns) for one in samples]
+        suspects = {name for one in means for name in surveyor.suspect(one, self.columns)}
         return {
-            name: [surveyor.survey(one.scan, [name]) for one in samples]
+            name: [surveyor.survey(one.scan, [name], own) for one, own in zip(samples, means, strict=True)]
             for name in self.columns
             if name in suspects
         }
+
+    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
+        design = self.options.means.rows.design
+        design = design if design.of_units else BY_ROWS
+        return Surveyor(self.seed, executor, progress, experiment=True, design=design)
 
     def _compared(
         self, executor: Executor, progress: Progress | None

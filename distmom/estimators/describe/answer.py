@@ -94,7 +94,7 @@ def _look(state: ProfileState, c: int) -> Look:
     n = int(np.count_nonzero(np.isfinite(keys)))
     complete = int(state.facts.moments.count[c].sum()) <= keys.size
     below = np.float64(np.inf if complete else keys[n - 1])
-    return Look(RowPool(keys[:n], values[:n], None, below))
+    return Look(RowPool(keys[:n], values[:n], None, None, below))
 
 
 def _measured(

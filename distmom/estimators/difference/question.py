@@ -13,7 +13,7 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import PASS, Survey, Surveyor, marked
+from distmom.estimators.survey import PASS, Surveyor, marked
 from distmom.lake import ReadOptions, Source
 from distmom.passes.opening import open_data, refuse_times
 from distmom.passes.scan import Scan
@@ -56,12 +56,10 @@ class PlannedDifference:
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks."""
-        if self.surveyed:
-            columns = self.question.opened[1].columns
-            Surveyor(self.question.seed, executor, None).check(self.question.scan, columns)
+        self._surveyor(executor, None).check(self.question.scan, self.question.opened[1].columns)
         return {
             **self.pass_.describe(executor),
-            "survey": PASS if self.surveyed else None,
+            "survey": PASS,
             "skipped": [s._asdict() for s in self.pass_.skipped],
         }
 
@@ -69,25 +67,17 @@ class PlannedDifference:
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]
     ) -> DifferenceResult | Results:
         """Read the rows; the result or results."""
-        question, plan, seen = self.question, self.pass_, self._survey(executor, progress)
-        if seen is not None and seen.scan is not question.scan:
+        question, plan = self.question, self.pass_
+        seen = self._surveyor(executor, progress).survey(question.scan, question.opened[1].columns)
+        if seen.scan is not question.scan:
             question = question.about(scan=seen.scan)
             plan = question.plan(executor, progress).pass_
         found, skipped = run_plan(plan, 1, executor, progress)
         answers = differences(plan, found, question.control, question.denominator)
         data = data_facts(plan.files, skipped, question.opened[0])
-        return told([marked(one, seen) for one in answers] if seen else answers, data, run)  # type: ignore[no-any-return]
+        return told([marked(one, seen) for one in answers], data, run)  # type: ignore[no-any-return]
 
-    @property
-    def surveyed(self) -> bool:
-        """Whether what is bad is left out: files that are units bear it themselves."""
-        return not self.question.options.design.by_file
-
-    def _survey(self, executor: Executor, progress: Progress | None) -> Survey | None:
-        """What is bad in the metric, or its denominator, whatever the variant."""
-        question = self.question
-        if not self.surveyed:
-            return None
-        design = question.options.design
-        surveyor = Surveyor(question.seed, executor, progress, experiment=True, design=design)
-        return surveyor.survey(question.scan, question.opened[1].columns)
+    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
+        """Who knows what is bad in the metric, or its denominator, whatever the variant."""
+        design = self.question.options.design
+        return Surveyor(self.question.seed, executor, progress, experiment=True, design=design)

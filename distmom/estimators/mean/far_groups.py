@@ -16,6 +16,7 @@ from distmom.estimators.mean.counts import n_effective
 from distmom.estimators.mean.far_rows import Look, errors_allowed, stands
 from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
 from distmom.inference.share.gaps import MOST, NEAR, rows_apart
+from distmom.inference.status import in_order
 from distmom.reductions.state import MeanState, aligned
 from distmom.report.far_rows import FarRows
 from distmom.status import Status
@@ -68,7 +69,7 @@ def settle_groups(
         moved = _moved(own, other, math.sqrt(spread / kept[g]))
         told: dict[str, Any] = {"far_rows": _told(look, lost, fields, own, moved=moved)}
         if moved:
-            flags = (Status.SHARE_SET_ASIDE, *other["flags"])
+            flags = in_order((Status.SHARE_SET_ASIDE, *other["flags"]))
             told |= other | {"flags": flags, "n_used": kept[g], "plain_estimate": own["plain_estimate"]}
             if plan.options.weights is not None:
                 told["n_effective"] = n_effective(plan, second, column, g)

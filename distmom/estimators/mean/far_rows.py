@@ -18,19 +18,20 @@ from distmom.designs.blocks import RandomBlocks
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.counts import n_effective
 from distmom.estimators.mean.partition import answer_columns, partition_fields
+from distmom.inference.ladder import scaled_mad
 from distmom.inference.share.extremes import without_extremes
 from distmom.inference.share.gaps import NEAR, Apart, rows_apart
 from distmom.inference.share.given import GivenShare, given_share
 from distmom.inference.share.ranks import share_interval
 from distmom.inference.share.scale import BLOCKS, block_scale, sample_scale
-from distmom.inference.status import NoInterval
+from distmom.inference.status import NoInterval, in_order
 from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.blocks.small_files import file_moments
 from distmom.numerics.median import lower_median
+from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.pool import RowPool
-from distmom.numerics.samples.sample import RowSample
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
+from distmom.reductions.state_of_pools import state_of_pools
 from distmom.report.far_rows import Action, FarRows, Trimmed
 from distmom.status import Status
 
@@ -55,9 +56,12 @@ class Look:
     ----------
     pool : RowPool
         In the order of the keys.
+    share : float, optional
+        Of all rows, that may be bad.
     """
 
     pool: RowPool
+    share: float | None = None
 
     @cached_property
     def ordered(self) -> Floats:
@@ -86,19 +90,21 @@ class Look:
         """Kept are the rows strictly between."""
         return self.apart.lo, self.apart.hi
 
-    def given(self, share: float) -> GivenShare:
-        """The window for a given share of all rows, of which the sample has some."""
-        m = self.ordered.size
+    @cached_property
+    def given(self) -> GivenShare:
+        """The window for the given share of all rows, of which the sample has some."""
+        m, share = self.ordered.size, self.share or 0.0
         try:
             return given_share(self.ordered, share, m if np.isinf(self.pool.below) else 2 * m)
         except ValueError as error:
             raise NoAnswerError(f"contamination: {error}; lower it, or add data with rows") from error
 
-    def cut_for(self, share: float | None) -> Cut:
-        """The cut; with a given share just beyond the ends of its window, unless they part equal rows."""
-        if share is None or not self.ordered.size:
+    @property
+    def second_cut(self) -> Cut:
+        """For a second pass; with a given share just beyond the ends of its window if these part no ties."""
+        if self.share is None or not self.ordered.size:
             return self.cut
-        window = self.given(share)
+        window = self.given
         low, high = (math.nextafter(end, way) for end, way in zip(window.ends, NO_CUT, strict=True))
         return NO_CUT if window.cut_ties else (low, high)
 
@@ -120,15 +126,14 @@ class Look:
         return (self.pool.values > low) & (self.pool.values < high)
 
 
-def looks_of(state: MeanState) -> tuple[Look, ...]:
-    """What stands apart in each column; nothing where no large sample was kept."""
-    return tuple(Look(pool.in_order()) for pool in state.pools)
+def looks_of(state: MeanState, share: float | None = None) -> tuple[Look, ...]:
+    """What stands apart in each column; nothing where no large sample was kept. A `share` may be bad."""
+    return tuple(Look(pool.in_order(), share) for pool in state.pools)
 
 
-def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cut, ...]:
+def cuts_of(looks: Sequence[Look]) -> tuple[Cut, ...]:
     """Cuts for a second pass over the rows; `NO_CUT` where nothing is to be cut, or a sample has all rows."""
-    share = plan.options.window
-    return tuple(NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks)
+    return tuple(NO_CUT if np.isinf(look.pool.below) else look.second_cut for look in looks)
 
 
 def errors_allowed(flags: Sequence[Status]) -> float:
@@ -156,6 +161,8 @@ class Found:
         Fields of the result of all rows: those that do not depend on the blocks, and the others.
     second : MeanState, optional
         What a second pass found in the rows within the cuts.
+    units : UnitSketch, optional
+        Files, where these make the blocks.
     """
 
     plan: MeanPlan
@@ -164,6 +171,7 @@ class Found:
     shared: dict[str, Any]
     first: dict[str, Any]
     second: MeanState | None
+    units: UnitSketch | None = None
 
     @property
     def complete(self) -> bool:
@@ -192,7 +200,7 @@ class Found:
     def _given(self, share: float) -> dict[str, Any]:
         """The mean of the window that a given share of the rows cannot move far."""
         [look], options = self.looks, self.plan.options
-        window = look.given(share)
+        window = look.given
         estimate, n = window.estimate, window.kept
         if self.second is not None:
             rows = self.second.moments.at((self.columns.start, 0, slice(self.plan.blocks.layout.n_blocks)))
@@ -225,21 +233,27 @@ class Found:
         flags = self.first["flags"]
         allowed = errors_allowed(flags)
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
-        agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
+        errors = np.array(scales) / math.sqrt(n)
+        if self.plan.options.design.by_file:  # rows of a file are no independent ones
+            points = self.first["block_estimates"]
+            errors = np.maximum(errors, scaled_mad(np.atleast_2d(points.T)) / math.sqrt(len(points)))
+        agree = self._agree(again["estimate"], allowed * errors)
         if stands(flags, agree=agree):
             return self._told("borne")
         again = self._correlated(again)
-        flags = (Status.SHARE_SET_ASIDE, *again["flags"])
-        if Status.FILES_DISAGREE in self.first["flags"] and self.first["accused_files"]:
+        found = [Status.SHARE_SET_ASIDE, *again["flags"]]
+        if self.first["other_estimate"] is not None and self.first["accused_files"]:
             again |= {"accused_files": self.first["accused_files"]}
-            flags = (*flags, *([] if Status.FILES_DISAGREE in flags else [Status.FILES_DISAGREE]))
-        return again | {"flags": flags, "n_used": n} | self._told("set aside", n)
+            found.append(Status.FILES_DISAGREE)
+        return again | {"flags": in_order(found), "n_used": n} | self._told("set aside", n)
 
     def _without(self) -> dict[str, Any]:
         told: dict[str, Any] = {}
-        if any(look.near.n for look in self.looks):
-            told = self._told("told") | {"flags": (*self.first["flags"], Status.SHARE_FAR_OUT)}
-        if self.complete:
+        by_file, flags = self.plan.options.design.by_file, self.first["flags"]
+        borne = by_file and Status.CONTAMINATED in flags
+        if not borne and any(look.near.n for look in self.looks):
+            told = self._told("told") | {"flags": in_order((*flags, Status.SHARE_FAR_OUT))}
+        if self.complete or by_file:
             return told
         m, n = self.kept.size, self.shared["n_used"]
         scales = [sample_scale(look.pool.values, look.ordered) for look in self.looks]
@@ -250,8 +264,7 @@ class Found:
         if self._agree(again["estimate"], allowed):
             return told
         again = self._correlated(again)
-        others = (f for f in again["flags"] if f is not Status.BEYOND_CAPACITY)
-        return again | told | {"flags": (Status.BEYOND_CAPACITY, *others), "n_used": m}
+        return again | told | {"flags": in_order((Status.BEYOND_CAPACITY, *again["flags"])), "n_used": m}
 
     def _agree(self, again: Any, allowed: Any) -> bool:
         """Whether another answer is the same up to what is allowed in each column."""
@@ -263,9 +276,10 @@ class Found:
         if self.second is not None:
             plan, state, columns = self.plan, self.second, self.columns
         else:
-            plan, state = _of_sample(self.plan, self.looks, self.kept)
+            plan, state = _of_sample(self.plan, self.looks, self.kept, self.units)
             columns = slice(0, len(self.looks))
-        n = int(state.moments.at((columns.start, 0, slice(plan.blocks.layout.n_blocks))).count.sum())
+        blocks = slice(plan.blocks.layout.n_blocks or None)  # of files there are only cells
+        n = int(state.moments.at((columns.start, 0, blocks)).count.sum())
         n //= plan.blocks.layout.repeats
         shared = [self.shared | {"n_used": n}]
         [again] = partition_fields(plan, state, columns, shared, answer_columns(plan, state, columns))
@@ -275,9 +289,9 @@ class Found:
         return again, n
 
     def _correlated(self, again: dict[str, Any]) -> dict[str, Any]:
-        """The answer of the sample, which knows no files, with what all rows say of them."""
-        first = self.first
-        if self.second is not None or Status.ROWS_CORRELATED not in first["flags"]:
+        """The answer of a sample that knows no files, with what all rows say of them."""
+        first, knows = self.first, self.looks[0].pool.cells is not None
+        if self.second is not None or knows or Status.ROWS_CORRELATED not in first["flags"]:
             return again
         told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
         if first["interval_kind"] != "files":
@@ -315,31 +329,18 @@ class Found:
         return tuple(Trimmed(w.share, w.mean, *w.ends, w.of_variance, w.of_mean) for w in every)
 
 
-def _of_sample(plan: MeanPlan, looks: Sequence[Look], kept: Bools) -> tuple[MeanPlan, MeanState]:
-    """The kept rows of the sample in blocks, as the state of a pass over them alone."""
-    n_fine = plan.blocks.n_fine if plan.blocks.n_blocks is not None else FINE_OF_SAMPLE
-    size = plan.blocks.sample_size
-    n = int(np.count_nonzero(kept))
-    labels = np.arange(n) * n_fine // max(n, 1)
-    moments = [
-        file_moments(look.pool.values[kept], labels, n_fine, look.pool.weights_of(kept)).at(None)
-        for look in looks
-    ]
-    samples = []
-    for look in looks:
-        sample = RowSample.empty(1, size)
-        few = look.pool.values[kept][:size]
-        sample.keys[0, : few.size], sample.values[0, : few.size] = look.pool.keys[kept][:size], few
-        samples.append(sample)
-    state = MeanState(
-        ((),),
-        np.array([n]),
-        np.zeros((1 + (plan.options.weights is not None), 1, 3), np.int64),
-        moments[0].stacked(*moments[1:]),
-        tuple(samples),
-    )
-    blocks = replace(plan.blocks, layout=RandomLayout(0, n_fine), n_cells=0, hears_files=False)
-    options = replace(plan.options, design=RandomBlocks(plan.blocks.n_blocks or "auto"))
+def _of_sample(
+    plan: MeanPlan, looks: Sequence[Look], kept: Bools, units: UnitSketch | None
+) -> tuple[MeanPlan, MeanState]:
+    """The kept rows of the sample, in random blocks unless files make the blocks, as if they were all."""
+    blocks, options = plan.blocks, plan.options
+    if not options.design.by_file:
+        n_fine = blocks.n_fine if blocks.n_blocks is not None else FINE_OF_SAMPLE
+        n_cells = 0 if looks[0].pool.cells is None else blocks.n_cells
+        blocks = replace(blocks, layout=RandomLayout(0, n_fine), n_cells=n_cells)
+        options = replace(options, design=RandomBlocks(blocks.n_blocks or "auto"))
+    pools = [look.pool.at(kept) for look in looks]
+    state = state_of_pools(pools, blocks.layout.n_blocks, blocks.n_cells, blocks.sample_size, units)
     return replace(plan, blocks=blocks, options=options), state
 
 

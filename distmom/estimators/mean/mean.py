@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack, overload
 from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
 from distmom.estimators.command import answer, command
-from distmom.estimators.mean.question import MeanQuestion
+from distmom.estimators.mean.surveyed import SurveyedMean
 from distmom.estimators.options import MeanOptions, RowKeywords
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
@@ -20,7 +20,7 @@ class MeanKeywords(RowKeywords, total=False):
     """Arguments of `mean` that do not decide what it returns."""
 
     state: str | os.PathLike[str] | State | None
-    passes: Literal[1, 2]
+    passes: Literal[1, 2] | None
 
 
 class OfNumbers(MeanKeywords, total=False):
@@ -80,7 +80,7 @@ def mean(
     contamination: int | float | None = None,
     interval: Literal["auto", "order", "exact", "paper", "none"] = "auto",
     confidence_level: float = 0.99,
-    passes: Literal[1, 2] = 1,
+    passes: Literal[1, 2] | None = None,
     rng: Any = None,
     state: str | os.PathLike[str] | State | None = None,
     executor: Any = None,
@@ -299,5 +299,5 @@ def mean(
         passes=passes,
     )
     limit = as_backend(executor).memory_limit
-    question = MeanQuestion(scan, column, by, options, state, limit, rng=rng)
+    question = SurveyedMean(scan, column, by, options, state, limit, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]

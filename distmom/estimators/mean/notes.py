@@ -62,7 +62,7 @@ def block_notes(
             told = PAID if math.isfinite(answer.files_low[line]) else ALIKE
         if not pays_for_files or int(answer.status[line]) & Finding.ROWS_CORRELATED:
             yield told.format(effect)
-    if int(answer.status[line]) & Finding.FILES_DISAGREE:
+    if answer.disagree[line]:
         yield FILES_HEARD if files_first else ROWS_HEARD
     if fields.get("n_units", math.inf) < FEW_UNITS * n_blocks:
         yield _few_units(plan, n_blocks, fields)

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from distmom.reductions.state import MeanState
 
 
+SECOND = "a second pass follows if rows are set aside"
+"""What plans say of data that can be read again."""
+
+
 @dataclass
 class MeanQuestion(RowsQuestion):
     """The robust means of columns of a scan, in groups or not.
@@ -59,7 +63,7 @@ class MeanQuestion(RowsQuestion):
     keeper: Keeper | None = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.state is not None and self.options.passes > 1:
+        if self.state is not None and self.options.passes == 2:
             raise ConfigError("passes=2 does not go with state: a state does not hold the rows; drop one")
         if not names_of("by", self.by):
             self.options = self.options.by_window()
@@ -83,6 +87,14 @@ class MeanQuestion(RowsQuestion):
         if self.keeper is not None:
             read = self.keeper.begin(self.scan.data, source, read, self.options, self.seed, self.shown_seed)
         return source, read
+
+    @property
+    def rereads(self) -> bool:
+        """Whether all rows can, and may, be read once more."""
+        source, _ = self.opened
+        if source.one_pass or self.keeper is not None:
+            return False
+        return source.in_memory or self.options.passes != 1
 
     @property
     def ledger(self) -> Ledger | None:
@@ -122,7 +134,7 @@ class PlannedMean:
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks."""
         told = self.pass_.describe(executor)
-        keeper = self.question.keeper
+        question, keeper = self.question, self.question.keeper
         if keeper is not None:
             keeper.check(self.pass_)
             told["n_files_to_read"] = len(keeper.ledger.unread())
@@ -132,6 +144,7 @@ class PlannedMean:
             if self.filter_counts
             else None
         )
+        told["second_pass"] = SECOND if question.rereads else None
         return told
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
@@ -142,8 +155,8 @@ class PlannedMean:
             question.planned(executor, progress, read, question.ledger) if self.filter_counts else self.pass_
         )
         found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
-        looks = looks_of(found)
-        second = self._second_pass(plan, cuts_of(plan, looks), executor, progress)
+        looks = looks_of(found, plan.options.window)
+        second = self._second_pass(plan, cuts_of(looks), executor, progress)
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
@@ -160,12 +173,11 @@ class PlannedMean:
         self, plan: MeanPlan, found: MeanState, results: Any, executor: Executor
     ) -> tuple[Look, ...]:
         """What stands apart in each column of groups, if something seems to and rows can be read again."""
-        options, design = plan.options, plan.options.design
+        question, options, design = self.question, plan.options, plan.options.design
         if options.joint or design.of_units or design.sampled or options.contamination is not None:
             return ()
-        if not self._rows_stay or not (any(not r.ok for r in results) or far_in_groups(found)):
+        if not question.rereads or not (any(not r.ok for r in results) or far_in_groups(found)):
             return ()
-        question = self.question
         alone = plan_mean(
             question.opened[0],
             replace(plan.reader.options, by=()),
@@ -178,17 +190,11 @@ class PlannedMean:
         )
         return looks_of(run_plan(alone, 0, executor, None)[0])
 
-    @property
-    def _rows_stay(self) -> bool:
-        """Whether all rows can, or may, be read once more."""
-        source, _ = self.question.opened
-        return self.question.options.passes > 1 or (source.in_memory and not source.one_pass)
-
     def _second_pass(
         self, plan: MeanPlan, cuts: tuple[Cut, ...], executor: Executor, progress: Progress | None
     ) -> MeanState | None:
         """The rows within the cuts, where rows stand apart and all can be read once more."""
-        if not self._rows_stay or all(cut == NO_CUT for cut in cuts):
+        if not self.question.rereads or all(cut == NO_CUT for cut in cuts):
             return None
         kept = replace(plan.reduction, cuts=cuts, pool_size=0)
         n_keys = len(self.question.opened[1].by)

@@ -21,7 +21,6 @@ from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import Finding
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.blocks.moments import Moments
@@ -188,7 +187,7 @@ class RowOracle:
         level, n_cells = self._plan.options.rows.confidence_level, state.file_counts.size
         found = answer_rule(rows, None, None, level, files=cells, n_blocks=counts.size, intervals=())
         paths, seed = [file.path for file in self._source.files], self._plan.seed
-        for c in np.flatnonzero(found.status & int(Finding.FILES_DISAGREE)):
+        for c in np.flatnonzero(found.disagree):
             suspects = set(np.flatnonzero(found.suspect_cells[c]).tolist())
             mine = tuple(path for path in paths if cell_of(seed, path, n_cells) in suspects)
             notes[c] = "; ".join([ROWS_ALONE, *accused(mine)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from distmom.cluster.memory import in_words as bytes_in_words
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import PASS, Surveyor, marked
+from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears, marked
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -33,9 +33,6 @@ from distmom.passes.census import Census, count_rows
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
 from distmom.report import Results
-
-BORNE = 4
-"""One of so many blocks may hold a row far out without moving their median far."""
 
 ADDED = ("n_files", "n_bytes", "n_units")
 """What the plans of the passes over all samples say of each."""
@@ -71,7 +68,7 @@ class UStatQuestion(RowsQuestion):
         plans = plan_passes(samples, options, self.seed, executor, None)
         surveyed = Begun(self, options, plans, None).surveyed
         for scan in self.scans if surveyed else ():
-            Surveyor(self.seed, executor, None).check(scan, plans[0].reader.options.columns)
+            self._surveyor(executor, None).check(scan, plans[0].reader.options.columns)
         first = [plan.describe(executor) for plan in plans]
         width = len(plans[0].reduction.columns)
         n_columns, lines = (width, 1) if options.joint_rows else (1, width)
@@ -98,10 +95,11 @@ class UStatQuestion(RowsQuestion):
         begun = self._begin(executor, progress)
         if not begun.surveyed:
             return begun.finish(executor, progress, run)
-        samples = self.opened
-        surveyor = Surveyor(self.seed, executor, progress, bears=bears(self.options))
-        sets = self.options.column_sets(samples[0][1])
-        suspects = {name for scan in self.scans for name in surveyor.suspect(scan, sum(sets, ()))}
+        surveyor = self._surveyor(executor, progress)
+        sets = self.options.column_sets(self.opened[0][1])
+        every = [name for columns in sets for name in columns]
+        means = [surveyor.means(scan, every) for scan in self.scans]
+        suspects = {name for one in means for name in surveyor.suspect(one, every)}
         if not suspects:
             return begun.finish(executor, progress, run)
         clean = [name for columns in sets for name in columns if not suspects.intersection(columns)]
@@ -111,22 +109,20 @@ class UStatQuestion(RowsQuestion):
             each = {(name,): one for name, one in zip(clean, Results.of(whole), strict=True)}
         for columns in sets:
             if columns not in each:
-                each[columns] = self._repaired(surveyor, columns, executor, progress, run)
+                both = zip(self.scans, means, strict=True)
+                seen = [surveyor.survey(scan, columns, own) for scan, own in both]
+                question = self.about(scans=tuple(one.scan for one in seen), column=list(columns))
+                found = question._begin(executor, progress).finish(executor, progress, run)
+                each[columns] = marked(found, *seen)
         return told([each[columns] for columns in sets], each[sets[0]].data, run)
 
-    def _repaired(
-        self,
-        surveyor: Surveyor,
-        columns: tuple[str, ...],
-        executor: Executor,
-        progress: Progress | None,
-        run: dict[str, Any],
-    ) -> Any:
-        """The statistic of some columns without what is bad in them."""
-        seen = [surveyor.survey(scan, columns) for scan in self.scans]
-        question = self.about(scans=tuple(one.scan for one in seen), column=list(columns))
-        found = question._begin(executor, progress).finish(executor, progress, run)
-        return marked(found, *seen)
+    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
+        """Who knows what is bad in the columns."""
+        options, (source, read) = self.options, self.opened[0]
+        design = options.rows.design if options.rows.design.of_units else BY_ROWS
+        lists = bool(source.reader(read).options.vectors)
+        borne = bears(options.rows, options.few_blocks)
+        return Surveyor(self.seed, executor, progress, borne, design=design, lists=lists)
 
     def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
         """Plan the passes, and refuse what is too much."""
@@ -177,13 +173,11 @@ class Begun:
 
     @property
     def surveyed(self) -> bool:
-        """Whether what is bad is left out: not of groups and blocks of files, which may differ as it does.
+        """Whether what is bad is left out: not of groups, which may differ as it does.
 
-        Nor of lists, whose elements have no condition, and of a single block, which is no robust statistic.
+        Nor of a single block, which is no robust statistic.
         """
-        reads, design = [plan.reader.options for plan in self.plans], self.options.rows.design
-        asked = not reads[0].by and not design.by_file and design.n != 1
-        return asked and all(r.columns == r.value_names for r in reads)
+        return not self.plans[0].reader.options.by and self.options.rows.design.n != 1
 
     def finish(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Count rows, form blocks, evaluate."""
@@ -197,15 +191,3 @@ class Begun:
         files = [file for plan in self.plans for file in plan.files]
         data = data_facts(files, skipped.values(), *(source for source, _ in samples))
         return told(results, data, run, several=bool(samples[0][1].by))
-
-
-def bears(options: UStatOptions) -> Callable[[int], float] | None:
-    """How many rows far out, of a number, the blocks bear; None where their number is not given."""
-    rows, few = options.rows, options.few_blocks
-    if rows.contamination is not None:
-        share = rows.contamination
-        return lambda n: share * n if isinstance(share, float) else share
-    if options.sampled:
-        return lambda n: 0
-    n_blocks = rows.design.n if isinstance(rows.design.n, int) else few
-    return None if n_blocks is None else lambda n: n_blocks // BORNE

@@ -9,12 +9,12 @@ it offered. So the sample is complete below the least such key, and nothing abov
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints, Record, Words
-from distmom.numerics.blocks.labels import mix
+from distmom.numerics.blocks.labels import file_cell, file_cells, mix
 from distmom.numerics.blocks.leaf import LEAF_ROWS, NONE_GONE
 from distmom.numerics.samples.sample import leaf_sample, uniforms
 from distmom.numerics.twins import compiled_twin
@@ -71,6 +71,15 @@ def _uniform(keys: Floats) -> Floats:
     return np.asarray(out * keys)
 
 
+class Drawn(NamedTuple):
+    """Rows with their keys, values, weights where rows have some, and cells of their files where files do."""
+
+    keys: Floats
+    values: Floats
+    weights: Floats | None = None
+    cells: Ints | None = None
+
+
 @dataclass(frozen=True)
 class RowPool(Record):
     """A uniform sample of rows: all rows whose key is at most `below`, in any order.
@@ -80,6 +89,8 @@ class RowPool(Record):
     keys : ndarray of float64, shape (n,)
     values : ndarray of float64, shape (n,)
     weights : ndarray of float64, shape (n,), or None
+    cells : ndarray of int64, shape (n,), or None
+        Cells of whole files, which say what rows of a file have in common.
     below : float
         Infinite if these are all rows.
     """
@@ -87,44 +98,58 @@ class RowPool(Record):
     keys: Floats
     values: Floats
     weights: Floats | None
+    cells: Ints | None
     below: np.float64
 
     @classmethod
-    def smallest(cls, size: int, below: float, *parts: tuple[Floats, Floats, Floats | None]) -> RowPool:
+    def smallest(cls, size: int, below: float, *parts: Drawn) -> RowPool:
         """The sample of all rows of some parts, at most `size` of them."""
         keys, values = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        weights = None
-        if parts[0][2] is not None:
-            weights = np.concatenate([part[2] for part in parts if part[2] is not None])
+        weights, cells = _joined([p.weights for p in parts]), _joined([p.cells for p in parts])
         some = np.flatnonzero(keys <= below)
         if some.size > size:
             some = some[np.argpartition(keys[some], size - 1)[:size]]
             below = float(keys[some].max())
-        return cls(keys[some], values[some], None if weights is None else weights[some], np.float64(below))
+        return cls(keys, values, weights, cells, np.float64(below)).at(some)
 
-    def weights_of(self, rows: Bools) -> Floats | None:
-        """Weights of some of the rows, where rows have some."""
-        return None if self.weights is None else self.weights[rows]
+    def at(self, rows: Ints | Bools) -> RowPool:
+        """Some of the rows, as if they were all."""
+        weights = None if self.weights is None else self.weights[rows]
+        cells = None if self.cells is None else self.cells[rows]
+        return RowPool(self.keys[rows], self.values[rows], weights, cells, self.below)
 
     def sound(self, *, weighted: bool) -> bool:
         """Whether the arrays fit each other."""
         arrays = [self.keys, self.values, *([] if self.weights is None else [self.weights])]
-        return (self.weights is not None) == weighted and all(
-            a.ndim == 1 and a.shape == self.keys.shape and a.dtype == np.float64 for a in arrays
-        )
+        cells = self.cells
+        good = all(a.ndim == 1 and a.shape == self.keys.shape and a.dtype == np.float64 for a in arrays)
+        good &= cells is None or (cells.shape == self.keys.shape and cells.dtype == np.int64)
+        return good and ((self.weights is not None) == weighted or not self.keys.size)
 
     def in_order(self) -> RowPool:
         """The rows in the order of their keys, which is a random order that does not depend on the work."""
         order = np.argsort(self.keys)
         if np.any(np.diff(self.keys[order]) == 0.0):  # hardly ever
             order = np.lexsort((self.values, self.keys))
-        weights = None if self.weights is None else self.weights[order]
-        return RowPool(self.keys[order], self.values[order], weights, self.below)
+        return self.at(order)
 
     def merge(self, other: RowPool, size: int) -> RowPool:
         """The sample of the union of two disjoint sets of rows."""
-        parts = [(p.keys, p.values, p.weights) for p in (self, other)]
-        return RowPool.smallest(size, min(self.below, other.below), *parts)
+        return RowPool.smallest(size, min(self.below, other.below), self.drawn, other.drawn)
+
+    @property
+    def drawn(self) -> Drawn:
+        """The rows."""
+        return Drawn(self.keys, self.values, self.weights, self.cells)
+
+
+Entries = TypeVar("Entries", Floats, Ints)
+
+
+def _joined(arrays: list[Entries | None]) -> Entries | None:
+    """One after the other; parts without rows may have none."""
+    some = [a for a in arrays if a is not None]
+    return np.concatenate(some) if some else None
 
 
 class PoolSampler:
@@ -136,13 +161,15 @@ class PoolSampler:
         Most rows.
     quota : int
         Most rows of a leaf.
+    n_cells : int
+        Cells of whole files; 0 if there are none.
     compiled : bool
         Draw with Numba (the same rows).
     """
 
-    def __init__(self, size: int, quota: int, *, compiled: bool = False) -> None:
-        self._size, self._quota, self._compiled = size, quota, compiled
-        self._parts: list[tuple[Floats, Floats, Floats | None]] = []
+    def __init__(self, size: int, quota: int, n_cells: int = 0, *, compiled: bool = False) -> None:
+        self._size, self._quota, self._n_cells, self._compiled = size, quota, n_cells, compiled
+        self._parts: list[Drawn] = []
         self._waiting = 0
         self._below = np.inf
         self._file = np.uint64(0)
@@ -160,7 +187,8 @@ class PoolSampler:
         keys, rows = self._drawn(self._key, leaf, n_rows, gone)
         if keys.size:
             values, *weights = (_taken(*column, rows) for column in columns)
-            self.add(keys, values, weights[0] if weights else None)
+            cells = np.full(keys.size, file_cell(key, self._n_cells)) if self._n_cells else None
+            self.add(Drawn(keys, values, weights[0] if weights else None, cells))
 
     def _drawn(self, key: np.uint64, leaf: int, n_rows: int, gone: Bools | None) -> tuple[Floats, Ints]:
         n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
@@ -206,22 +234,22 @@ class PoolSampler:
             self._below = float(keys.max())
         return keys, rows
 
-    def add(self, keys: Floats, values: Floats, weights: Floats | None) -> None:
+    def add(self, rows: Drawn) -> None:
         """Add rows whose keys are known, in any order."""
-        self._parts.append((keys, values, weights))
-        self._waiting += keys.size
+        self._parts.append(rows)
+        self._waiting += rows.keys.size
         if self._waiting > PLENTY * self._size:
             self._settle()
 
     def add_files(self, keys: Words, rows: Ints, values: Floats, weights: Floats | None) -> None:
         """Add all rows of files of one small leaf each: for each row its file's key and its number there."""
-        self.add(hashed_keys(pool_keys(keys), 0, rows), values, weights)
+        cells = file_cells(keys, self._n_cells) if self._n_cells else None
+        self.add(Drawn(hashed_keys(pool_keys(keys), 0, rows), values, weights, cells))
 
     def _settle(self) -> RowPool:
         nothing = np.empty(0)
-        parts = self._parts or [(nothing, nothing, None)]
-        pool = RowPool.smallest(self._size, self._below, *parts)
-        self._parts, self._below = [(pool.keys, pool.values, pool.weights)], float(pool.below)
+        pool = RowPool.smallest(self._size, self._below, *(self._parts or [Drawn(nothing, nothing)]))
+        self._parts, self._below = [pool.drawn], float(pool.below)
         self._waiting = pool.keys.size
         return pool
 

@@ -36,7 +36,7 @@ class LeafwiseMeans(MeansKeeper):
             else []
         )
         if spec.pool_size:
-            sizes = spec.pool_size, spec.pool_quota
+            sizes = spec.pool_size, spec.pool_quota, spec.n_cells
             self._pools = [PoolSampler(*sizes, compiled=spec.compiled) for _ in spec.columns]
         self._cutter = LeafCutter()
         self._n_groups = 1
