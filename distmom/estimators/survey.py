@@ -16,11 +16,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.describe.question import DescribeQuestion
 from distmom.estimators.facts import run_facts
+from distmom.estimators.mean.far_rows import error_of, errors_allowed, stands
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
 from distmom.inference.status import in_order
@@ -187,8 +190,9 @@ class Surveyor:
         if self.design.by_file:
             now, files = _within(scan, far) if far else scan, []
         beyond = tuple(self._beyond(means))
-        if beyond and self.design.of_units:
-            beyond = tuple(self._beyond(self._means(now, columns, self.design)))
+        if beyond and self.design.of_units:  # they may bear what rows do not; but only files bear bad files
+            still = [m for m in means if Status.FILES_DISAGREE in m.flags and not self.design.by_file]
+            beyond = tuple(self._beyond([*still, *self._means(now, columns, self.design)]))
         return Survey(now, tuple(sorted(files)), tuple(every), beyond)
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
@@ -293,6 +297,16 @@ def marked(result: Any, *found: Survey) -> Any:
     return without_verdict(replace(result, **changes))
 
 
+def borne(first: Any, again: Any, *found: Survey) -> Any:
+    """The estimate of all rows, if its blocks bear what was left out of another; None if they do not."""
+    allowed = errors_allowed(first.flags) * error_of(again.block_estimates)
+    agree = bool((np.abs(np.ravel(first.estimate - again.estimate)) <= allowed).all())
+    if any(one.beyond for one in found) or not stands(first.flags, agree=agree):
+        return None
+    far = [replace(far, action="borne") for one in found for far in one.far]
+    return replace(first, far_rows=far[0]) if far else first
+
+
 def without_verdict(result: Any) -> Any:
     """The result; one that is not to be relied upon has neither p-value nor lift."""
     mine = {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
@@ -300,9 +314,12 @@ def without_verdict(result: Any) -> Any:
 
 
 def bears(rows: MeanOptions, few: int | None = None) -> Callable[[int], float] | None:
-    """How many rows far out, of a number, the blocks bear; None where their number is not given."""
+    """How many rows far out, of a number, the blocks bear; None where their number is not given.
+
+    Of units, which may have many, nobody knows beforehand (`borne`).
+    """
     if rows.contamination is not None:
-        share = rows.contamination
+        share = 0 if rows.design.of_units else rows.contamination
         return lambda n: share * n if isinstance(share, float) else share
     if rows.design.sampled:
         return lambda n: 0

@@ -142,6 +142,11 @@ def errors_allowed(flags: Sequence[Status]) -> float:
     return AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
 
 
+def error_of(points: Floats) -> Floats:
+    """Standard error of each coordinate of a mean of blocks, by the robust spread of these."""
+    return np.asarray(scaled_mad(points.reshape(len(points), -1).T) / math.sqrt(len(points)))
+
+
 def stands(flags: Sequence[Status], *, agree: bool) -> bool:
     """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
     return agree and (Status.BEYOND_CAPACITY not in flags or Status.FILES_DISAGREE in flags)
@@ -183,18 +188,14 @@ class Found:
         """Rows of the sample that stand apart in no column."""
         return np.asarray(np.logical_and.reduce([look.kept for look in self.looks]))
 
-    @cached_property
-    def some_apart(self) -> bool:
-        """Whether some stand apart."""
-        return any(look.apart.n for look in self.looks)
-
     def fields(self) -> dict[str, Any]:
         """The fields that change."""
         if not np.isfinite(self.first["estimate"]).all() or not self.looks[0].ordered.size:
             return {}
         if self.plan.options.window is not None:
             return self._given(self.plan.options.window) | {"without_extremes": self._trimmed()}
-        found = self._with_rows_apart() if self.some_apart else self._without()
+        apart = any(look.apart.n for look in self.looks)
+        found = self._with_rows_apart() if apart else self._without()
         return found if len(self.looks) > 1 else found | {"without_extremes": self._trimmed()}
 
     def _given(self, share: float) -> dict[str, Any]:
@@ -235,8 +236,7 @@ class Found:
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
         errors = np.array(scales) / math.sqrt(n)
         if self.plan.options.design.by_file:  # rows of a file are no independent ones
-            points = self.first["block_estimates"]
-            errors = np.maximum(errors, scaled_mad(np.atleast_2d(points.T)) / math.sqrt(len(points)))
+            errors = np.maximum(errors, error_of(self.first["block_estimates"]))
         agree = self._agree(again["estimate"], allowed * errors)
         if stands(flags, agree=agree):
             return self._told("borne")
@@ -278,7 +278,7 @@ class Found:
         else:
             plan, state = _of_sample(self.plan, self.looks, self.kept, self.units)
             columns = slice(0, len(self.looks))
-        blocks = slice(plan.blocks.layout.n_blocks or None)  # of files there are only cells
+        blocks = slice(plan.blocks.layout.n_blocks or None)  # or only cells, of files
         n = int(state.moments.at((columns.start, 0, blocks)).count.sum())
         n //= plan.blocks.layout.repeats
         shared = [self.shared | {"n_used": n}]

@@ -8,8 +8,8 @@ from typing import Any, Literal, Unpack, overload
 from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
 from distmom.estimators.command import answer, command
-from distmom.estimators.mean.surveyed import SurveyedMean
 from distmom.estimators.options import MeanOptions, RowKeywords
+from distmom.estimators.surveyed_mean import SurveyedMean
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import MeanResult, Results, VectorResult

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,10 +12,11 @@ import numpy as np
 
 from distmom.cluster import Executor, Progress
 from distmom.cluster.memory import in_words as bytes_in_words
+from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears, marked
+from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears, borne, marked
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -114,6 +116,11 @@ class UStatQuestion(RowsQuestion):
                 question = self.about(scans=tuple(one.scan for one in seen), column=list(columns))
                 found = question._begin(executor, progress).finish(executor, progress, run)
                 each[columns] = marked(found, *seen)
+                if self.options.rows.design.of_units:
+                    with suppress(NoAnswerError):
+                        own = self.about(column=list(columns))._begin(executor, progress)
+                        first = own.finish(executor, progress, run)
+                        each[columns] = borne(first, found, *seen) or each[columns]
         return told([each[columns] for columns in sets], each[sets[0]].data, run)
 
     def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
@@ -173,11 +180,8 @@ class Begun:
 
     @property
     def surveyed(self) -> bool:
-        """Whether what is bad is left out: not of groups, which may differ as it does.
-
-        Nor of a single block, which is no robust statistic.
-        """
-        return not self.plans[0].reader.options.by and self.options.rows.design.n != 1
+        """Whether what is bad is left out: not of groups, which may differ as it does."""
+        return not self.plans[0].reader.options.by
 
     def finish(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Count rows, form blocks, evaluate."""

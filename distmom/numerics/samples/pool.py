@@ -71,7 +71,7 @@ def _uniform(keys: Floats) -> Floats:
     return np.asarray(out * keys)
 
 
-class Drawn(NamedTuple):
+class PooledRows(NamedTuple):
     """Rows with their keys, values, weights where rows have some, and cells of their files where files do."""
 
     keys: Floats
@@ -102,7 +102,7 @@ class RowPool(Record):
     below: np.float64
 
     @classmethod
-    def smallest(cls, size: int, below: float, *parts: Drawn) -> RowPool:
+    def smallest(cls, size: int, below: float, *parts: PooledRows) -> RowPool:
         """The sample of all rows of some parts, at most `size` of them."""
         keys, values = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         weights, cells = _joined([p.weights for p in parts]), _joined([p.cells for p in parts])
@@ -138,9 +138,9 @@ class RowPool(Record):
         return RowPool.smallest(size, min(self.below, other.below), self.drawn, other.drawn)
 
     @property
-    def drawn(self) -> Drawn:
+    def drawn(self) -> PooledRows:
         """The rows."""
-        return Drawn(self.keys, self.values, self.weights, self.cells)
+        return PooledRows(self.keys, self.values, self.weights, self.cells)
 
 
 Entries = TypeVar("Entries", Floats, Ints)
@@ -169,7 +169,7 @@ class PoolSampler:
 
     def __init__(self, size: int, quota: int, n_cells: int = 0, *, compiled: bool = False) -> None:
         self._size, self._quota, self._n_cells, self._compiled = size, quota, n_cells, compiled
-        self._parts: list[Drawn] = []
+        self._parts: list[PooledRows] = []
         self._waiting = 0
         self._below = np.inf
         self._file = np.uint64(0)
@@ -188,7 +188,7 @@ class PoolSampler:
         if keys.size:
             values, *weights = (_taken(*column, rows) for column in columns)
             cells = np.full(keys.size, file_cell(key, self._n_cells)) if self._n_cells else None
-            self.add(Drawn(keys, values, weights[0] if weights else None, cells))
+            self.add(PooledRows(keys, values, weights[0] if weights else None, cells))
 
     def _drawn(self, key: np.uint64, leaf: int, n_rows: int, gone: Bools | None) -> tuple[Floats, Ints]:
         n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
@@ -234,7 +234,7 @@ class PoolSampler:
             self._below = float(keys.max())
         return keys, rows
 
-    def add(self, rows: Drawn) -> None:
+    def add(self, rows: PooledRows) -> None:
         """Add rows whose keys are known, in any order."""
         self._parts.append(rows)
         self._waiting += rows.keys.size
@@ -244,11 +244,11 @@ class PoolSampler:
     def add_files(self, keys: Words, rows: Ints, values: Floats, weights: Floats | None) -> None:
         """Add all rows of files of one small leaf each: for each row its file's key and its number there."""
         cells = file_cells(keys, self._n_cells) if self._n_cells else None
-        self.add(Drawn(hashed_keys(pool_keys(keys), 0, rows), values, weights, cells))
+        self.add(PooledRows(hashed_keys(pool_keys(keys), 0, rows), values, weights, cells))
 
     def _settle(self) -> RowPool:
         nothing = np.empty(0)
-        pool = RowPool.smallest(self._size, self._below, *(self._parts or [Drawn(nothing, nothing)]))
+        pool = RowPool.smallest(self._size, self._below, *(self._parts or [PooledRows(nothing, nothing)]))
         self._parts, self._below = [pool.drawn], float(pool.below)
         self._waiting = pool.keys.size
         return pool

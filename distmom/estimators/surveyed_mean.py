@@ -7,14 +7,14 @@ survey says what is bad, and the blocks are those of the rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from distmom.cluster import Executor, Progress
 from distmom.designs.blocks import RandomBlocks
 from distmom.estimators.facts import told
 from distmom.estimators.mean.question import MeanQuestion, PlannedMean
-from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears, marked
+from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears, borne, marked
 from distmom.report import Results
 from distmom.status import Status
 
@@ -60,7 +60,8 @@ class SurveyedPlan(PlannedMean):
         question, columns = self.question, self._columns
         if not question.surveyed:
             return found
-        results, surveyor = list(Results.of(found)), self._surveyor(executor, progress)
+        results: list[Any] = list(Results.of(found))
+        surveyor = self._surveyor(executor, progress)
         means = None
         if question.blind:
             means = surveyor.means(question.scan, columns)
@@ -71,12 +72,14 @@ class SurveyedPlan(PlannedMean):
         joint = bool(question.options.joint)
         for place, names in enumerate([columns] if joint else [(name,) for name in columns]):
             if bad.intersection(names):
-                seen, again = surveyor.survey(question.scan, names, means), results[place]
+                first = again = results[place]
+                seen = surveyor.survey(question.scan, names, means)
                 if seen.scan is not question.scan:
                     good = question.about(scan=seen.scan, column=list(names))
                     plan = MeanQuestion.plan(good, executor, progress)
                     [again] = Results.of(plan.run(executor, progress, run))
-                results[place] = marked(again, seen)
+                    again = replace(again, plain_estimate=first.plain_estimate)
+                results[place] = (borne(first, again, seen) if means else None) or marked(again, seen)
         return told(results, found.data, run, several=isinstance(found, Results))
 
     @property
