@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from distmom.estimators.session import options
     from distmom.estimators.tournament.tournament import tournament
     from distmom.estimators.ustat.ustatistic import ustatistic
+    from distmom.lake.files.outputs import writing
     from distmom.passes.scan import Scan, scan
     from distmom.report import (
         CandidateResult,
@@ -124,6 +125,7 @@ __all__ = [
     "train",
     "ustatistic",
     "write_results",
+    "writing",
 ]
 
 _HOMES = {
@@ -179,6 +181,7 @@ _HOMES = {
     "train": "distmom.estimators.learn.train",
     "ustatistic": "distmom.estimators.ustat.ustatistic",
     "write_results": "distmom.report",
+    "writing": "distmom.lake.files.outputs",
 }
 
 
@@ -188,10 +191,26 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'distmom' has no attribute {name!r}")
     from importlib import import_module
 
-    home = import_module(_HOMES[name])
+    try:
+        home = import_module(_HOMES[name])
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "sklearn":
+            raise
+        return _stand_in(name)  # so that hasattr, help and "import *" work
     value = home if name == "kernels" else getattr(home, "VERSION" if name == "__version__" else name)
     globals()[name] = value
     return value
+
+
+def _stand_in(name: str) -> Any:
+    """What stands for a class or function of the learners where scikit-learn is not installed."""
+
+    def __new__(*args: Any, **kwargs: Any) -> Any:
+        raise ImportError(f"distmom.{name} needs scikit-learn: pip install 'distmom[learn]'")
+
+    return type(
+        name, (), {"__new__": __new__, "__doc__": "Needs scikit-learn: pip install 'distmom[learn]'."}
+    )
 
 
 def __dir__() -> list[str]:

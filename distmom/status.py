@@ -41,6 +41,7 @@ class Status(StrEnum):
     FINALIST = "finalist"
     BEATEN = "beaten"
     CYCLE = "cycle"
+    NOT_DECIDED = "not decided"
     # of a training
     CONVERGED = "converged"
     ALL_STEPS_TAKEN = "all steps taken"

@@ -58,6 +58,7 @@ def print_results(
     from distmom.cluster import make_progress
     from distmom.estimators.session import options
     from distmom.jobs.log_lines import on_stderr
+    from distmom.lake.files.outputs import writing
     from distmom.report import Results, check_output, write_results
 
     statuses = Results.failing(*fail_on)
@@ -68,6 +69,7 @@ def print_results(
     with (
         on_stderr(form, logging.ERROR if quiet else logging.INFO),
         options(progress=make_progress(quiet=quiet), warn=False),
+        writing(*(path for path in (output,) if path is not None)),
     ):
         result = find()
     if result is None:

@@ -33,6 +33,10 @@ def run_guarded(command: Callable[[], int]) -> int:
         return _tell(f"{error}{DEBUG_HINT if error.exit_code == INTERNAL else ''}", error.exit_code)
     except MemoryError:
         return _tell("out of memory; use fewer threads, columns or groups", RESOURCES)
+    except ImportError as error:
+        if "pip install" not in str(error):
+            return _tell(f"internal error: ImportError: {error}{DEBUG_HINT}", INTERNAL)
+        return _tell(str(error), USAGE)
     except Exception as error:
         return _tell(f"internal error: {type(error).__name__}: {error}{DEBUG_HINT}", INTERNAL)
     return code

@@ -68,8 +68,9 @@ def tournament_command(data: tuple[str, ...], **flags: Any) -> int:
     DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
     these a line; several are read together.
 
-    The league table goes to standard output, the champion first; JSON has champions, finalists, the table
-    and every duel. Exit code 5 if there is no answer, such as a --beta-r that leaves nobody.
+    The league table goes to standard output, the champion first; JSON has champions, finalists, the table,
+    every duel, and what was left out as bad. Exit code 5 if there is no answer, such as a --beta-r that
+    leaves nobody, or the result is beyond capacity; --fail-on 'not decided' makes a tie an error.
     """
     from distmom.estimators.tournament.tournament import tournament
 

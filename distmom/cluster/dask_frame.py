@@ -93,9 +93,11 @@ def open_frame(data: Any) -> DaskFrame | None:
     home = type(data).__module__
     if not home.startswith("dask.") and not home.startswith("dask_expr"):
         return None
-    if not all(hasattr(data, name) for name in ("partitions", "npartitions", "_meta", "ndim")):
+    frame_like = all(hasattr(data, name) for name in ("partitions", "npartitions", "_meta", "ndim"))
+    if not frame_like or not hasattr(data._meta, "columns" if data.ndim == 2 else "to_frame"):
         raise ConfigError(
-            f"data: of Dask collections only DataFrames are read, not {home}.{type(data).__name__}"
+            f"data: of Dask collections only DataFrames are read, not {home}.{type(data).__name__}; an array "
+            "becomes one by .to_dask_dataframe(columns=…)"
         )
     frame = data if data.ndim == 2 else data.to_frame()
     files = tuple(FileRef(f"{i:08}", PARTITION_BYTES, 0) for i in range(frame.npartitions))

@@ -11,9 +11,9 @@ Where files are the blocks they bear bad ones themselves, and rows alone are lef
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +21,8 @@ import numpy as np
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.describe.question import DescribeQuestion
 from distmom.estimators.facts import run_facts
-from distmom.estimators.mean.far_rows import error_of, errors_allowed, stands
+from distmom.estimators.mean.partition import error_of, errors_allowed, stands
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
 from distmom.inference.status import in_order
@@ -33,6 +32,7 @@ from distmom.passes.scan import Scan
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.report.estimate import EstimateResult
 from distmom.report.far_rows import FarRows, column_of
+from distmom.report.words import listed
 from distmom.status import Status
 
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 4
 """What is bad may hide what is less so: the mean is asked at most so many times."""
-
-HARMLESS = ("missing", "no values")
-"""Rows that are missing are not among those that make an answer."""
 
 FEW, SOME = 10, 40
 """So many rows far out are borne by the blocks of any statistic, where they do not move the mean: between
@@ -57,6 +54,17 @@ CODE = 0.5
 BY_ROWS = RandomBlocks()
 
 Mean = MeanResult | VectorResult
+
+PASSED_ON = (Status.CONTAMINATED, Status.ROWS_CORRELATED, Status.CARRIED_BY_FEW_ROWS)
+"""What the mean says of rows that are left, and what any statistic of them has to say, too."""
+
+OF_SIZES = (Status.CONTAMINATED, Status.CARRIED_BY_FEW_ROWS)
+BOUNDED = (
+    *("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace"),
+)
+"""Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
+
+ALIKE = "and the interval takes them as independent: blocks of whole files (--block-by file) allow for it"
 
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
 """What plans say of it."""
@@ -88,17 +96,26 @@ class Survey:
         Of each column with rows that stand apart: what was left out, or told.
     beyond : tuple of str
         What is wrong and could not be repaired.
+    passed_on : tuple of Status
+        What the mean says of the rows that are left.
+    correlated : tuple of str
+        Columns whose rows within files are correlated.
+    means : tuple of MeanResult or VectorResult
+        Of the columns, on the rows that are left; of none where the mean itself has no answer.
     """
 
     scan: Scan
     files: tuple[str, ...] = ()
     far: tuple[FarRows, ...] = ()
     beyond: tuple[str, ...] = ()
+    passed_on: tuple[Status, ...] = ()
+    correlated: tuple[str, ...] = ()
+    means: tuple[Mean, ...] = ()
 
     @property
     def nothing(self) -> bool:
         """Whether there is nothing to say."""
-        return not (self.files or self.far or self.beyond)
+        return not (self.files or self.far or self.beyond or self.passed_on)
 
     def flags(self) -> list[Status]:
         """The words for it."""
@@ -108,6 +125,7 @@ class Survey:
             *[Status.SHARE_SET_ASIDE] * ("set aside" in actions),
             *[Status.FILES_DISAGREE] * bool(self.files),
             *[Status.SHARE_FAR_OUT] * ("told" in actions),
+            *self.passed_on,
         ]
 
 
@@ -125,8 +143,16 @@ class Surveyor:
         Rows far out may be what an experiment is about: all but codes are told and left in.
     design : BlockDesign
         The blocks of the statistic. Those of units may bear bad rows that blocks of rows cannot.
+    same_files : bool
+        What is compared lies in the same files, so what the rows of a file have in common cancels.
+    asked : dict
+        What the mean has said of a scan (which is kept, so that its identity is) and a column.
+    confidence_level : float
+        Of the means' intervals.
+    together : int
+        So many columns are asked for in one pass, which bounds its memory; 0: all.
     lists : bool
-        Columns hold lists: one vector.
+        Columns hold lists, and make one vector.
     """
 
     seed: int
@@ -135,44 +161,45 @@ class Surveyor:
     bears: Callable[[int], float] | None = None
     experiment: bool = False
     design: BlockDesign = BY_ROWS
+    same_files: bool = False
+    asked: dict[tuple[int, str], tuple[Scan, Mean]] = field(default_factory=dict)
+    confidence_level: float = 0.99
+    together: int = 0
     lists: bool = False
 
-    def survey(self, scan: Scan, columns: Sequence[str], means: Mapping[str, Mean] | None = None) -> Survey:
-        """What is bad in any of these columns, whose `means` may be known."""
-        means = self.means(scan, columns) if means is None else means
-        mine = [means[name] for name in means if self.lists or name in columns]
-        if not any(self._worth(one) for one in mine):
+    def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
+        """What is bad in any of these columns."""
+        if scan.source.one_pass:
             return Survey(scan)
         try:
-            return self._repaired(scan, columns, mine)
+            means = self.means(scan, columns)
+            if not any(self.worth(one) for one in means):
+                return Survey(scan, means=tuple(means))
+            return self._repaired(scan, columns, means)
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return Survey(scan)
 
     def check(self, scan: Scan, columns: Sequence[str]) -> None:
         """ResourceError if there is not the memory for it; no row is read."""
         with suppress(ConfigError, DataError, NoAnswerError):
-            self._question(scan, columns, BY_ROWS).plan(self.executor, None)
+            self._question(scan, columns[: self.together or None], BY_ROWS).plan(self.executor, None)
 
-    def means(self, scan: Scan, columns: Sequence[str]) -> dict[str, Mean]:
-        """The mean of each column; none of rows that can be read only once."""
+    def suspect(self, scan: Scan, columns: Sequence[str]) -> list[str]:
+        """Those columns for which there is something to say."""
         if scan.source.one_pass:
-            return {}
+            return []
         try:
-            return {one.column: one for one in self._means(scan, columns)}
+            bad = [one.column for one in self.means(scan, columns) if self.worth(one)]
+            return list(columns) if bad and self.lists else bad
         except (ConfigError, DataError, NoAnswerError):
-            return {}
-
-    def suspect(self, means: Mapping[str, Mean], columns: Sequence[str]) -> list[str]:
-        """Those columns for whose means there is something to say."""
-        bad = [name for name, one in means.items() if self._worth(one)]
-        return list(columns) if self.lists and bad else bad
+            return []
 
     def _repaired(self, scan: Scan, columns: Sequence[str], means: Sequence[Mean]) -> Survey:
         """The scan without what is bad, and what that was."""
         now, files = scan, list[str]()
         far: dict[str, FarRows] = {}
         for _ in range(ROUNDS):
-            bad = self._bad_files(now, [one for one in means if Status.FILES_DISAGREE in one.flags])
+            bad = self._bad_files([one for one in means if Status.FILES_DISAGREE in one.flags])
             cuts = {} if bad else _far([one for one in means if _divisible(one)], self._cuts)
             if not bad and not cuts:
                 break
@@ -181,44 +208,57 @@ class Surveyor:
             else:
                 now = _within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
-            means = self._means(now, columns)
-        told = {name: one for name, one in _far(means, self._told).items() if name not in far}
-        told = {name: replace(one, action="told") for name, one in told.items()}
-        every = [replace(one, estimate_with=None, of_sample=False) for one in (*far.values(), *told.values())]
-        if len(columns) > 1:
-            every = [replace(one, column=c) for one, c in zip(every, (*far, *told), strict=True)]
+            means = self.means(now, columns)
+        told = {
+            name: replace(one, action="told")
+            for name, one in _far(means, self._told).items()
+            if name not in far or one.times is not None
+        }
+        every = [
+            replace(one, estimate_with=None, of_sample=False, column=name if len(columns) > 1 else one.column)
+            for name, one in (*far.items(), *told.items())
+        ]
         if self.design.by_file:
             now, files = _within(scan, far) if far else scan, []
         beyond = tuple(self._beyond(means))
         if beyond and self.design.of_units:  # they may bear what rows do not; but only files bear bad files
             still = [m for m in means if Status.FILES_DISAGREE in m.flags and not self.design.by_file]
-            beyond = tuple(self._beyond([*still, *self._means(now, columns, self.design)]))
-        return Survey(now, tuple(sorted(files)), tuple(every), beyond)
+            beyond = tuple(self._beyond([*still, *self.means(now, columns, self.design)]))
+        passed_on = in_order(flag for one in means for flag in self._passed_on(one))
+        correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
+        return Survey(
+            now, tuple(sorted(files)), tuple(every), beyond, passed_on, tuple(correlated), tuple(means)
+        )
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
-        options = MeanOptions.of(scan, design, joint=self.lists, passes=1)
+        promise: dict[str, Any] = {"confidence_level": self.confidence_level, "passes": 1}
+        options = MeanOptions.of(scan, design, joint=self.lists, **promise)
         return MeanQuestion(scan, list(columns), None, options, rng=self.seed)
 
-    def _means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[Mean]:
-        plan = self._question(scan, columns, design).plan(self.executor, self.progress)
-        found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
-        return [one for one in Results.of(found) if isinstance(one, MeanResult | VectorResult)]
+    def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[Mean]:
+        """The robust mean of each; NoAnswerError if none has one."""
+        keys = [(id(scan), name) for name in columns]
+        if design is BY_ROWS and all(key in self.asked for key in keys):
+            return [self.asked[key][1] for key in keys]
+        means: list[Mean] = []
+        step = self.together or len(columns)
+        for start in range(0, len(columns), step):
+            question = self._question(scan, columns[start : start + step], design)
+            try:
+                plan, run = question.plan(self.executor, self.progress), run_facts(0.0, self.seed, 1)
+                found = plan.run(self.executor, self.progress, run)
+            except NoAnswerError:
+                if start + step >= len(columns) and not means:
+                    raise
+                continue
+            means += [one for one in Results.of(found) if isinstance(one, MeanResult | VectorResult)]
+        if design is BY_ROWS:
+            self.asked.update({(id(scan), one.column): (scan, one) for one in means})
+        return means
 
-    def _bad_files(self, scan: Scan, means: Sequence[Mean]) -> tuple[str, ...]:
-        """Those accused files that stand out alone, in the same column; lists are not looked into."""
-        accused = {m.column: set(m.accused_files) for m in means if m.accused_files and not self.lists}
-        if not accused:
-            return ()
-        options = MeanOptions.of(replace(scan, nan="omit"), RandomBlocks())
-        question = DescribeQuestion(scan, list(accused), None, options, rng=self.seed)
-        plan = question.plan(self.executor, self.progress)
-        named = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, 1)).named
-        return tuple(
-            one.name
-            for one in named
-            if one.kind == "file"
-            and any(r.what not in HARMLESS and one.name in accused.get(r.column, ()) for r in one.reasons)
-        )
+    def _bad_files(self, means: Sequence[Mean]) -> tuple[str, ...]:
+        """Those accused files that stand out alone, in the same column."""
+        return tuple({file: None for one in means if one.files_named for file in one.accused_files})
 
     def _cuts(self, one: Mean) -> bool:
         """Whether the rows of a column that stand apart are to be left out."""
@@ -237,9 +277,9 @@ class Surveyor:
         far = one.far_rows
         return far is not None and (far.action == "told" or (self.experiment and far.action == "set aside"))
 
-    def _worth(self, one: Mean) -> bool:
+    def worth(self, one: Mean) -> bool:
         """Whether there is something to say of a column."""
-        return self._cuts(one) or self._told(one) or bool(list(self._beyond([one])))
+        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(self._beyond([one])))
 
     def _beyond(self, means: Iterable[Mean]) -> Iterable[str]:
         """What the mean has to say that could not be repaired."""
@@ -250,6 +290,11 @@ class Surveyor:
                 yield f"more of {one.column} is bad than can be told from the rest"
             elif self._cuts(one) and not _divisible(one):
                 yield f"rows of {one.column} lie far from all others, and no condition leaves them out"
+
+    def _passed_on(self, one: Mean) -> list[Status]:
+        """What the mean says of a column that a statistic has to say, too."""
+        apart = self.same_files or self.design.of_units
+        return [f for f in one.flags if f in PASSED_ON and not (apart and f is Status.ROWS_CORRELATED)]
 
 
 def _divisible(one: Mean) -> bool:
@@ -277,7 +322,10 @@ def marked(result: Any, *found: Survey) -> Any:
     found = tuple(one for one in found if not one.nothing)
     if not found:
         return without_verdict(result)
-    flags = {*result.flags, *(flag for one in found for flag in one.flags())}
+    told = {flag for one in found for flag in one.flags()}
+    if getattr(result, "kernel", "") in BOUNDED:
+        told = told.difference(OF_SIZES)
+    flags = {*result.flags, *told}
     files = tuple(dict.fromkeys(file for one in found for file in one.files))
     far = [far for one in found for far in one.far]
     notes = []
@@ -286,6 +334,11 @@ def marked(result: Any, *found: Survey) -> Any:
     notes += [words for more in far[1:] for words in more.words(result.level, column_of(result))]
     for words in dict.fromkeys(words for one in found for words in one.beyond):
         notes.append(f"{words}: do not rely on this result")
+    alike = list(dict.fromkeys(name for one in found for name in one.correlated))
+    if alike:
+        notes.append(f"rows of a file are alike ({listed(alike)}), {ALIKE}")
+    if not notes and not far and flags == set(result.flags):
+        return without_verdict(result)
     changes: dict[str, Any] = {
         "flags": in_order(flags),
         "status": Status.OK,
@@ -294,6 +347,7 @@ def marked(result: Any, *found: Survey) -> Any:
     if isinstance(result, EstimateResult):
         changes |= {"far_rows": far[0] if far else result.far_rows}
         changes |= {"accused_files": files or result.accused_files}
+        changes["files_named"] = bool(files) or result.files_named
     return without_verdict(replace(result, **changes))
 
 

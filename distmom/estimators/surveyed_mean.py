@@ -62,10 +62,8 @@ class SurveyedPlan(PlannedMean):
             return found
         results: list[Any] = list(Results.of(found))
         surveyor = self._surveyor(executor, progress)
-        means = None
         if question.blind:
-            means = surveyor.means(question.scan, columns)
-            bad = set(surveyor.suspect(means, columns))
+            bad = set(surveyor.suspect(question.scan, columns))
         else:
             beyond = [Status.BEYOND_CAPACITY in one.flags for one in results]
             bad = {name for name, one in zip(columns, beyond * len(columns), strict=False) if one}
@@ -73,13 +71,14 @@ class SurveyedPlan(PlannedMean):
         for place, names in enumerate([columns] if joint else [(name,) for name in columns]):
             if bad.intersection(names):
                 first = again = results[place]
-                seen = surveyor.survey(question.scan, names, means)
+                seen = replace(surveyor.survey(question.scan, names), passed_on=(), correlated=())
                 if seen.scan is not question.scan:
                     good = question.about(scan=seen.scan, column=list(names))
                     plan = MeanQuestion.plan(good, executor, progress)
-                    [again] = Results.of(plan.run(executor, progress, run))
-                    again = replace(again, plain_estimate=first.plain_estimate)
-                results[place] = (borne(first, again, seen) if means else None) or marked(again, seen)
+                    rest: list[Any] = list(Results.of(plan.run(executor, progress, run)))
+                    again = replace(rest[0], plain_estimate=first.plain_estimate)
+                kept = borne(first, again, seen) if question.blind else None
+                results[place] = kept or marked(again, seen)
         return told(results, found.data, run, several=isinstance(found, Results))
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from enum import IntEnum, IntFlag
 from functools import cache
 
@@ -75,12 +75,13 @@ def flags_of(findings: int) -> tuple[Status, ...]:
     return tuple(Status[str(one.name)] for one in Finding if one.value & int(findings))
 
 
-def in_order(flags: Collection[Status]) -> tuple[Status, ...]:
-    """Words of findings, the deciding one first, each once.
+def in_order(flags: Iterable[Status]) -> tuple[Status, ...]:
+    """Words of findings, each once, the deciding one first.
 
     Examples
     --------
-    >>> in_order((Status.SHARE_SET_ASIDE, Status.BEYOND_CAPACITY, Status.SHARE_SET_ASIDE))
-    ('beyond capacity', 'share set aside')
+    >>> in_order([Status.CONTAMINATED, Status.BEYOND_CAPACITY, Status.CONTAMINATED])
+    ('beyond capacity', 'contaminated')
     """
-    return tuple(word for word in (Status[str(one.name)] for one in Finding) if word in flags)
+    some = set(flags)
+    return tuple(word for one in Finding if (word := Status[str(one.name)]) in some)

@@ -28,7 +28,7 @@ from distmom.jobs.log_lines import JsonLine, MinuteLines, TextLine, log, on_stde
 from distmom.jobs.toml_file import read_toml
 from distmom.jobs.words import keys_of
 
-INTERNAL, RESOURCES, INTERRUPTED, TERMINATED = 1, 6, 130, 143
+INTERNAL, USAGE, RESOURCES, INTERRUPTED, TERMINATED = 1, 2, 6, 130, 143
 
 
 def run_config(
@@ -87,6 +87,9 @@ def run_config(
             code = _failure(str(error), error.exit_code)
         except MemoryError:
             code = _failure("out of memory; use fewer threads, columns or groups", RESOURCES)
+        except ImportError as error:
+            missing = "pip install" in str(error)
+            code = _failure(str(error), USAGE) if missing else _failure(f"internal error: {error}", INTERNAL)
         except Exception as error:
             code = _failure(f"internal error: {type(error).__name__}: {error}", INTERNAL)
         if not failed or isinstance(handler.formatter, JsonLine):
@@ -134,7 +137,8 @@ def _done(job: Job, config: Config, dry_run: bool, ending: Ending, again: str) -
     outputs, said = _outputs(config), f"dry run of {job.name}" if dry_run else job.name
     log("start", f"{said} with {config.path}", pipeline=job.name, config=str(config.path))
     try:
-        found: Any = job.explain(config) if dry_run else job.run(config, MinuteLines(ending.check))
+        with dm.writing(*outputs, what="output.files"):
+            found: Any = job.explain(config) if dry_run else job.run(config, MinuteLines(ending.check))
     except DistmomError as error:  # speaks of keys of the file and, if one of them is wrong, of its line
         text = keys_of(config).of(str(error))
         error.args = (config.located(text) if isinstance(error, ConfigError) else text,)

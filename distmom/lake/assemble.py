@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.errors import BadFileError
-from distmom.lake.columns.convert import Valid, Values, converter, one_value, valid_rows
+from distmom.lake.columns.convert import Valid, Values, converter, encodable, one_value, valid_rows
 from distmom.lake.columns.schema import kind_of
 from distmom.lake.columns.vectors import WrongLength, components, lengths
 from distmom.lake.files.partitions import folder_value
@@ -161,7 +161,7 @@ class Assembler:
         if column.null:
             return pa.nulls(n_rows)
         if column.constant is None:
-            return arrays[self._order[name]]
+            return encodable(arrays[self._order[name]])
         if column.constant.null_count:
             return pa.nulls(n_rows, column.constant.type)
         type_ = pa.dictionary(pa.int8(), column.constant.type)

@@ -16,7 +16,7 @@ from distmom.lake.keys.codes import dictionary_places
 from distmom.lake.keys.keyvalues import Component, components
 from distmom.lake.messages import first_line
 from distmom.lake.where.check import check
-from distmom.lake.where.nodes import Leaf, Node, columns_of, fold
+from distmom.lake.where.nodes import Leaf, Node, columns_of, fold, right_columns
 from distmom.lake.where.parse import parse
 from distmom.numerics.arrays import Bools
 
@@ -55,6 +55,10 @@ class Filter:
         """None, as a rule."""
         return ()
 
+    def bare(self) -> tuple[str, ...]:
+        """Columns without quotes that another one is compared with: perhaps they are meant as texts."""
+        return ()
+
     def check(self, kinds: Mapping[str, str]) -> None:
         """Raise ConfigError if it does not fit the kinds of the columns."""
 
@@ -87,6 +91,10 @@ class TextFilter(Filter):
     def identity(self) -> str:
         """What was understood, whatever blanks and parentheses it was written with."""
         return repr(self.node)
+
+    def bare(self) -> tuple[str, ...]:
+        """Columns on the right of a comparison with another."""
+        return right_columns(self.node)
 
     def check(self, kinds: Mapping[str, str]) -> None:
         """Check each comparison against the kinds of the columns (see `distmom.lake.columns.schema.kind_of`).

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -13,7 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from distmom.errors import BusyStore, DataError, ResourceError
+from distmom.errors import BusyStore, DataError, DistmomError, ResourceError
 from distmom.lake.columns.references import settle
 from distmom.lake.columns.schema import PARTITION_TYPES, Reference
 from distmom.lake.columns.schema import SEARCHED_FILES as FOOTERS
@@ -23,7 +25,7 @@ from distmom.lake.files import footers, partitions
 from distmom.lake.files.footers import whole_seconds
 from distmom.lake.files.store_errors import final
 from distmom.lake.files.stores import full_address, is_local
-from distmom.lake.messages import first_line
+from distmom.lake.messages import first_line, listing
 from distmom.lake.reader import Reader
 from distmom.lake.source import FileRef, PartitionType, ReadOptions, Source, Unsent
 from distmom.lake.tables.logged import LoggedTable, TableColumns, TableVersion
@@ -36,7 +38,13 @@ SEARCHED_FILES = 100
 KEPT_FOOTERS = 16
 """A call asks the first file five times or so; each opening is three requests to an object store."""
 
-Footer = tuple[pq.FileMetaData, pa.Schema]
+
+class Footer(NamedTuple):
+    """What a file says of itself; hidden columns are encrypted."""
+
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+    hidden: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,8 @@ class Lake(Source):
         Which state of a table its log was asked for.
     columns : TableColumns, optional
         Which columns of the files are which of the table's.
+    unaligned : str
+        Why the folders' names give no columns although there are some: files have different keys.
     """
 
     root: str
@@ -65,6 +75,7 @@ class Lake(Source):
     prefix: str = ""
     table: TableVersion | None = None
     columns: TableColumns | None = None
+    unaligned: str = ""
     known: Unsent = field(default_factory=Unsent, repr=False, compare=False)
 
     @property
@@ -91,7 +102,7 @@ class Lake(Source):
             if file.n_rows is not None:  # which is compared when the file is read
                 counts[i] = file.n_rows
                 continue
-            counts[i] = self._read_footer(file)[0].num_rows
+            counts[i] = self._read_footer(file).metadata.num_rows
         return counts
 
     def first_types(self, names: Collection[str]) -> dict[str, pa.DataType]:
@@ -109,7 +120,7 @@ class Lake(Source):
 
     def row_groups(self, file: FileRef) -> list[int]:
         """Rows of each row group of a file, by its footer. DataError if the file changed or is damaged."""
-        metadata, _ = self._read_footer(file)
+        metadata = self._read_footer(file).metadata
         return [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
 
     def column_share(self, names: Collection[str]) -> float:
@@ -132,7 +143,12 @@ class Lake(Source):
         DataError if a column's type cannot be read, or some files lack it; NoAnswerError if the length of a
         list column is looked for and no row has one.
         """
-        options, references = settle(options, self.partition_names, self._schemas, self.address)
+        try:
+            options, references = settle(options, self.partition_names, self._schemas, self.address)
+        except DistmomError as error:
+            if told := "; ".join(filter(None, (self.unaligned, self._hidden()))):
+                error.args = (f"{error}; {told}",)  # the column that is missing may be one of these
+            raise
         options = with_times(options, references, self._scale)
         reader = Reader(
             root=self.root,
@@ -143,6 +159,11 @@ class Lake(Source):
             columns=self.columns,
         )
         return measured(reader, self.files)
+
+    def _hidden(self) -> str:
+        """Words for the encrypted columns of the footers known."""
+        names = {name for footer in self.known.values() for name in footer.hidden}
+        return f"encrypted, and so not read: {listing(sorted(names))}" if names else ""
 
     def _scale(self, reference: Reference) -> TimeScale:
         """The scale of a column of times, counted from near its first values."""
@@ -171,20 +192,23 @@ class Lake(Source):
         found = False
         for file in self.files:
             try:
-                _, schema = self._footer(file)
+                _, schema, hidden = self._footer(file)
             except BusyStore as error:
                 raise final(error) from error
             except (DataError, OSError) as error:
                 failure = failure or error
                 continue
             found = True
+            for name in hidden:
+                for i in reversed(schema.get_all_field_indices(name)):
+                    schema = schema.remove(i)
             yield file, self._with_partitions(schema)
         if not found and failure is not None:
             raise failure if isinstance(failure, DataError) else final(failure) from failure
 
     def _read_footer(self, file: FileRef) -> Footer:
         with footers.open_parquet(self.filesystem, self.root, file, columns=self.columns) as parquet:
-            return parquet.metadata, parquet.schema_arrow
+            return Footer(parquet.metadata, parquet.schema_arrow, parquet.hidden)
 
     def _footer(self, file: FileRef) -> Footer:
         """The same, as it was when it was first asked for where it is one of the first."""
@@ -227,24 +251,13 @@ def build_lake(
         infos = _without_folder_marks(infos)
         if not infos:
             raise DataError(f"no Parquet file under {prefix}{root}")
-    listed: dict[str, tuple[str, pafs.FileInfo]] = {}
-    for info in infos:
-        raw = info.path[start:]
-        label = raw
-        if "%" in raw or not raw.isascii():
-            label = unicodedata.normalize("NFC", unquote(raw))
-        if label in listed:
-            other = listed[label][1].path
-            if other == info.path:
-                raise DataError(f"file {label} is given twice; name it once, alone or by its folder")
-            raise DataError(f"two files are called {label} once decoded: {other} and {info.path}; rename one")
-        listed[label] = (raw, info)
+    listed = _labelled(infos, start)
     labels = sorted(listed)
     if logged is None:
-        names, rows, types = _of_folders(labels, [listed[label][0] for label in labels])
+        (names, rows, unaligned), types = _of_folders(labels, [listed[label][0] for label in labels])
         counts: list[int | None] = [None] * len(labels)
     else:
-        names, types = logged.partition_names, logged.partition_types
+        names, types, unaligned = logged.partition_names, logged.partition_types, ""
         by_path = {file.path: file for file in logged.files}
         chosen = [by_path[listed[label][0]] for label in labels]
         rows, counts = [file.partition for file in chosen], [file.n_rows for file in chosen]
@@ -258,6 +271,7 @@ def build_lake(
         files=tuple(files),
         partition_names=names,
         partition_types=types,
+        unaligned=unaligned,
         filesystem=filesystem,
         prefix=prefix,
         table=None if logged is None else logged.version,
@@ -265,13 +279,31 @@ def build_lake(
     )
 
 
-def _of_folders(
-    labels: list[str], paths: list[str]
-) -> tuple[tuple[str, ...], list[tuple[str | None, ...]], tuple[PartitionType, ...]]:
-    """Names, values and types of the partition columns that the folders' names give."""
+def _labelled(infos: list[pafs.FileInfo], start: int) -> dict[str, tuple[str, pafs.FileInfo]]:
+    """The files by the keys of their rows: their paths below the root, decoded where that names one alone."""
+    raws = {info.path[start:]: info for info in infos}
+    if len(raws) < len(infos):
+        twice, _ = Counter(info.path[start:] for info in infos).most_common(1)[0]
+        raise DataError(f"file {_decoded(twice)} is given twice; name it once, alone or by its folder")
+    named = Counter(map(_decoded, raws))
+    labels = {raw: _decoded(raw) if named[_decoded(raw)] == 1 else raw for raw in raws}
+    if len(set(labels.values())) < len(labels):
+        label, _ = Counter(labels.values()).most_common(1)[0]
+        raise DataError(f"two files are called {label} once decoded; rename one")
+    return {label: (raw, raws[raw]) for raw, label in labels.items()}
+
+
+def _decoded(raw: str) -> str:
+    if "%" not in raw and raw.isascii():
+        return raw
+    return unicodedata.normalize("NFC", unquote(raw))
+
+
+def _of_folders(labels: list[str], paths: list[str]) -> tuple[partitions.Aligned, tuple[PartitionType, ...]]:
+    """Names and values of the partition columns that the folders' names give, and their types."""
     pairs = zip(labels, paths, strict=True)
-    names, rows = partitions.align((name, partitions.parse_folders(path, name)) for name, path in pairs)
-    return names, rows, partitions.infer_types(rows)
+    found = partitions.align((name, partitions.parse_folders(path, name)) for name, path in pairs)
+    return found, partitions.infer_types(found.rows)
 
 
 def _without_folder_marks(infos: list[pafs.FileInfo]) -> list[pafs.FileInfo]:

@@ -92,6 +92,8 @@ class Reader(BatchReader):
 
     def _assembler_of(self, parquet: pq.ParquetFile, file: FileRef) -> Assembler:
         """`_assembler`, or that of the last file if this one has the same columns, as most files have."""
+        if parquet.hidden:
+            return self._assembler(parquet, file)
         schema, types = parquet.schema, parquet.schema_arrow
         last = self.recent.get("last")  # another thread may put in another one at any time
         if last is not None and last[0].equals(schema) and last[1].equals(types):
@@ -119,6 +121,10 @@ class Reader(BatchReader):
             if name in constants:
                 columns[name] = constant_column(
                     name, constants[name], kinds[name], positions.get(name), file.path
+                )
+            elif name in parquet.hidden:
+                raise BadFileError(
+                    f"file {file.path}: column {name!r} is encrypted; choose another, or rewrite the file"
                 )
             elif fields:
                 types[name] = schema.field(fields[0]).type
@@ -222,9 +228,13 @@ def _arrays(
                 raise
             raise BadFileError(_locate(parquet, rows, positions, done, file, error)) from error
         if batch is None:
-            return
+            break
         done += batch.num_rows
         yield batch.num_rows, batch.columns
+    if done != rows.n_rows:
+        raise BadFileError(
+            f"file {file.path} is damaged: {done:,} rows were read where its footer tells of {rows.n_rows:,}"
+        )
 
 
 def _locate(

@@ -7,10 +7,15 @@ from collections.abc import Sequence
 from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
 from distmom.lake import ReadOptions, Source
+from distmom.lake.columns.schema import kind_of
 from distmom.lake.filters import as_filter
+from distmom.lake.messages import listing
 from distmom.passes.scan import Scan
 
 Names = str | Sequence[str] | None
+
+AVERAGED = ("number", "bool", "date", "timestamp", "zoned", "duration", "vector")
+"""Kinds of columns that have a mean."""
 
 MOST_BATCH_ROWS_OF_GROUPS = 65_536
 """With groups, cells and samples need the processor's caches: a batch must leave them some room."""
@@ -27,7 +32,8 @@ def open_data(
 ) -> tuple[Source, ReadOptions]:
     """The source of the rows, and what to read of it: `joint` allows list columns, weights come last."""
     source = scan.source
-    columns = names_of("column", column) or _only_columns(source, weights)
+    others = {*names_of("by", by), *unit, weights}
+    columns = names_of("column", column) or _only_columns(source, others)
     keys = key_columns(by, columns)
     batch_rows = min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS) if keys else scan.batch_rows
     vectors = () if joint else None
@@ -67,10 +73,14 @@ def refuse_times(read: ReadOptions, remedy: str) -> None:
         raise DataError(f"column {timed!r} holds {scales[timed].kind}s; {remedy}")
 
 
-def _only_columns(source: Source, weights: str | None) -> tuple[str, ...]:
-    """The columns meant where none is named: all of an array in memory, the only one of a lake."""
-    names = source.schema().names
-    stored = [n for n in names if n not in source.partition_names and n != weights]
+def _only_columns(source: Source, others: set[str | None]) -> tuple[str, ...]:
+    """The columns meant where none is named: all of an array in memory, the only one of a lake.
+
+    Those that are asked for as something else (groups, units, weights) are not meant.
+    """
+    schema = source.schema()
+    stored = [n for n in schema.names if n not in source.partition_names and n not in others]
     if (source.in_memory and stored) or len(stored) == 1:
         return tuple(stored)
-    raise ConfigError(f"column: name the column, one of {', '.join((stored or names)[:20])}")
+    numbers = [n for n in stored if kind_of(schema.field(schema.get_field_index(n)).type) in AVERAGED]
+    raise ConfigError(f"column: name the column, one of {listing(numbers or stored or schema.names, 20)}")

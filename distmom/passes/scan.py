@@ -14,6 +14,7 @@ from distmom.checks import check_choice, check_count, names_of
 from distmom.cluster.dask_frame import open_frame
 from distmom.errors import ConfigError
 from distmom.lake import BATCH_ROWS, FileRef, Source, open_lake
+from distmom.lake.files.outputs import refuse_outputs
 
 NAN = ("omit", "raise", "keep")
 MISSING = ("error", "null")
@@ -78,6 +79,7 @@ class Scan:
         if frame is not None and self.storage_options:
             raise ConfigError("storage_options: a Dask DataFrame has its own; drop them")
         opened: Any = frame or open_lake(self.data, storage_options=self.storage_options)
+        refuse_outputs(self.data, opened)
         source: Source = _without(opened, self.exclude) if self.exclude else opened
         return source
 
@@ -194,7 +196,11 @@ def scan(
 
 def as_scan(data: Any, where: Any = None) -> Scan:
     """The scan that the first argument of a function means, under its `where`."""
-    return data.with_where(where) if isinstance(data, Scan) else Scan(data, where)
+    if not isinstance(data, Scan):
+        return Scan(data, where)
+    if "source" in vars(data):  # opened by an earlier call, which wrote other files
+        refuse_outputs(data.data, data.source)
+    return data.with_where(where)
 
 
 def _without(source: Any, patterns: Sequence[str]) -> Any:

@@ -53,10 +53,11 @@ class BlockMeans:
     joint : bool
         A row is one vector: it enters all columns or, where one of its values is missing, none.
     pool_size, pool_quota : int
-        Rows kept as a large uniform sample of each column, and those that a leaf offers to it; 0: none.
-        There is none of groups.
-    cuts : tuple of (float, float), length C or 0
-        Of each column only rows with values strictly between these count.
+        Rows kept as a large uniform sample of each column, whatever their group, and those that a leaf offers
+        to it; 0: none.
+    cuts : tuple of (tuple of float, tuple of float), length C or 0
+        Of each column only rows with values strictly between these ends count: those of their group, by its
+        code, or the last.
     count_units : {"file", "columns"}, optional
         Count distinct units of each group: files with rows, or units whose hashes come with the rows.
     """
@@ -75,7 +76,7 @@ class BlockMeans:
     count_units: UnitKind | None = None
     pool_size: int = 0
     pool_quota: int = 0
-    cuts: tuple[tuple[float, float], ...] = ()
+    cuts: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
 
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
@@ -119,4 +120,5 @@ class BlockMeans:
     @property
     def pool_bytes(self) -> int:
         """Bytes of the large samples of all columns, at most."""
-        return len(self.columns) * (24 if self.weights is None else 32) * self.pool_size
+        row = 24 + 8 * (self.weights is not None)
+        return len(self.columns) * row * self.pool_size

@@ -44,7 +44,7 @@ class MeanState:
     units : UnitSketch, optional
         Hashes of units that tell how many each group has.
     pools : tuple of RowPool, length C or 0
-        Large uniform samples of the used rows, where there are no groups.
+        Large uniform samples of the used rows, with the numbers of their groups where there are groups.
     """
 
     keys: tuple[Key, ...]
@@ -91,7 +91,7 @@ def sizes_of(state: MeanState) -> tuple[int, ...]:
         and all(a.shape == (n_columns, n_groups, n_blocks) for a in state.moments)
         and all(a.shape == (n_groups, size) for sample in state.samples for a in sample for size in sizes)
         and len(state.pools) in (0, n_columns)
-        and all(p.sound(weighted=weighted) for p in state.pools)
+        and all(p.sound(n_groups, weighted=weighted) for p in state.pools)
     )
     if not good:
         raise ValueError("the arrays of a state do not fit each other")
@@ -136,7 +136,7 @@ def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
         state.moments.each(lambda a: spread(a, 1)),
         tuple(s.each(lambda a, none: spread(a, 0, none)) for s in state.samples),
         None if state.units is None else state.units.renumbered(where),
-        state.pools,
+        tuple(pool.renumbered(where) for pool in state.pools),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class StreamState:
     """A stream as it is saved: its whole leaves as nodes, and the rows of the leaf that has begun.
 
     The codes of these rows are the places of their groups in `keys`. Large samples do not depend on the order
-    in which they are merged: `pools` are those of all nodes, which hold none.
+    in which they are merged: `pools` are those of all nodes, which hold none, and of groups in `pool_keys`.
     """
 
     n_rows: int
@@ -40,6 +40,22 @@ class StreamState:
     pending: Rows | None
     keys: tuple[Key, ...]
     pools: tuple[RowPool, ...] = ()
+    pool_keys: tuple[Key, ...] = ()
+
+
+class Pools(NamedTuple):
+    """Large samples, and the keys of the groups that their rows are in."""
+
+    keys: tuple[Key, ...]
+    pools: tuple[RowPool, ...]
+
+    def at(self, keys: tuple[Key, ...]) -> tuple[RowPool, ...]:
+        """The samples with the groups numbered as in `keys`, which has them all."""
+        if keys == self.keys:
+            return self.pools
+        place = {key: i for i, key in enumerate(keys)}
+        where = np.array([place[key] for key in self.keys], np.int64)
+        return tuple(pool.renumbered(where) for pool in self.pools)
 
 
 class LeafStream:
@@ -69,7 +85,7 @@ class LeafStream:
             self._tree.push(node.level, node.index, node.state)
         self.n_rows = saved.n_rows
         self._keys = saved.keys
-        self._pools = saved.pools
+        self._pools = Pools(saved.pool_keys, saved.pools)
 
     @property
     def room(self) -> int:
@@ -87,9 +103,8 @@ class LeafStream:
         self.n_rows += rows.n_rows
         if whole:
             state = self._begun()
-            if state is not None and state.pools:
-                self._pools = self._with(state.pools)
-                state = replace(state, pools=())
+            if state is not None:
+                self._pools, state = self._with(state), replace(state, pools=())
             self._tree.push(0, self.n_rows // self._leaf_rows - 1, state)
             self._pieces = []
         while len(self._pieces) > 1 and self._pieces[-2].n_rows <= BOTH_SMALL * self._pieces[-1].n_rows:
@@ -111,18 +126,18 @@ class LeafStream:
         if self._pieces:
             begun = self._begun()
             if begun is not None:
-                pools = self._with(begun.pools)
-                begun = replace(begun, pools=())
+                pools, begun = self._with(begun), replace(begun, pools=())
             nodes[0, self.n_rows // self._leaf_rows] = begun
         total = fold(nodes, self.reduction.merge)
-        return None if total is None else replace(total, pools=pools)
+        return None if total is None else replace(total, pools=pools.at(total.keys))
 
-    def _with(self, pools: tuple[RowPool, ...]) -> tuple[RowPool, ...]:
+    def _with(self, state: MeanState) -> Pools:
         """The large samples of all rows so far and of some more."""
-        if not self._pools:
-            return pools
+        keys = tuple(sorted({*self._pools.keys, *state.keys}))
+        mine, others = self._pools.at(keys), Pools(state.keys, state.pools).at(keys)
         size = self.reduction.pool_size
-        return tuple(mine.merge(other, size) for mine, other in zip(self._pools, pools, strict=True))
+        pairs = zip(mine, others, strict=True) if mine else ()
+        return Pools(keys, tuple(a.merge(b, size) for a, b in pairs) or others)
 
     def saved(self) -> StreamState:
         """All that is needed to go on."""
@@ -132,7 +147,8 @@ class LeafStream:
             tuple(StreamNode(*node, self._tree.waiting[node]) for node in sorted(self._tree.waiting)),
             pending,
             self._keys if self._pieces else (),
-            self._pools,
+            self._pools.pools,
+            self._pools.keys,
         )
 
 

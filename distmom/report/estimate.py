@@ -12,6 +12,7 @@ from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.report.digits import three
 from distmom.report.far_rows import FarRows, Trimmed, far_words
+from distmom.report.histogram import Histogram
 from distmom.report.result import Result
 from distmom.report.words import accused, number, units_cells
 
@@ -90,11 +91,16 @@ class EstimateResult(Result):
     other_estimate : float or None
         The answer not shown first, where blocks of rows and blocks of files disagree.
     accused_files : tuple of str
-        Files in whose cells the difference between rows and files lies.
+        Files in whose cells the difference between rows and files lies; where rows could be read again, those
+        of them that stand out alone.
+    files_named : bool
+        Whether they do: else bad ones are among them.
     far_rows : FarRows or None
         Rows that stand apart from all others, and what was done about them.
     without_extremes : tuple of Trimmed
         Where some do: the mean without a few of the most extreme rows, for several numbers of these.
+    histogram : Histogram or None
+        How the values of a column are distributed, from the sample.
     """
 
     interval: tuple[Any, Any] | None = None
@@ -121,8 +127,10 @@ class EstimateResult(Result):
     path: tuple[tuple[int, Any, Any], ...] = ()
     other_estimate: Any = None
     accused_files: tuple[str, ...] = ()
+    files_named: bool = False
     far_rows: FarRows | None = None
     without_extremes: tuple[Trimmed, ...] = ()
+    histogram: Histogram | None = None
 
     what: ClassVar[tuple[str, str]] = ("estimate", "plain mean")
     """What estimate and plain estimate are called in a table."""
@@ -169,7 +177,7 @@ class EstimateResult(Result):
         found = []
         if self.interval is None and self.interval_reason and self.interval_kind != "none":
             found.append(f"no {self.bound}: {self.interval_reason}")
-        return [*found, *far_words(self), *self.notes, *accused(self.accused_files)]
+        return [*found, *far_words(self), *self.notes, *accused(self.accused_files, named=self.files_named)]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -87,6 +87,12 @@ class FarRows:
         Whether each of them has one of these values.
     column : str or None
         Of a vector the coordinate in which most stand apart.
+    times : float or None
+        Of a second group, decades away: how many times as far from zero it lies as the others, by medians.
+    from_zero : bool
+        Whether that is from zero; otherwise it is from the median.
+    whose : tuple of str
+        Conditions on other columns that hold for nearly all of its rows, and for hardly any others.
     """
 
     action: Action
@@ -101,10 +107,14 @@ class FarRows:
     of_sample: bool = False
     only_values: bool = False
     column: str | None = None
+    times: float | None = None
+    from_zero: bool = True
+    whose: tuple[str, ...] = ()
 
     def to_dict(self, written: Callable[[float], Any] = float) -> dict[str, Any]:
         """Plain values; numbers of the column are `written`."""
-        told = {field.name: getattr(self, field.name) for field in fields(self)}
+        names = [field.name for field in fields(self)]
+        told = {name: getattr(self, name) for name in (names[:-3] if self.times is None else names)}
         told |= {name: written(told[name]) if math.isfinite(told[name]) else None for name in ("low", "high")}
         if self.estimate_with is not None and np.ndim(self.estimate_with) == 0:
             told["estimate_with"] = written(self.estimate_with)
@@ -116,10 +126,12 @@ class FarRows:
         """What a reader should know; values of the column are `shown`, and may be compared with `numbers`."""
         of = column if self.column is None else self.column
         text = f"{self._share(level)} {self._where(shown)}"
-        named = [f"{shown(value)} in {_percent(share)}{_code(value)}" for value, share in self.values]
+        few = 0.0 if self.times is None else OFTEN * self.share  # of sizes some values are always frequent
+        values = [(value, share) for value, share in self.values if share >= few]
+        named = [f"{shown(value)} in {_percent(share)}{_code(value)}" for value, share in values]
         if named:
             text += f" ({', '.join(named)})"
-        text += ACTIONS[self.action]
+        text += ACTIONS[self.action] if self.times is None else GROUP
         with_them = self.estimate_with is not None and np.ndim(self.estimate_with) == 0
         if self.action == "set aside" and with_them:
             text += f"; with them the estimate is {shown(self.estimate_with)}"
@@ -139,7 +151,13 @@ class FarRows:
     def _where(self, shown: Callable[[float], str]) -> str:
         below = f"at or below {shown(self.low)}" if math.isfinite(self.low) else ""
         above = f"at or above {shown(self.high)}" if math.isfinite(self.high) else ""
-        return f"lie far from all others, {' or '.join(filter(None, (below, above)))}"
+        where = " or ".join(filter(None, (below, above)))
+        if self.times is None:
+            return f"lie far from all others, {where}"
+        times = f"about {float(f'{self.times:.2g}'):,.10g} times as"
+        far = "large as the others" if self.from_zero else "far from the median as the others"
+        whose = f"; nearly all of them have {' or '.join(self.whose)}" if self.whose else ""
+        return f"are a second group, {times} {far}, {where}{whose}"
 
     def condition(self, column: str) -> str:
         """The condition for all others: without the values that these have, if they have no other ones."""
@@ -156,6 +174,10 @@ ACTIONS = {
     "borne": "; blocks bear them, and the estimate is not moved",
     "told": "; so near as this they are as often real as wrong, and they are in the estimate",
 }
+OFTEN = 0.1
+"""A value of a second group is named if it has this share of its rows."""
+
+GROUP = "; whether it is in another unit, or real, the rows cannot tell: it is in the estimate"
 SECOND_PASS = (
     "its interval takes them as independent. mean with passes=2 (--passes 2) reads the data once more, takes "
     "all rows that are left, and sees whether rows of a file are correlated"

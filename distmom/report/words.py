@@ -43,8 +43,11 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(every[:NAMED]) + more
 
 
-def accused(files: tuple[str, ...]) -> list[str]:
+def accused(files: tuple[str, ...], *, named: bool = False) -> list[str]:
     """The remark about files that hold other values than the rest; none without such files."""
     if not files:
         return []
+    if named:
+        what = "1 file holds" if len(files) == 1 else f"{len(files)} files hold"
+        return [f"{what} other values than the rest: {listed(map(printable, files))}"]
     return [f"bad files are among {len(files)}: {listed(map(printable, files))}"]

@@ -14,6 +14,8 @@ from distmom.report.result import Result
 from distmom.report.results import Results
 
 FORMATS = (".json", ".parquet", ".csv", ".html")
+MOST_NAME_BYTES = 255 - 18
+"""What systems allow, less the ending that the name has while the file is written."""
 
 
 def check_output(
@@ -21,11 +23,16 @@ def check_output(
 ) -> Path:
     """The path, once its ending and folder are known to be good: call it before long work."""
     target, name = Path(path), f"{what} {str(path)!r}"
+    if len(os.fsencode(target.name)) > MOST_NAME_BYTES:
+        raise ConfigError(
+            f"{what}: a name of a file has at most {MOST_NAME_BYTES} bytes, not "
+            f"{len(os.fsencode(target.name))}; shorten {str(target.name)[:40]!r}…"
+        )
     if target.suffix.lower() not in formats:
         raise ConfigError(
             f"{name}: the ending must be one of {', '.join(formats)}, not {target.suffix!r}; rename the file"
         )
-    folder = target.parent
+    folder = Path(os.path.realpath(target)).parent if target.is_symlink() else target.parent
     if not folder.is_dir():
         raise ConfigError(f"{name}: there is no folder {str(folder)!r}; create it first")
     if target.is_dir():
@@ -41,12 +48,16 @@ def write_results(results: Results | Result, path: str | os.PathLike[str]) -> No
     Raises
     ------
     ConfigError
-        If the ending is not one of .json, .parquet, .csv, .html, or the folder does not exist.
+        If the ending is not one of .json, .parquet, .csv, .html, the folder does not exist, or the file is
+        one of the data, or would be read as one.
     ResourceError
         If the disk is full or the file cannot be written.
     """
+    from distmom.lake.files.outputs import refuse_output
+
     target = check_output(path)
     together = Results.of(results)
+    refuse_output(together.data.get("source"), None, target, f"output {str(path)!r}")
     write = {".json": _write_json, ".parquet": _write_parquet, ".csv": _write_csv, ".html": _write_html}
     write_whole(target, partial(write[target.suffix.lower()], together))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distmom.errors import ConfigError, DataError, DistmomError
 from distmom.lake import Lake
-from distmom.lake.files.listing import would_list
+from distmom.lake.files.outputs import refuse_output
 from distmom.numerics.random.philox import resolve_seed
 from distmom.state.fingerprint import Fingerprint, check_same
 from distmom.state.saved import Change, Saved, change
@@ -77,13 +77,7 @@ class Checkpoint:
                 "state: data in memory, streams and frames have no files by which old rows could be told "
                 f"from new ones; {remedy}"
             )
-        place = os.path.relpath(os.path.abspath(self.state.file), source.root)  # noqa: PTH100 (links are kept)
-        among = not source.prefix and any(file.path == place for file in source.files)
-        if would_list(data, self.state.file) or among:
-            raise ConfigError(
-                f"{self.name} would lie among the files of the data and be read as one; put it elsewhere, or "
-                "begin its name with '_' or '.'"
-            )
+        refuse_output(data, source, self.state.file, self.name)
 
     def begin(
         self,

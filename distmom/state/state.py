@@ -11,6 +11,7 @@ from distmom.checks import check_choice, check_positive
 from distmom.cluster.memory import memory_bytes, parse_bytes
 from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.lake.files.atomic import atomic_file
+from distmom.lake.files.outputs import refuse_overwritten
 from distmom.lake.files.stores import address_of
 from distmom.state.container import Container, read_container, write_container
 from distmom.state.saved import Saved
@@ -142,6 +143,7 @@ def check_state_path(path: str | os.PathLike[str], parameter: str = "state") -> 
         raise ConfigError(f"{parameter} {text!r}: there is no folder {str(folder)!r}; create it first")
     if not os.access(folder, os.W_OK):
         raise ConfigError(f"{parameter} {text!r}: the folder {str(folder)!r} is not writable; choose another")
+    refuse_overwritten(target, f"{parameter} {text!r}")
     return target
 
 
@@ -151,6 +153,7 @@ def read_state(path: Path, most_bytes: int | None = None) -> Container:
     DataError if there is none, or it is damaged; nothing of a damaged state is used; ResourceError if the
     file is larger than `most_bytes`.
     """
+    refuse_overwritten(path, f"state {str(path)!r}")
     try:
         size = path.stat().st_size
         if most_bytes is not None and size > most_bytes:

@@ -61,6 +61,7 @@ MORE_KEYS = [
     "without_extremes",
     "other_estimate",
     "accused_files",
+    "files_named",
     "notes",
     "type",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from programs import ROOT, distmom, program, run, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("tls")]
@@ -53,6 +54,29 @@ def test_certificates_are_not_overwritten(members: Path) -> None:
     code, _, err = run(ROOT / "deploy/tls/make-certificates", members)
     assert (code, err) == (2, f"make-certificates: {members}/ca.pem exists; name a new folder\n")
     assert (members / "ca.pem").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["a: b", "it's #1", 'a "b" {c}'])
+def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
+    folder = certificates(tmp_path / name)
+    found = yaml.safe_load((folder / "distributed.yaml").read_text())["distributed"]["comm"]["tls"]
+    for file in (found["ca-file"], *found["worker"].values()):
+        assert Path(file).is_file()
+
+
+@pytest.mark.parametrize("host", ["evil,DNS:x", "a b", "", "-x", "a\nb", "x,IP:1.2.3.4"])
+def test_hosts_are_names_or_addresses(tmp_path: Path, host: str) -> None:
+    code, _, err = run(ROOT / "deploy/tls/make-certificates", tmp_path / "tls", host)
+    assert code == 2
+    assert "no name or address" in err
+    assert not (tmp_path / "tls").exists()
+
+
+def test_other_names_of_hosts(tmp_path: Path) -> None:
+    hosts = ("::1", "fe80::1", "*.cluster.local", "node_1", "10.0.0.7")
+    code, out, err = run(ROOT / "deploy/tls/make-certificates", tmp_path / "tls", *hosts)
+    assert code == 0, err
+    assert "IP:::1,IP:fe80::1,DNS:*.cluster.local,DNS:node_1,IP:10.0.0.7" in out
 
 
 def test_a_member_gets_the_answer_of_this_machine(address: str, members: Path, lake: Path) -> None:

@@ -188,3 +188,68 @@ def test_rows_within_bounds() -> None:
     assert both.columns == ("x", "k") and both.text == "(k = 1) and 0 < x < inf"
     assert one.mask({"x": pa.nulls(1)}, 2).tolist() == [True, True]
     assert one.identity != Within((("x", -np.inf, 5.5),)).identity
+
+
+@pytest.fixture(scope="module")
+def other_unit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake in which one of six kinds of rows has another unit."""
+    return write(tmp_path_factory.mktemp("unit") / "lake", unit_of_a_kind)
+
+
+def unit_of_a_kind(x: np.ndarray, g: np.random.Generator, number: int) -> np.ndarray:
+    return np.where(g.random((x.shape[0], 1)) < 0.17, 60_000.0 * x, x)
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.one_in(3)
+def test_a_second_group_is_told_by_every_statistic(
+    name: str, other_unit: Path, lakes: dict[str, Path]
+) -> None:
+    column, how = STATISTICS[name]
+    found = dm.ustatistic(other_unit, column, rng=0, **how)
+    assert found.status == "share far out" and found.far_rows.times == pytest.approx(60_000, rel=0.05)
+    assert found.far_rows.share == pytest.approx(0.17, abs=0.01)
+    assert any("a second group, about 60,000 times as large" in text for text in found.remarks())
+    assert dm.ustatistic(lakes["clean"], column, rng=0, **how).ok
+
+
+def test_a_second_group_is_told_by_comparisons(other_unit: Path, lakes: dict[str, Path]) -> None:
+    assert dm.difference(other_unit, "x", by="arm", control="a", rng=0).status == "share far out"
+    found = dm.compare([lakes["clean"], other_unit], "x", statistics="mean", rng=0, test=dm.Permutations(99))
+    assert found.status == "share far out"
+    both = dm.mean(other_unit, "x", rng=0)
+    assert both.status == "share far out" and both.far_rows.action == "told"
+
+
+def test_what_the_mean_says_of_rows_is_passed_on(tmp_path: Path) -> None:
+    """Rows of a file alike, and a mean that few rows carry: not to what these do not concern."""
+    g = np.random.default_rng(0)
+    for number in range(40):
+        alike = g.normal() + g.normal(size=500)
+        few = np.where(g.random(500) < 0.0005, 1e4 * np.exp(g.normal(size=500)), g.random(500))
+        rows = {
+            "alike": alike,
+            "few": few,
+            "z": g.normal(size=500),
+            "arm": np.where(g.random(500) < 0.5, 1, 2),
+        }
+        pq.write_table(pa.table(rows), tmp_path / f"{number}.parquet")
+    word = {name: dm.mean(tmp_path, name, rng=0).status for name in ("alike", "few", "z")}
+    assert word["alike"] == "rows correlated" and word["z"] == "ok" != word["few"]
+    gini = dm.ustatistic(tmp_path, ["z", "few", "alike"], kernel="gini", rng=0)
+    assert [one.status for one in gini] == ["ok", word["few"], "rows correlated"]
+    assert gini[2].notes[0].startswith("rows of a file are alike (alike)")
+    assert gini[0] == dm.ustatistic(tmp_path, "z", kernel="gini", rng=0)
+    assert dm.ustatistic(tmp_path, ["z", "few"], kernel="kendall", rng=0).ok
+    assert dm.difference(tmp_path, "alike", by="arm", rng=0).ok
+    assert dm.ustatistic(tmp_path, "alike", kernel="gini", blocks=dm.FileBlocks(), rng=0).ok
+
+
+def test_the_mean_is_asked_once_of_what_stays(
+    lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    question = survey.Surveyor._question
+    monkeypatch.setattr(survey.Surveyor, "_question", lambda *a: asked.append(a[2]) or question(*a))
+    dm.ustatistic(lakes["codes"], ["x", "z"], kernel="gini", rng=0)
+    assert asked == [("x", "z"), ("x",)]  # all columns, then what is left of the bad one

@@ -16,7 +16,7 @@ from distmom.estimators.compare.permuted import Tested, bandwidth_of, draw_rows,
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import BY_ROWS, PASS, Survey, Surveyor, marked
+from distmom.estimators.survey import PASS, Survey, Surveyor, marked
 from distmom.estimators.ustat.partition import PartitionQuestions, sample_question
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
@@ -76,7 +76,7 @@ class CompareQuestion(RowsQuestion):
         scans = tuple(one.scan for one in self.samples) * (1 if self.by is None else 2)
         if self.by is not None:  # what its pass needs is refused here too
             plan_values(scans[0], self.columns[0], self.by, executor, None)
-        self._surveyor(executor, None).check(scans[0], self.columns)
+        Surveyor(self.seed, executor, None).check(scans[0], self.columns)
         first = UStatQuestion(scans, self.columns[0], None, options.means, rng=self.seed)
         plan = first.plan(executor, None).describe(executor)
         plan.pop("kernel")
@@ -103,14 +103,15 @@ class CompareQuestion(RowsQuestion):
         columns, seen = self.columns, self._survey(samples, executor, progress)
         each: dict[str, list[CompareResult]] = {}
         every: list[Pass] = []
-        for mine in [(name,) for name in seen] + [tuple(name for name in columns if name not in seen)]:
+        repaired = {
+            name: tuple(s._replace(scan=f.scan) for s, f in zip(samples, found, strict=True))
+            for name, found in seen.items()
+            if any(s.scan is not f.scan for s, f in zip(samples, found, strict=True))
+        }
+        as_they_are = tuple(name for name in columns if name not in repaired)
+        for mine in [*((name,) for name in repaired), as_they_are]:
             if mine:
-                found = seen.get(mine[0])
-                now = (
-                    samples
-                    if found is None
-                    else tuple(s._replace(scan=f.scan) for s, f in zip(samples, found, strict=True))
-                )
+                now = repaired.get(mine[0], samples)
                 question = self.about(samples=now, by=None, column=list(mine))
                 results, passes = question._compared(executor, progress)
                 each |= {name: [r for r in results if r.column == name] for name in mine}
@@ -125,19 +126,14 @@ class CompareQuestion(RowsQuestion):
         self, samples: Sequence[Sample], executor: Executor, progress: Progress | None
     ) -> dict[str, list[Survey]]:
         """What is bad in the columns with something bad in either sample."""
-        surveyor = self._surveyor(executor, progress)
-        means = [surveyor.means(one.scan, self.columns) for one in samples]
-        suspects = {name for one in means for name in surveyor.suspect(one, self.columns)}
+        design, same = self.options.means.rows.design, samples[0].scan.data is samples[1].scan.data
+        surveyor = Surveyor(self.seed, executor, progress, experiment=True, design=design, same_files=same)
+        suspects = {name for one in samples for name in surveyor.suspect(one.scan, self.columns)}
         return {
-            name: [surveyor.survey(one.scan, [name], own) for one, own in zip(samples, means, strict=True)]
+            name: [surveyor.survey(one.scan, [name]) for one in samples]
             for name in self.columns
             if name in suspects
         }
-
-    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
-        design = self.options.means.rows.design
-        design = design if design.of_units else BY_ROWS
-        return Surveyor(self.seed, executor, progress, experiment=True, design=design)
 
     def _compared(
         self, executor: Executor, progress: Progress | None

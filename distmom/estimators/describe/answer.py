@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +13,12 @@ from numpy.typing import NDArray
 from distmom.estimators.describe.named import look_again, name_units
 from distmom.estimators.describe.unit_tables import UnitTable, gap_sources, unit_tables
 from distmom.estimators.mean.counts import groups_of, shared_fields
-from distmom.estimators.mean.far_rows import Found, Look
+from distmom.estimators.mean.far_rows import Found
 from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
+from distmom.estimators.whose import whose
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.ladder import Merger
+from distmom.inference.share.look import Look
 from distmom.inference.share.ranks import quantile_interval
 from distmom.inference.share.scale import block_scale
 from distmom.numerics.blocks.block_state import BlockState
@@ -34,7 +38,7 @@ DIRTY = (Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY)
 
 SAME = (
     *("n_rows", "n_null", "n_nan", "n_inf", "interval", "interval_reason", "confidence_level"),
-    *("n_blocks", "other_estimate", "notes", "far_rows", "without_extremes"),
+    *("n_blocks", "other_estimate", "notes", "far_rows", "without_extremes", "histogram"),
 )
 """What a profile takes from the result of the mean as it is."""
 
@@ -59,7 +63,7 @@ def describe_result(
     if state.blocks is not None:
         groups_of(plan.mean, state.blocks, ())  # there are rows
     columns = plan.columns
-    looks = {column: _look(state, c) for c, column in enumerate(columns.measured)}
+    looks = {column: _look(plan, state, c) for c, column in enumerate(columns.measured)}
     samples = {column: look.pool.values for column, look in looks.items()}
     nulls = {column: int(state.facts.absent[p].sum()) for p, column in enumerate(columns.counted)}
     profiles = {column: _counted(plan, state, column, nulls.get(column)) for column in columns.types}
@@ -88,13 +92,17 @@ def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int |
     )
 
 
-def _look(state: ProfileState, c: int) -> Look:
+def _look(plan: DescribePlan, state: ProfileState, c: int) -> Look:
     """The sampled rows of a column, in random order, and what stands apart in them."""
     keys, values = (line[0] for line in state.samples[c])
     n = int(np.count_nonzero(np.isfinite(keys)))
     complete = int(state.facts.moments.count[c].sum()) <= keys.size
     below = np.float64(np.inf if complete else keys[n - 1])
-    return Look(RowPool(keys[:n], values[:n], None, None, below))
+    look = Look(RowPool(keys[:n], values[:n], None, below))
+    if plan.naming.folders:
+        return look
+    read, column = plan.mean.reader.options, plan.columns.measured[c]
+    return replace(look, whose=partial(whose, plan.source, read, plan.mean.files, column))
 
 
 def _measured(

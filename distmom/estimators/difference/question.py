@@ -79,5 +79,5 @@ class PlannedDifference:
 
     def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
         """Who knows what is bad in the metric, or its denominator, whatever the variant."""
-        design = self.question.options.design
-        return Surveyor(self.question.seed, executor, progress, experiment=True, design=design)
+        seed, design = self.question.seed, self.question.options.design
+        return Surveyor(seed, executor, progress, experiment=True, design=design, same_files=True)

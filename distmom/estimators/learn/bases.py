@@ -3,6 +3,7 @@
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, RegressorMixin, TransformerMixin
 except ImportError as error:  # pragma: no cover
-    raise ImportError("the learners need scikit-learn: pip install 'distmom[learn]'") from error
+    hint = "the learners need scikit-learn: pip install 'distmom[learn]'"
+    raise ModuleNotFoundError(hint, name="sklearn") from error
 
 __all__ = ["BaseEstimator", "ClassifierMixin", "ClusterMixin", "RegressorMixin", "TransformerMixin"]

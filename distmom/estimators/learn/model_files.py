@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 from importlib import import_module
 from pathlib import Path
@@ -90,9 +89,15 @@ def save_model(model: Learner, folder: str | os.PathLike[str]) -> None:
                 np.save(temporary / f"{name}.npy", array, allow_pickle=False)
             text = json.dumps(description, indent=1, allow_nan=False)
             (temporary / DESCRIPTION).write_text(text + "\n", "utf-8")
+            earlier = Path(whole) / "earlier"  # which goes with the folder around it
             if target.exists():
-                shutil.rmtree(target)
-            temporary.replace(target)
+                target.replace(earlier)
+            try:
+                temporary.replace(target)
+            except OSError:
+                if earlier.exists():
+                    earlier.replace(target)
+                raise
     except OSError as error:
         reason = error.strerror or str(error).partition("\n")[0]
         raise ResourceError(f"model {str(folder)!r} could not be written: {reason}") from error

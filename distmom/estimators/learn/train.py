@@ -15,9 +15,16 @@ from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.learn.data import DataOptions
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.model_files import LEARNERS, check_model_folder, class_of, save_model
+from distmom.estimators.learn.model_files import (
+    DESCRIPTION,
+    LEARNERS,
+    check_model_folder,
+    class_of,
+    save_model,
+)
 from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import Met
+from distmom.lake.files.outputs import writing
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report.kinds.train import TrainResult
@@ -105,8 +112,10 @@ def train(
 
     read = DataOptions(columns, mode, compute, state)
     limit = as_backend(executor).memory_limit
-    question = LearnQuestion(machine, as_scan(data, where), target, read, limit, finish)
-    return answer(question, executor)  # type: ignore[no-any-return]
+    models = [] if model is None else [Path(model) / DESCRIPTION]
+    with writing(*curves, what="curve"), writing(*models, what="model"):
+        question = LearnQuestion(machine, as_scan(data, where), target, read, limit, finish)
+        return answer(question, executor)  # type: ignore[no-any-return]
 
 
 def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Learner:

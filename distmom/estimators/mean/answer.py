@@ -10,11 +10,12 @@ import numpy as np
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import told
 from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
-from distmom.estimators.mean.far_groups import settle_groups
-from distmom.estimators.mean.far_rows import Found, Look, looks_of
+from distmom.estimators.mean.far_groups import GroupsLook, settle_groups
+from distmom.estimators.mean.far_rows import Found, looks_of
 from distmom.estimators.mean.notes import value_notes
 from distmom.estimators.mean.partition import answer_columns, method_of, partition_fields, promise_of
 from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
+from distmom.inference.share.look import Look
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
@@ -64,8 +65,9 @@ def answer_of(
             every = list(partition_fields(plan, state, columns, shared, found))
         kind = VectorResult if joint else MeanResult
         changed: list[dict[str, Any]] = [{}] * len(shared)
-        if looks and second is not None and read.by:
-            changed = settle_groups(plan, looks[c], c, shared, every, state, second)
+        if looks and read.by:
+            look = GroupsLook(looks[c], len(shared))
+            changed = settle_groups(plan, look, c, shared, every, state, second)
         elif looks:
             changed = [
                 Found(plan, looks[columns], columns, shared[0], every[0], second, state.units).fields()

@@ -1,105 +1,308 @@
 """Rows far out in grouped means: the cuts of the column, held in each group that loses few rows by them.
 
 A code for "missing" is the same in all groups, so a sample of the column shows it, whatever their number. A
-rare group in another currency lies beyond the cuts as a whole, and stays.
+rare group in another currency lies beyond the cuts as a whole, and stays. A group with many rows in the
+sample has cuts of its own beside them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.estimators.mean.counts import n_effective
-from distmom.estimators.mean.far_rows import Look, errors_allowed, stands
-from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
-from distmom.inference.share.gaps import MOST, NEAR, rows_apart
-from distmom.inference.status import in_order
-from distmom.reductions.state import MeanState, aligned
-from distmom.report.far_rows import FarRows
+from distmom.estimators.mean.far_rows import Cuts
+from distmom.estimators.mean.partition import (
+    answer_columns,
+    errors_allowed,
+    partition_fields,
+    row_and_cell_blocks,
+    set_aside,
+    stands,
+)
+from distmom.inference.share.gaps import FEWEST, MOST, NEAR, Apart, rows_apart
+from distmom.inference.share.look import Look
+from distmom.inference.share.ranks import share_interval
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.blocks.small_files import file_moments
+from distmom.numerics.ranks.order import run_starts
+from distmom.numerics.samples.pool import RowPool
+from distmom.numerics.samples.sample import RowSample
+from distmom.reductions.layouts import RandomLayout
+from distmom.reductions.state import Key, MeanState, aligned
+from distmom.report.far_rows import Action, FarRows
 from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
+OWN = 512
+"""A group with so many rows in the sample is looked at alone."""
 
-MOST_GLANCED = 65_536
-"""Of the sampled rows of all groups so many are looked at."""
+
+@dataclass(frozen=True)
+class GroupsLook:
+    """The sampled rows of a column, of all groups, and what stands apart in them.
+
+    Attributes
+    ----------
+    look : Look
+        Of the column, whatever the groups.
+    n_groups : int
+    """
+
+    look: Look
+    n_groups: int
+
+    @property
+    def pool(self) -> RowPool:
+        """The rows in the order of their keys."""
+        return self.look.pool
+
+    @cached_property
+    def codes(self) -> Ints:
+        """Of the rows."""
+        return np.zeros(0, np.int64) if self.pool.codes is None else self.pool.codes
+
+    @cached_property
+    def n_sampled(self) -> Ints:
+        """Sampled rows of each group."""
+        return np.bincount(self.codes, minlength=self.n_groups)
+
+    @cached_property
+    def apart(self) -> tuple[Apart, dict[int, Apart]]:
+        """What is set aside: by the column's cuts, and by those of some groups in their own rows."""
+        return self.look.apart, self._own(self.look.apart, rows_apart)
+
+    @cached_property
+    def near(self) -> tuple[Apart, dict[int, Apart]]:
+        """What is told where nothing is set aside."""
+        return self.look.near, self._own(self.look.near, lambda y: rows_apart(y, NEAR, modes=True))
+
+    def _own(self, all_rows: Apart, find: Any) -> dict[int, Apart]:
+        """Cuts of the groups with many sampled rows, where these hold other cuts than the column."""
+        many = np.flatnonzero(self.n_sampled >= OWN)
+        if not many.size:
+            return {}
+        x = self.pool.values
+        good = np.isfinite(x) & (self.n_sampled[self.codes] >= OWN)
+        codes, values = self.codes[good], x[good]
+        order = np.lexsort((values, codes))
+        starts = run_starts(codes[order])
+        found = {}
+        for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            y = values[order[start:stop]]
+            first = int(np.searchsorted(y, all_rows.lo, side="right"))
+            last = int(np.searchsorted(y, all_rows.hi))
+            spared = y.size - (last - first) > MOST * y.size
+            own = find(y if spared else y[first:last])
+            if own.n:
+                both = (own.lo, own.hi) if spared else (max(own.lo, all_rows.lo), min(own.hi, all_rows.hi))
+                found[int(codes[order[start]])] = replace(own, lo=both[0], hi=both[1])
+        return found
+
+    def ends(self, apart: tuple[Apart, dict[int, Apart]]) -> tuple[Floats, Floats]:
+        """Lower and upper cut of each group; infinite where they would take too much of it."""
+        column, own = apart
+        lows, highs = np.full(self.n_groups, column.lo), np.full(self.n_groups, column.hi)
+        for g, one in own.items():
+            lows[g], highs[g] = one.lo, one.hi
+        return lows, highs
+
+    def cut(self, apart: tuple[Apart, dict[int, Apart]]) -> Bools:
+        """Groups that have a cut."""
+        return np.asarray(np.isfinite(self.ends(apart)).any(axis=0))
+
+    def kept(self, apart: tuple[Apart, dict[int, Apart]]) -> Bools:
+        """Sampled rows within the cuts of their group."""
+        (lows, highs), x = self.ends(apart), self.pool.values
+        return np.asarray((x > lows[self.codes]) & (x < highs[self.codes]))
+
+
+def cuts_of_groups(looks: Sequence[GroupsLook]) -> tuple[tuple[Cuts, ...], list[int]]:
+    """Cuts for a second pass over the rows, and the groups that have such of their own, by their numbers."""
+    own = sorted({g for look in looks for g in look.apart[1]})
+    cuts = []
+    for look in looks:
+        lows, highs = look.ends(look.apart)
+        low, high = look.look.cut
+        cuts.append(((*lows[own].tolist(), low), (*highs[own].tolist(), high)))
+    return tuple(cuts), own
 
 
 def settle_groups(
     plan: MeanPlan,
-    look: Look,
+    look: GroupsLook,
     column: int,
     shared: Sequence[dict[str, Any]],
     first: Sequence[dict[str, Any]],
-    first_state: MeanState,
-    second: MeanState,
+    state: MeanState,
+    second: MeanState | None,
 ) -> list[dict[str, Any]]:
     """For each group the fields of its result that change because of rows far out.
 
     Parameters
     ----------
     plan : MeanPlan
-    look : Look
+    look : GroupsLook
         The sampled rows of the column, of all groups.
     column : int
     shared, first : sequence of dict
         Fields of the results of all rows: those that do not depend on the blocks, and the others.
-    first_state, second : MeanState
-        Of all rows, and of those within the cuts.
+    state : MeanState
+        Of all rows.
+    second : MeanState, optional
+        Of those within the cuts, where all could be read once more.
     """
-    second = aligned(second, first_state.keys)
-    one = slice(column, column + 1)
-    moments = second.moments.at((column, slice(None), slice(plan.blocks.layout.n_blocks)))
-    kept = (moments.count.sum(axis=1) // plan.blocks.layout.repeats).tolist()
-    within = [fields | {"n_used": n} for fields, n in zip(shared, kept, strict=True)]
-    again = partition_fields(plan, second, one, within, answer_columns(plan, second, one))
-    rows, _, _ = row_and_cell_blocks(plan, second.moments.at(column))
-    found: list[dict[str, Any]] = []
-    for g, (own, fields, other) in enumerate(zip(first, shared, again, strict=True)):
-        lost = fields["n_used"] - kept[g]
-        if not 0 < lost <= MOST * fields["n_used"] or not math.isfinite(own["estimate"]):
-            found.append({})
-            continue
-        variances = rows.at(g).row_variance
-        spread = float(np.nanmedian(variances)) if np.isfinite(variances).any() else math.nan
-        moved = _moved(own, other, math.sqrt(spread / kept[g]))
-        told: dict[str, Any] = {"far_rows": _told(look, lost, fields, own, moved=moved)}
-        if moved:
-            flags = in_order((Status.SHARE_SET_ASIDE, *other["flags"]))
-            told |= other | {"flags": flags, "n_used": kept[g], "plain_estimate": own["plain_estimate"]}
-            if plan.options.weights is not None:
-                told["n_effective"] = n_effective(plan, second, column, g)
-        found.append(told)
+    found: list[dict[str, Any]] = [{} for _ in first]
+    settled = _Settled(plan, look, column, shared, first, state.keys, second)
+    for g, fields in settled.fields(look.kept(look.apart)).items():
+        found[g] = fields
+    near = np.bincount(look.codes[~look.kept(look.near)], minlength=len(found))
+    told = (near > 0) & (near <= MOST * look.n_sampled) & look.cut(look.near)
+    for g in np.flatnonzero(told).tolist():
+        if not found[g] and math.isfinite(first[g]["estimate"]):
+            far = settled.told(g, "told", look.near, int(near[g]), None)
+            found[g] = {"far_rows": far, "flags": (*first[g]["flags"], Status.SHARE_FAR_OUT)}
     return found
 
 
-def far_in_groups(state: MeanState) -> bool:
-    """Whether the groups' own few sampled rows, taken together, hint at rows far from all others."""
-    for sample in state.samples:
-        values = sample.values[np.isfinite(sample.keys) & np.isfinite(sample.values)][:MOST_GLANCED]
-        if rows_apart(np.sort(values), NEAR).n:
-            return True
-    return False
+@dataclass(frozen=True)
+class _Settled:
+    """The answers of all rows beside those of the rows that are left."""
+
+    plan: MeanPlan
+    look: GroupsLook
+    column: int
+    shared: Sequence[dict[str, Any]]
+    first: Sequence[dict[str, Any]]
+    keys: tuple[Key, ...]
+    second: MeanState | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the sample holds all rows."""
+        return bool(np.isinf(self.look.pool.below))
+
+    def fields(self, every: Bools) -> dict[int, dict[str, Any]]:
+        """Of the groups that have rows beyond the cuts, but not too many, the fields that change."""
+        if self.second is None:
+            lost = np.bincount(self.look.codes[~every], minlength=len(self.first))
+            of = self.look.n_sampled
+        else:
+            state = aligned(self.second, self.keys)
+            moments = state.moments.at((self.column, slice(None), slice(self.plan.blocks.layout.n_blocks)))
+            of = np.array([fields["n_used"] for fields in self.shared])
+            lost = of - moments.count.sum(axis=1) // self.plan.blocks.layout.repeats
+        finite = np.array([math.isfinite(own["estimate"]) for own in self.first])
+        some = (lost > 0) & (lost <= MOST * of) & finite & self.look.cut(self.look.apart)
+        if self.second is None and not self.complete:
+            some &= of - lost >= FEWEST
+        groups = np.flatnonzero(some)
+        if not groups.size:
+            return {}
+        if self.second is None:
+            plan, state = _of_sample(self.plan, self.look.pool, every, groups)
+            columns = slice(0, 1)
+        else:
+            keys, columns = tuple(self.keys[g] for g in groups.tolist()), slice(self.column, self.column + 1)
+            plan, state = self.plan, _some_groups(state, groups, keys)
+        return self._settle(plan, state, columns, groups.tolist(), lost[groups].tolist(), of[groups].tolist())
+
+    def _settle(
+        self,
+        plan: MeanPlan,
+        state: MeanState,
+        columns: slice,
+        groups: list[int],
+        lost: list[int],
+        of: list[int],
+    ) -> dict[int, dict[str, Any]]:
+        kept = [n - out for n, out in zip(of, lost, strict=True)]
+        within = [self.shared[g] | {"n_used": n} for g, n in zip(groups, kept, strict=True)]
+        again = list(partition_fields(plan, state, columns, within, answer_columns(plan, state, columns)))
+        rows, _, _ = row_and_cell_blocks(plan, state.moments.at(columns.start))
+        found: dict[int, dict[str, Any]] = {}
+        for i, (g, other) in enumerate(zip(groups, again, strict=True)):
+            own = self.first[g]
+            variances = rows.at(i).row_variance
+            spread = float(np.nanmedian(variances)) if np.isfinite(variances).any() else math.nan
+            allowed = errors_allowed(own["flags"]) * math.sqrt(spread / kept[i])
+            agree = abs(own["estimate"] - other["estimate"]) <= allowed
+            moved = not stands(own["flags"], agree=agree)
+            exact = lost[i] if self.second is not None or self.complete else None
+            far = self.told(g, "set aside" if moved else "borne", self.look.apart, lost[i], exact)
+            told: dict[str, Any] = {"far_rows": far}
+            if moved:
+                told |= set_aside(own, other, of_sample=self.second is None)
+                told |= {"n_used": kept[i], "plain_estimate": own["plain_estimate"]}
+                if plan.options.weights is not None:
+                    told["n_effective"] = n_effective(plan, state, columns.start, i)
+            found[g] = told
+        return found
+
+    def told(
+        self, g: int, action: Action, apart: tuple[Apart, dict[int, Apart]], lost: int, n_rows: int | None
+    ) -> FarRows:
+        """What stands apart: rows of the group; values of the column, or of a group with its own cuts."""
+        look, own, level = self.look, apart[1].get(g, apart[0]), self.plan.options.confidence_level
+        m, n_used = int(look.n_sampled[g]), self.shared[g]["n_used"]
+        if n_rows is None and self.complete:
+            n_rows = lost
+        share = lost / m if n_rows is None else n_rows / n_used
+        of = m if g in apart[1] else look.look.ordered.size
+        return FarRows(
+            action=action,
+            n_rows=n_rows,
+            share=share,
+            share_interval=share_interval(lost, m, level) if n_rows is None else (share, share),
+            estimate_with=self.first[g]["estimate"],
+            of_sample=action == "set aside" and self.second is None and not self.complete,
+            **(look.look.facts(own, of) | {"n_sampled": m}),
+        )
 
 
-def _moved(own: dict[str, Any], other: dict[str, Any], error: float) -> bool:
-    """Whether the rows far out move the answer; blocks that have seen and bear them are believed more."""
-    agree = abs(own["estimate"] - other["estimate"]) <= errors_allowed(own["flags"]) * error
-    return not stands(own["flags"], agree=agree)
+def _of_sample(plan: MeanPlan, pool: RowPool, kept: Bools, groups: Ints) -> tuple[MeanPlan, MeanState]:
+    """The kept rows of some groups of the sample in blocks, as the state of a pass over them alone."""
+    assert pool.codes is not None
+    place = np.full(int(pool.codes.max()) + 1, -1)
+    place[groups] = np.arange(groups.size)
+    mine = np.flatnonzero(kept & (place[pool.codes] >= 0))
+    codes = place[pool.codes[mine]]
+    mine, codes = mine[order := np.argsort(codes, kind="stable")], codes[order]
+    n = np.bincount(codes, minlength=groups.size)
+    rank = np.arange(codes.size) - (np.cumsum(n) - n)[codes]
+    n_fine, size = plan.blocks.n_fine, plan.blocks.sample_size
+    x, weights = pool.values[mine], None if pool.weights is None else pool.weights[mine]
+    labels = codes * n_fine + rank * n_fine // n[codes]
+    moments = file_moments(x, labels, n_fine * groups.size, weights)
+    sample, few = RowSample.empty(groups.size, size), rank < size
+    sample.keys[codes[few], rank[few]], sample.values[codes[few], rank[few]] = pool.keys[mine][few], x[few]
+    state = MeanState(
+        tuple((g,) for g in range(groups.size)),
+        n,
+        np.zeros((1 + (pool.weights is not None), groups.size, 3), np.int64),
+        moments.each(lambda a: a.reshape(1, groups.size, n_fine)),
+        (sample,),
+    )
+    blocks = replace(plan.blocks, layout=RandomLayout(0, n_fine), n_cells=0, hears_files=False)
+    return replace(plan, blocks=blocks), state
 
 
-def _told(look: Look, lost: int, fields: dict[str, Any], own: dict[str, Any], *, moved: bool) -> FarRows:
-    """What stands apart: rows of the group, values of the column."""
-    share = lost / fields["n_used"]
-    return FarRows(
-        action="set aside" if moved else "borne",
-        n_rows=lost,
-        share=share,
-        share_interval=(share, share),
-        estimate_with=own["estimate"],
-        **look.facts(look.apart),
+def _some_groups(state: MeanState, groups: Ints, keys: tuple[Key, ...]) -> MeanState:
+    """The state of some of its groups; without what is not asked for them."""
+    return replace(
+        state,
+        keys=keys,
+        n_rows=state.n_rows[groups],
+        counts=state.counts[:, groups],
+        moments=state.moments.at((slice(None), groups)),
+        samples=tuple(s.each(lambda a, _: a[groups]) for s in state.samples),
+        units=None,
+        pools=(),
     )

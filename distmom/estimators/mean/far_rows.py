@@ -15,115 +15,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.designs.blocks import RandomBlocks
-from distmom.errors import NoAnswerError
 from distmom.estimators.mean.counts import n_effective
-from distmom.estimators.mean.partition import answer_columns, partition_fields
-from distmom.inference.ladder import scaled_mad
+from distmom.estimators.mean.partition import (
+    answer_columns,
+    correlated,
+    error_of,
+    errors_allowed,
+    partition_fields,
+    set_aside,
+    stands,
+)
 from distmom.inference.share.extremes import without_extremes
-from distmom.inference.share.gaps import NEAR, Apart, rows_apart
-from distmom.inference.share.given import GivenShare, given_share
+from distmom.inference.share.look import NO_CUT, Look
 from distmom.inference.share.ranks import share_interval
-from distmom.inference.share.scale import BLOCKS, block_scale, sample_scale
+from distmom.inference.share.scale import block_scale, sample_scale
 from distmom.inference.status import NoInterval, in_order
-from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.median import lower_median
+from distmom.numerics.arrays import Bools
 from distmom.numerics.samples.distinct import UnitSketch
-from distmom.numerics.samples.pool import RowPool
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
 from distmom.reductions.state_of_pools import state_of_pools
 from distmom.report.far_rows import Action, FarRows, Trimmed
+from distmom.report.histogram import histogram
 from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
-AGREE, AGREE_SEEN, CONTRADICT = 3.0, 6.0, 9.2
-"""Standard errors by which two answers may differ: where rows stand apart; where blocks have seen them; and
-where nothing stands apart, but the sample's own answer is another."""
+CONTRADICT = 9.2
+"""Standard errors by which the sample's own answer may differ where nothing stands apart."""
 
-ABOUT_INTERVAL = ("interval_kind", "interval_reason", "achieved_level", "notes")
-
-Cut = tuple[float, float]
-NO_CUT = (-math.inf, math.inf)
-
-
-@dataclass(frozen=True)
-class Look:
-    """The sampled rows of a column, and what stands apart in them.
-
-    Attributes
-    ----------
-    pool : RowPool
-        In the order of the keys.
-    share : float, optional
-        Of all rows, that may be bad.
-    """
-
-    pool: RowPool
-    share: float | None = None
-
-    @cached_property
-    def ordered(self) -> Floats:
-        """Finite values, ascending."""
-        return np.sort(self.pool.values[np.isfinite(self.pool.values)])
-
-    @cached_property
-    def apart(self) -> Apart:
-        """What is set aside."""
-        return rows_apart(self.ordered)
-
-    @cached_property
-    def near(self) -> Apart:
-        """What is told where nothing is set aside."""
-        return rows_apart(self.ordered, NEAR, modes=True)
-
-    @property
-    def centre(self) -> float:
-        """Lower median of the means of 63 blocks of the sample: a glance at its answer."""
-        size = self.pool.values.size // BLOCKS
-        rows = self.pool.values[: BLOCKS * size].reshape(BLOCKS, size)
-        return float(lower_median(rows.mean(axis=1)))
-
-    @property
-    def cut(self) -> Cut:
-        """Kept are the rows strictly between."""
-        return self.apart.lo, self.apart.hi
-
-    @cached_property
-    def given(self) -> GivenShare:
-        """The window for the given share of all rows, of which the sample has some."""
-        m, share = self.ordered.size, self.share or 0.0
-        try:
-            return given_share(self.ordered, share, m if np.isinf(self.pool.below) else 2 * m)
-        except ValueError as error:
-            raise NoAnswerError(f"contamination: {error}; lower it, or add data with rows") from error
-
-    @property
-    def second_cut(self) -> Cut:
-        """For a second pass; with a given share just beyond the ends of its window if these part no ties."""
-        if self.share is None or not self.ordered.size:
-            return self.cut
-        window = self.given
-        low, high = (math.nextafter(end, way) for end, way in zip(window.ends, NO_CUT, strict=True))
-        return NO_CUT if window.cut_ties else (low, high)
-
-    def facts(self, apart: Apart) -> dict[str, Any]:
-        """What results say of rows that stand apart: where they lie, and which values they have."""
-        m = self.ordered.size
-        return {
-            "n_sampled": m,
-            "low": apart.lo,
-            "high": apart.hi,
-            "values": tuple((value, count / m) for value, count in apart.values),
-            "only_values": sum(count for _, count in apart.values) == apart.n,
-        }
-
-    @cached_property
-    def kept(self) -> Bools:
-        """Rows of the sample that are not set aside."""
-        low, high = self.cut
-        return (self.pool.values > low) & (self.pool.values < high)
+Cuts = tuple[tuple[float, ...], tuple[float, ...]]
+"""Lower and upper ends for some groups, the last for all others."""
 
 
 def looks_of(state: MeanState, share: float | None = None) -> tuple[Look, ...]:
@@ -131,25 +54,10 @@ def looks_of(state: MeanState, share: float | None = None) -> tuple[Look, ...]:
     return tuple(Look(pool.in_order(), share) for pool in state.pools)
 
 
-def cuts_of(looks: Sequence[Look]) -> tuple[Cut, ...]:
+def cuts_of(looks: Sequence[Look]) -> tuple[Cuts, ...]:
     """Cuts for a second pass over the rows; `NO_CUT` where nothing is to be cut, or a sample has all rows."""
-    return tuple(NO_CUT if np.isinf(look.pool.below) else look.second_cut for look in looks)
-
-
-def errors_allowed(flags: Sequence[Status]) -> float:
-    """Standard errors by which the answer of the rows that are left may differ from that of all."""
-    seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
-    return AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
-
-
-def error_of(points: Floats) -> Floats:
-    """Standard error of each coordinate of a mean of blocks, by the robust spread of these."""
-    return np.asarray(scaled_mad(points.reshape(len(points), -1).T) / math.sqrt(len(points)))
-
-
-def stands(flags: Sequence[Status], *, agree: bool) -> bool:
-    """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
-    return agree and (Status.BEYOND_CAPACITY not in flags or Status.FILES_DISAGREE in flags)
+    cuts = [NO_CUT if np.isinf(look.pool.below) else look.second_cut for look in looks]
+    return tuple(((low,), (high,)) for low, high in cuts)
 
 
 @dataclass(frozen=True)
@@ -193,10 +101,10 @@ class Found:
         if not np.isfinite(self.first["estimate"]).all() or not self.looks[0].ordered.size:
             return {}
         if self.plan.options.window is not None:
-            return self._given(self.plan.options.window) | {"without_extremes": self._trimmed()}
+            return self._given(self.plan.options.window) | self._of_look()
         apart = any(look.apart.n for look in self.looks)
         found = self._with_rows_apart() if apart else self._without()
-        return found if len(self.looks) > 1 else found | {"without_extremes": self._trimmed()}
+        return found if len(self.looks) > 1 else found | self._of_look()
 
     def _given(self, share: float) -> dict[str, Any]:
         """The mean of the window that a given share of the rows cannot move far."""
@@ -238,21 +146,21 @@ class Found:
         if self.plan.options.design.by_file:  # rows of a file are no independent ones
             errors = np.maximum(errors, error_of(self.first["block_estimates"]))
         agree = self._agree(again["estimate"], allowed * errors)
+        group = any(look.group.n for look in self.looks)
         if stands(flags, agree=agree):
-            return self._told("borne")
-        again = self._correlated(again)
-        found = [Status.SHARE_SET_ASIDE, *again["flags"]]
-        if self.first["other_estimate"] is not None and self.first["accused_files"]:
-            again |= {"accused_files": self.first["accused_files"]}
-            found.append(Status.FILES_DISAGREE)
-        return again | {"flags": in_order(found), "n_used": n} | self._told("set aside", n)
+            return self._as_told() if group else self._told("borne")
+        again = set_aside(self.first, again, of_sample=self.blind)
+        if group:
+            far = self._told("told")["far_rows"]
+            words = far.words(f"{100 * self.plan.options.confidence_level:.6g} %", "", numbers=False)
+            flags = in_order([*again["flags"], Status.SHARE_FAR_OUT])
+            again |= {"flags": flags, "notes": (*again["notes"], *words)}
+        return again | {"n_used": n} | self._told("set aside", n)
 
     def _without(self) -> dict[str, Any]:
-        told: dict[str, Any] = {}
-        by_file, flags = self.plan.options.design.by_file, self.first["flags"]
-        borne = by_file and Status.CONTAMINATED in flags
-        if not borne and any(look.near.n for look in self.looks):
-            told = self._told("told") | {"flags": in_order((*flags, Status.SHARE_FAR_OUT))}
+        by_file = self.plan.options.design.by_file
+        borne = by_file and Status.CONTAMINATED in self.first["flags"]
+        told = self._as_told() if not borne and any(look.near.n for look in self.looks) else {}
         if self.complete or by_file:
             return told
         m, n = self.kept.size, self.shared["n_used"]
@@ -263,8 +171,17 @@ class Found:
         again, m = self._again()
         if self._agree(again["estimate"], allowed):
             return told
-        again = self._correlated(again)
+        again = correlated(self.first, again, of_sample=self.blind)
         return again | told | {"flags": in_order((Status.BEYOND_CAPACITY, *again["flags"])), "n_used": m}
+
+    @property
+    def blind(self) -> bool:
+        """Whether the answer is that of a sample that knows no files."""
+        return self.second is None and self.looks[0].pool.cells is None
+
+    def _as_told(self) -> dict[str, Any]:
+        """What stands apart and stays in, with the word for it."""
+        return self._told("told") | {"flags": in_order([*self.first["flags"], Status.SHARE_FAR_OUT])}
 
     def _agree(self, again: Any, allowed: Any) -> bool:
         """Whether another answer is the same up to what is allowed in each column."""
@@ -287,18 +204,6 @@ class Found:
         if plan.options.weights is not None:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
-
-    def _correlated(self, again: dict[str, Any]) -> dict[str, Any]:
-        """The answer of a sample that knows no files, with what all rows say of them."""
-        first, knows = self.first, self.looks[0].pool.cells is not None
-        if self.second is not None or knows or Status.ROWS_CORRELATED not in first["flags"]:
-            return again
-        told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
-        if first["interval_kind"] != "files":
-            return told
-        ends = first["interval"]
-        moved = ends and tuple(again["estimate"] + end - first["estimate"] for end in ends)
-        return told | {"interval": moved, **{name: first[name] for name in ABOUT_INTERVAL}}
 
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
         """What stands apart, in the column where that is most; `n_kept` rows made the answer."""
@@ -324,9 +229,13 @@ class Found:
         )
         return {"far_rows": far}
 
-    def _trimmed(self) -> tuple[Trimmed, ...]:
-        every = without_extremes(self.looks[0].ordered)
-        return tuple(Trimmed(w.share, w.mean, *w.ends, w.of_variance, w.of_mean) for w in every)
+    def _of_look(self) -> dict[str, Any]:
+        """What a column's sample shows whatever is done with its rows."""
+        ordered = self.looks[0].ordered
+        trimmed = (
+            Trimmed(w.share, w.mean, *w.ends, w.of_variance, w.of_mean) for w in without_extremes(ordered)
+        )
+        return {"without_extremes": tuple(trimmed), "histogram": histogram(ordered)}
 
 
 def _of_sample(

@@ -202,21 +202,21 @@ def mean(
     coins. K > 2 o only makes the answer finite: for o = 10 at 99 %, K = 21 gives 152 standard errors and
     K = 59, the best, gives 13.
 
-    A *share* of bad rows is found in a uniform sample of m = 65,536 rows of each column without groups, kept
-    in the pass. A gap is a distance t from its median (without a value that most rows have) where j rows lie
-    at or beyond t and at most j/10 between t/r and t, r = max(3, exp(9/j)): a tail that falls like the power
-    1.5 or faster has one by chance with probability exp(-1.5 * 9) = 1.4e-6 a place. Rows beyond a gap stand
-    apart if t >= 30 s, s the standard deviation of the rows inside; at most 15 % of the rows do, and two kept
-    rows for each of them differ from the most frequent value. A second mode that looks like sizes of another
-    order stays in. If A is the answer of all rows and A' that of the k rows left, A stays, to the last bit,
-    where abs(A - A') <= 3 s'/sqrt(k) (6 where blocks have seen the damage and bear it), s' being the root of
-    the lower median of 63 block variances; else the answer is A' (``share set aside``; `far_rows` says which
-    rows, `without_extremes` gives the mean without the most extreme 0.01 to 5 %). Rows apart at 10 s to
-    30 s are told only (``share far out``). Where nothing stands apart, but A and the sample's own answer
-    differ by 9.2 s' (1/sqrt(m) + 1/sqrt(n)), it is that of the sample, ``beyond capacity``.
-    Groups are judged by the cuts of the whole column, in memory or with ``passes=2``, if a status or their
-    own sampled rows hint at rows far out: one more pass finds the cuts, another takes the rows within. They
-    hold in a group that loses at most 15 % of its rows by them; a group that lies beyond them stays.
+    A *share* of bad rows is found in a uniform sample of m = 65,536 rows of each column, kept in the pass. A
+    gap is a distance t from its median (without a value that most rows have) where j rows lie at or beyond t
+    and at most j/10 between t/r and t, r = max(3, exp(9/j)): a tail that falls like the power 1.5 or faster
+    has one by chance with probability exp(-1.5 * 9) = 1.4e-6 a place. Rows beyond a gap stand apart if t >=
+    30 s, s the standard deviation of the rows inside; at most 15 % of the rows do, and two kept rows for each
+    of them differ from the most frequent value. A second mode that looks like sizes of another order stays
+    in. If A is the answer of all rows and A' that of the k rows left, A stays, to the last bit, where abs(A -
+    A') <= 3 s'/sqrt(k) (6 where blocks have seen the damage and bear it), s' being the root of the lower
+    median of 63 block variances; else the answer is A' (``share set aside``; `far_rows` says which rows,
+    `without_extremes` gives the mean without the most extreme 0.01 to 5 %). Rows apart at 10 s to 30 s are
+    told only (``share far out``). Where nothing stands apart, but A and the sample's own answer differ by 9.2
+    s' (1/sqrt(m) + 1/sqrt(n)), it is that of the sample, ``beyond capacity``.
+    Groups are judged by the cuts of the whole column, which hold in a group that loses at most 15 % of its
+    rows by them; a group that lies beyond them stays. One with 512 rows in the sample has cuts of its own
+    beside them. In one pass a group with fewer than 64 sampled rows keeps the answer of all its rows.
 
     A share e as `contamination` allows for t bad rows of the sample: e n of all n rows, or the quantile of
     the binomial distribution that is exceeded with probability 1e-6. The estimate is the mean of the largest

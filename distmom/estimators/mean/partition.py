@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,17 +14,23 @@ from distmom.estimators.mean.notes import IN_ORDER, block_notes, value_notes, we
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise, Shown
-from distmom.inference.ladder import Merger
-from distmom.inference.status import Finding, NoInterval
+from distmom.inference.ladder import Merger, scaled_mad
+from distmom.inference.status import Finding, NoInterval, in_order
 from distmom.numerics.arrays import Floats
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.reductions.roots import cell_of
 from distmom.reductions.state import MeanState
+from distmom.status import Status
 from distmom.theory.paper import mom_blocks, paper_halfwidth_mom
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
+
+AGREE, AGREE_SEEN = 3.0, 6.0
+"""Standard errors by which the two may differ: where rows stand apart; where blocks have seen them."""
+
+ABOUT_INTERVAL = ("interval_kind", "interval_reason", "achieved_level", "notes")
 
 
 def promise_of(plan: MeanPlan) -> Promise:
@@ -215,3 +221,41 @@ def _paper_interval(
         return Shown("paper", None, why)
     half = paper_halfwidth_mom(float(sigma2), n_used, plan.options.delta)
     return Shown("paper", (estimate - half, estimate + half))
+
+
+def errors_allowed(flags: Sequence[Status]) -> float:
+    """Standard errors by which the answer of the rows that are left may differ from that of all."""
+    seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
+    return AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
+
+
+def error_of(points: Floats) -> Floats:
+    """Standard error of each coordinate of a mean of blocks, by the robust spread of these."""
+    return np.asarray(scaled_mad(points.reshape(len(points), -1).T) / math.sqrt(len(points)))
+
+
+def stands(flags: Sequence[Status], *, agree: bool) -> bool:
+    """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
+    return agree and (Status.BEYOND_CAPACITY not in flags or Status.FILES_DISAGREE in flags)
+
+
+def set_aside(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:
+    """The answer of the rows that are left, with what all rows say of files."""
+    again = correlated(first, again, of_sample=of_sample)
+    flags = [Status.SHARE_SET_ASIDE, *again["flags"]]
+    if first["other_estimate"] is not None and first["accused_files"]:
+        again = again | {"accused_files": first["accused_files"]}
+        flags.append(Status.FILES_DISAGREE)
+    return again | {"flags": in_order(flags)}
+
+
+def correlated(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:
+    """The answer of the sample, which knows no files, with what all rows say of them."""
+    if not of_sample or Status.ROWS_CORRELATED not in first["flags"]:
+        return again
+    told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
+    if first["interval_kind"] != "files":
+        return told
+    ends = first["interval"]
+    moved = ends and tuple(again["estimate"] + end - first["estimate"] for end in ends)
+    return told | {"interval": moved, **{name: first[name] for name in ABOUT_INTERVAL}}

@@ -186,7 +186,9 @@ def plan_mean(
         count_units=None if not options.design.of_units else "columns" if read.units else "file",
         weights=options.weights,
     )
-    if pooled and not grouped and not (options.design.sampled or reduction.rowwise):
+    by_number = grouped and (options.joint or options.contamination is not None)
+    design = options.design
+    if pooled and not by_number and not (design.sampled or design.columns or (grouped and design.of_units)):
         reduction = replace(reduction, **_pool(n_bytes * share, counted, ledger))
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"

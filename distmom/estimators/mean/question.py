@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from distmom.checks import names_of
@@ -12,27 +14,31 @@ from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError
 from distmom.estimators.command import explaining
-from distmom.estimators.facts import data_facts
+from distmom.estimators.describe.named_files import name_files
+from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.answer import answer_of
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper
 from distmom.estimators.mean.counts import check_state
-from distmom.estimators.mean.far_groups import far_in_groups
-from distmom.estimators.mean.far_rows import NO_CUT, Cut, Look, cuts_of, looks_of
+from distmom.estimators.mean.far_groups import GroupsLook, cuts_of_groups
+from distmom.estimators.mean.far_rows import cuts_of, looks_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.state import KIND
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
+from distmom.estimators.whose import whose
+from distmom.inference.share.look import Look
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
+from distmom.report import Results
 from distmom.state import open_checkpoint
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.estimators.mean.manifest import Ledger
     from distmom.lake import ReadOptions, Source
-    from distmom.reductions.state import MeanState
+    from distmom.reductions.state import Key, MeanState
 
 
 SECOND = "a second pass follows if rows are set aside"
@@ -134,7 +140,7 @@ class PlannedMean:
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks."""
         told = self.pass_.describe(executor)
-        question, keeper = self.question, self.question.keeper
+        keeper = self.question.keeper
         if keeper is not None:
             keeper.check(self.pass_)
             told["n_files_to_read"] = len(keeper.ledger.unread())
@@ -144,7 +150,7 @@ class PlannedMean:
             if self.filter_counts
             else None
         )
-        told["second_pass"] = SECOND if question.rereads else None
+        told["second_pass"] = SECOND if self.question.rereads else None
         return told
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
@@ -155,50 +161,44 @@ class PlannedMean:
             question.planned(executor, progress, read, question.ledger) if self.filter_counts else self.pass_
         )
         found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
-        looks = looks_of(found, plan.options.window)
-        second = self._second_pass(plan, cuts_of(looks), executor, progress)
+        both = zip(looks_of(found, plan.options.window), plan.reduction.columns, strict=False)
+        looks = tuple(
+            replace(look, whose=partial(whose, source, read, plan.files, column)) for look, column in both
+        )
+        second = self._second_pass(plan, found, looks, executor, progress)
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
         listed = question.column is not None and not isinstance(question.column, str)
         results = answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
-        if not read.by or (looks := self._looks_of_all(plan, found, results, executor)) == ():
+        if source.one_pass or question.keeper is not None:
             return results
-        second = self._second_pass(plan, tuple(look.cut for look in looks), executor, progress)
-        if second is None:
-            return results
-        return answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
-
-    def _looks_of_all(
-        self, plan: MeanPlan, found: MeanState, results: Any, executor: Executor
-    ) -> tuple[Look, ...]:
-        """What stands apart in each column of groups, if something seems to and rows can be read again."""
-        question, options, design = self.question, plan.options, plan.options.design
-        if options.joint or design.of_units or design.sampled or options.contamination is not None:
-            return ()
-        if not question.rereads or not (any(not r.ok for r in results) or far_in_groups(found)):
-            return ()
-        alone = plan_mean(
-            question.opened[0],
-            replace(plan.reader.options, by=()),
-            options,
-            question.seed,
-            executor,
-            None,
-            question.share,
-            pooled=True,
-        )
-        return looks_of(run_plan(alone, 0, executor, None)[0])
+        several = isinstance(results, Results)
+        named = name_files(question.scan, Results.of(results), question.seed, executor, progress)
+        return told(named, data, run, several=several)
 
     def _second_pass(
-        self, plan: MeanPlan, cuts: tuple[Cut, ...], executor: Executor, progress: Progress | None
+        self,
+        plan: MeanPlan,
+        found: MeanState,
+        looks: tuple[Look, ...],
+        executor: Executor,
+        progress: Progress | None,
     ) -> MeanState | None:
         """The rows within the cuts, where rows stand apart and all can be read once more."""
-        if not self.question.rereads or all(cut == NO_CUT for cut in cuts):
+        n_keys = len(self.question.opened[1].by)
+        if not self.question.rereads or not looks:
+            return None
+        own: list[int] = []
+        if n_keys:
+            cuts, own = cuts_of_groups([GroupsLook(look, len(found.keys)) for look in looks])
+        else:
+            cuts = cuts_of(looks)
+        if all(map(math.isinf, chain.from_iterable(chain.from_iterable(cuts)))):
             return None
         kept = replace(plan.reduction, cuts=cuts, pool_size=0)
-        n_keys = len(self.question.opened[1].by)
-        state: MeanState = run_plan(replace(plan, reduction=kept), n_keys, executor, progress)[0]
+        known = tuple(found.keys[g] for g in own)
+        state: MeanState = run_plan(replace(plan, reduction=kept), n_keys, executor, progress, known=known)[0]
         return state
 
 
@@ -208,8 +208,12 @@ def run_plan(
     executor: Executor,
     progress: Progress | None,
     keeper: Keeper | None = None,
+    known: tuple[Key, ...] = (),
 ) -> tuple[Any, list[SkippedFile]]:
-    """Run the units; the merged state, and the files that were left out."""
+    """Run the units; the merged state, and the files that were left out.
+
+    Groups with `known` keys have the first numbers in each unit.
+    """
     work = ReadAndReduce(
         plan.reader,
         plan.reduction,
@@ -217,6 +221,7 @@ def run_plan(
         plan.options.on_bad_file,  # type: ignore[arg-type]
         unit_seed=plan.reduction.seed if plan.reader.options.units else None,
         compiled=plan.reduction.compiled,
+        known=known,
     )
     if keeper is None:
         merge, grows = plan.reduction.merge, plan.reduction.grouped

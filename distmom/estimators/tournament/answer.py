@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +12,17 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts
+from distmom.estimators.survey import ALIKE, Survey
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.losses.duels import differences
 from distmom.numerics.median import lower_median
-from distmom.report import CandidateResult, Duels, TournamentResult
+from distmom.report import CandidateResult, Duels, MeanResult, TournamentResult
+from distmom.report.words import listed
 from distmom.solvers.tournament import Decided
 from distmom.status import Status
-from distmom.theory.intervals import order_rank
+from distmom.theory.intervals import least_order_blocks, order_rank
+from distmom.words import printable
 
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
@@ -34,29 +40,87 @@ class TournamentOutcome:
     plain: Floats  # (m,): plain risks
     missing: Ints  # (m,): rows without a finite prediction
     skipped: tuple[SkippedFile, ...]  # files that were left out
-    disagree: tuple[str | None, ...]  # of each what blocks of whole files say against those of rows
     intervals: bool = (
         True  # whether blocks are independent, so that their spread says how far risks may be off
     )
     cells: Ints | None = None  # (m,): most cells of each in a block, where candidates are partitions
 
 
+@dataclass(frozen=True)
+class Before:
+    """What is known before the matches.
+
+    Attributes
+    ----------
+    survey : Survey
+        What was left out.
+    means : dict of str to MeanResult
+        Robust mean losses, of those candidates that have one.
+    by_rule : bool
+        Whether they are the risks; else statuses alone are theirs, as the number of blocks is given.
+    losses : tuple of str
+        Columns of `survey` that are losses.
+    others : tuple of int, optional
+        Champions of all rows, where it is not clear that what was left out is bad.
+    """
+
+    survey: Survey
+    means: dict[str, MeanResult]
+    by_rule: bool
+    losses: tuple[str, ...] = ()
+    others: tuple[int, ...] | None = None
+
+    def disputes(self, champions: tuple[int, ...]) -> bool:
+        """Whether others are the champions of all rows."""
+        return set(champions if self.others is None else self.others) != set(champions)
+
+    def with_doubts(self, names: Sequence[str], champions: Sequence[int]) -> Before:
+        """The same, beyond capacity too where a loss is, of a candidate that may be better than champions.
+
+        That is one whose mean loss without a few rows or files is less than theirs. Losses that are infinite
+        are what a candidate is like.
+        """
+        best = min((self.means[names[f]].estimate for f in champions if names[f] in self.means), default=None)
+        if best is None or not self.by_rule or self.survey.beyond:
+            return self
+        told = []
+        for name, one in self.means.items():
+            bad = {Status.BEYOND_CAPACITY, Status.FILES_DISAGREE}.intersection(one.flags)
+            least = [one.estimate, *(trimmed.mean for trimmed in one.without_extremes)]
+            if one.other_estimate is not None:
+                least.append(one.other_estimate)
+            if bad and not one.n_inf and min(least) <= best:
+                told.append(f"more of the loss of {name} is bad than can be told from the rest")
+        return replace(self, survey=replace(self.survey, beyond=(*self.survey.beyond, *told)))
+
+
+ORDER = (
+    *(Status.BEYOND_CAPACITY, Status.NOT_DECIDED, Status.CYCLE, Status.SHARE_SET_ASIDE),
+    *(Status.FILES_DISAGREE, Status.CONTAMINATED, Status.SHARE_FAR_OUT, Status.ROWS_CORRELATED),
+    *(Status.CARRIED_BY_FEW_ROWS, Status.PLAIN_MEAN),
+)
+"""Flags of a candidate, the most serious first."""
+
+
 def tournament_result(
-    plan: TournamentPlan, found: TournamentOutcome, run: dict[str, Any]
+    plan: TournamentPlan, found: TournamentOutcome, run: dict[str, Any], before: Before
 ) -> TournamentResult:
     """The result.
 
     NoAnswerError if no candidate has a finite loss.
     """
-    one, options = found.decided, plan.options
+    names = tuple(c.name for c in plan.field.candidates)
+    before = before.with_doubts(names, found.decided.champions)
+    one, options, survey = found.decided, plan.options, before.survey
     if not any(np.isfinite(v).any() for v in one.losses):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
     data = data_facts(plan.every.files, found.skipped, plan.every) | plan.keeper.facts()
-    names = tuple(c.name for c in plan.field.candidates)
-    lines = [_line(options, found, f, candidate=name, data=data, run=run) for f, name in enumerate(names)]
-    champions, finalists = one.champions, one.rounds.finalists
-    places = (Status.CHAMPION, Status.FINALIST, Status.BEATEN)
-    order = sorted(lines, key=lambda line: (places.index(line.status), line.estimate))
+    lines = [
+        _line(options, found, before, f, names, candidate=name, data=data, run=run)
+        for f, name in enumerate(names)
+    ]
+    champions, finalists = (() if survey.beyond else one.champions), one.rounds.finalists
+    order = sorted(lines, key=lambda line: (_place(found, names.index(line.name)), line.estimate))
     settings = {
         "beta_r_found": one.rounds.found,
         "loss": options.loss_name,
@@ -79,26 +143,71 @@ def tournament_result(
         settings,
         data,
         run,
+        far_rows=survey.far,
+        accused_files=survey.files,
+        remarks=_remarks(before, found, names, lines[0].level),
     )
 
 
-def _line(options: TournamentOptions, found: TournamentOutcome, f: int, **about: Any) -> CandidateResult:
-    one, rounds, delta = found.decided, found.decided.rounds, options.rows.delta
+def _place(found: TournamentOutcome, f: int) -> int:
+    return 0 if f in found.decided.champions else 1 if f in found.decided.rounds.finalists else 2
+
+
+def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], level: str) -> tuple[str, ...]:
+    """What was left out before the matches, or should have been."""
+    survey, told = before.survey, []
+    if survey.files:
+        some = listed(map(printable, survey.files))
+        told.append(f"files that hold other values than the rest were left out: {some}")
+    stored = [far for far in survey.far if far.column not in before.losses]
+    most = max((far.share for far in stored), default=0.0)
+    for far in survey.far:  # of losses what the columns behind them do not tell
+        if far in stored or far.share > 1.01 * most:
+            told += far.words(level, "", numbers=far in stored)
+    told += [f"{words}: do not rely on this result" for words in dict.fromkeys(survey.beyond)]
+    if survey.correlated:
+        told.append(f"rows of a file are alike ({listed(survey.correlated)}), {ALIKE}")
+    if before.disputes(found.decided.champions):
+        those = listed([names[f] for f in before.others or ()]) or "nobody"
+        told.append(
+            "these rows or files stand apart in predictions or losses of some candidates alone, and with "
+            f"them the champion is {those}: whether they are bad decides who is the best"
+        )
+    return tuple(told)
+
+
+def _line(
+    options: TournamentOptions,
+    found: TournamentOutcome,
+    before: Before,
+    f: int,
+    names: tuple[str, ...],
+    **about: Any,
+) -> CandidateResult:
+    one, rounds = found.decided, found.decided.rounds
     values = np.concatenate([v[f] for v in one.losses])
     plain, threshold = float(found.plain[f]), float(rounds.thresholds[f])
     others = np.arange(len(one.loses)) != f
     allowed = others & (one.distances.at_least(f) > rounds.level)
     lost = int((allowed & one.loses[f]).sum())
     ruined = int(np.isinf(values).sum())
-    champion, bad_files = f in one.champions, found.disagree[f] is not None
-    flags = ((Status.CYCLE, one.cycle and champion), (Status.FILES_DISAGREE, bad_files))
+    champion = f in one.champions
+    mean = before.means.get(names[f])
+    alike = [names[g] for g in _not_worse(found, f, options)] if champion else []
+    flags = {*before.survey.flags(), *(() if mean is None else mean.flags)}
+    if champion and one.cycle:
+        flags.add(Status.CYCLE)
+    if champion and not before.survey.beyond and (alike or before.disputes(one.champions)):
+        flags.add(Status.NOT_DECIDED)
+    place = (Status.CHAMPION, Status.FINALIST, Status.BEATEN)[_place(found, f)]
+    estimate, interval = _risk(options, found, values, mean if before.by_rule else None)
     return CandidateResult(
-        status=Status.CHAMPION if champion else Status.FINALIST if f in rounds.finalists else Status.BEATEN,
-        flags=tuple(flag for flag, holds in flags if holds),
-        estimate=float(lower_median(values)),
-        interval=_order_interval(values, delta) if found.intervals else None,
+        status=Status.BEYOND_CAPACITY if before.survey.beyond else place,
+        flags=tuple(flag for flag in ORDER if flag in flags),
+        estimate=estimate,
+        interval=interval,
         plain_estimate=plain,
-        plain_interval=_plain_interval(plain, values, delta) if found.intervals else None,
+        plain_interval=_plain_interval(plain, values, options.rows.delta) if found.intervals else None,
         threshold=None if np.isnan(threshold) else threshold,
         n_allowed=int(allowed.sum()),
         n_won=int(allowed.sum()) - lost,
@@ -109,9 +218,62 @@ def _line(options: TournamentOptions, found: TournamentOutcome, f: int, **about:
         n_ruined_blocks=ruined,
         **found.rows,
         confidence_level=options.rows.confidence_level,
-        notes=_notes(found, f, ruined, values.size),
+        notes=(*_notes(found, f, ruined, values.size), *_doubts(mean, alike)),
         **about,
     )
+
+
+def _not_worse(found: TournamentOutcome, f: int, options: TournamentOptions) -> list[int]:
+    """The candidates that the blocks of all parts do not tell to be worse than f.
+
+    By the sign test, at levels that together, over all rivals of the best candidate, are the confidence
+    level: so however a champion was chosen. Blocks that are no independent ones tell by their majority alone.
+    """
+    losses = np.concatenate(found.decided.losses, axis=1)
+    m, told = len(losses), []
+    for g in range(m):
+        d = differences(losses[f], losses[g])
+        better, worse = int((d < 0.0).sum()), int((d > 0.0).sum())
+        rank: int | None = better
+        if found.intervals:  # two sides of an order interval are one of the test
+            n = better + worse
+            rank = order_rank(n, min(2.0 * options.rows.delta / (m - 1), 0.5)) if n else None
+        if g != f and (rank is None or worse >= rank):
+            told.append(g)
+    return told
+
+
+def _risk(
+    options: TournamentOptions, found: TournamentOutcome, values: Floats, mean: MeanResult | None
+) -> tuple[float, Interval]:
+    """A risk and its interval: the robust mean loss, else the median of the blocks of all parts.
+
+    Where their number is not given and rows have passed but once, neighbours are taken together until there
+    are as few as the rule takes: the medians of many blocks of a skewed loss are too low.
+    """
+    if mean is not None and np.isfinite(mean.estimate):
+        return mean.estimate, mean.interval
+    free = options.design.number is None and options.rows.contamination is None
+    if free and not options.pairwise and np.isfinite(values).all():
+        least = least_order_blocks(options.rows.delta)
+        n_blocks = min(values.size, max(least, math.isqrt(found.rows["n_used"]) // 4))
+        values = np.array([part.mean() for part in np.array_split(values, n_blocks)])
+    interval = _order_interval(values, options.rows.delta) if found.intervals else None
+    return float(lower_median(values)), interval
+
+
+def _doubts(mean: MeanResult | None, alike: list[str]) -> list[str]:
+    """What is to be said of a risk, and of a place."""
+    told = []
+    if alike:
+        told.append(f"not decided: {listed(map(printable, alike))} may be as good at this confidence level")
+    if mean is not None:
+        far = mean.far_rows
+        if far is not None and far.action == "set aside":
+            words = far.words(mean.level, "", numbers=False)
+            told += [f"{one}; the matches have these rows" for one in words]
+        told += mean.notes
+    return told
 
 
 def _order_interval(values: Floats, delta: float) -> Interval:
@@ -144,5 +306,4 @@ def _notes(found: TournamentOutcome, f: int, ruined: int, n_blocks: int) -> tupl
             f"has up to {found.cells[f]} cells in a block, another partition up to {found.cells.min()}: "
             "every split of a cell lowers the loss, so compare only partitions into equally many cells"
         )
-    against = found.disagree[f]
-    return tuple(notes) if against is None else (*notes, against)
+    return tuple(notes)

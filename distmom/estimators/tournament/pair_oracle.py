@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.partition import row_and_cell_blocks
-from distmom.estimators.mean.plan import MeanPlan, plan_mean
+from distmom.estimators.mean.plan import plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.estimators.ustat.cost import in_words
-from distmom.estimators.ustat.doubts import disagreeing_columns, disagreement_note
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import least_distances
 from distmom.numerics.median import lower_median
@@ -90,9 +89,6 @@ class PairOracle:
         """What there is to say of the rows."""
         state = self._counted.state
         n, (null, nan, inf) = int(state.n_rows.sum()), (int(k) for k in state.counts.reshape(-1, 3)[0])
-        # bad files are heard by the means of the columns, as U-statistics hear them
-        (columns,) = disagreeing_columns(cast("MeanPlan", self._counted.plan), state) or ((),)
-        note = disagreement_note(columns) if columns else None
         with np.errstate(over="ignore"):
             plain = np.concatenate(decided.losses, axis=1).mean(axis=1)
         return TournamentOutcome(
@@ -101,7 +97,6 @@ class PairOracle:
             plain,
             np.sum([table.missing.sum(axis=0) for table in self._tables], axis=0),
             tuple(self._counted.skipped),
-            (note,) * len(plain),
             intervals=self._drawn is None,
             cells=np.max([table.cells.max(axis=0) for table in self._tables], axis=0),
         )

@@ -9,7 +9,6 @@ from distmom.designs.design import MOST_BLOCKS
 from distmom.errors import ConfigError
 from distmom.estimators.mean.blocks import PLENTY
 from distmom.estimators.mean.contamination import counted_as, outlying_number
-from distmom.estimators.tournament.answer import tournament_result
 from distmom.estimators.tournament.pair_oracle import PairOracle, check_budget, describe_pairs
 from distmom.estimators.tournament.row_oracle import RowOracle, describe_rows
 from distmom.passes.census import column_share, count_rows, count_valid
@@ -20,12 +19,12 @@ from distmom.theory.planning import AUTOMATIC, part_blocks, part_outlying
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.cluster.work import SkippedFile
+    from distmom.estimators.tournament.answer import TournamentOutcome
     from distmom.estimators.tournament.candidates import Field
     from distmom.estimators.tournament.options import TournamentOptions
     from distmom.estimators.tournament.question import TournamentQuestion
     from distmom.estimators.tournament.state import RoundKeeper
     from distmom.lake import ReadOptions, Source
-    from distmom.report import TournamentResult
 
 LARGE_FILE = 64_000_000
 
@@ -46,15 +45,13 @@ class TournamentPlan:
     skipped: tuple[SkippedFile, ...]
     outlying: int | None  # rows (or units) that may be arbitrary
 
-    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> TournamentResult:
-        """Play all rounds; the result.
+    def play(self, executor: Executor, progress: Progress | None) -> TournamentOutcome:
+        """Play all rounds; what they leave behind.
 
-        NoAnswerError if a part has no rows, no candidate has a finite loss, or the level that was given is
-        too low.
+        NoAnswerError if a part has no rows, or the level that was given is too low.
         """
         oracle = (PairOracle if self.options.pairwise else RowOracle)(self, executor, progress)
-        played = oracle.outcome(play_tournament(oracle, self.options.match.beta_r))
-        return tournament_result(self, played, run)
+        return oracle.outcome(play_tournament(oracle, self.options.match.beta_r))
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks; losses of pairs as if all rows of the files counted."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.tournament.candidates import Field, find_candidates
+from distmom.estimators.tournament.contest import Contest
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.estimators.tournament.plan import TournamentPlan, plan_tournament
 from distmom.estimators.tournament.state import KIND, SUMS, RoundKeeper
@@ -52,9 +53,13 @@ class TournamentQuestion(RowsQuestion):
         read = ReadOptions(found.columns, (), where, self.scan.missing, batch_rows, None, units)
         return source, read, found
 
-    def plan(self, executor: Executor, progress: Progress | None) -> TournamentPlan:
+    def plan(self, executor: Executor, progress: Progress | None) -> Contest:
         """Parts and blocks; what a saved state was made of is compared."""
         keeper = RoundKeeper(self.checkpoint, self.scan.data, self.opened[0], self._fingerprint())
+        return Contest(self, self.planned(keeper, executor, progress))
+
+    def planned(self, keeper: RoundKeeper, executor: Executor, progress: Progress | None) -> TournamentPlan:
+        """The matches on the rows of this question, whose rounds are kept so."""
         return plan_tournament(self, keeper, executor, progress)
 
     def _fingerprint(self) -> Fingerprint:

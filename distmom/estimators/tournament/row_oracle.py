@@ -14,16 +14,12 @@ from distmom.cluster import check_memory, plan_units, run_units
 from distmom.cluster.memory import in_words
 from distmom.cluster.work import ReadAndReduce
 from distmom.errors import NoAnswerError
-from distmom.estimators.mean.blocks import FINE_OF_GROUP, LEAST_FILES
 from distmom.estimators.mean.counts import check_state
-from distmom.estimators.mean.notes import ROWS_ALONE
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
-from distmom.inference.adaptive import answer_rule
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.losses.duels import block_values, least_distances
 from distmom.numerics.median import lower_median
 from distmom.passes.census import column_share
@@ -34,8 +30,6 @@ from distmom.reductions.losses.block_losses import (
     beside,
 )
 from distmom.reductions.parts import Parts
-from distmom.reductions.roots import cell_of
-from distmom.report.words import accused
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
 from distmom.theory.planning import joined_blocks
 
@@ -43,9 +37,6 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress, Unit
     from distmom.estimators.tournament.plan import TournamentPlan
     from distmom.lake import ReadOptions, Source
-
-LEAST_BLOCKS = 5
-"""Fewer blocks of rows give no spread to compare those of whole files with."""
 
 TOGETHER = 128
 """Candidates whose losses are summed in one pass: more are taken in turns, so that memory does not grow."""
@@ -105,7 +96,6 @@ class RowOracle:
             np.where(np.isfinite(plain), plain, np.inf),
             state.missing,
             tuple(self._skipped),
-            self._disagreement(),
         )
 
     def _joined(self, sums: NDArray[Any]) -> NDArray[Any]:
@@ -170,29 +160,6 @@ class RowOracle:
         check_state(found.state, self._skipped, filtered=read.where is not None)
         return found.state
 
-    def _disagreement(self) -> tuple[str | None, ...]:
-        """What cells of whole files say against blocks of rows: a bad file spoils every block of these.
-
-        For each candidate a note or None, by the rule of `distmom.mean` on its losses, over the blocks of all
-        parts.
-        """
-        state, losses, counts = self._state, self._joined(self._state.losses), self._counts.ravel()
-        notes: list[str | None] = [None] * len(losses)
-        if not state.file_counts.size or counts.size < LEAST_BLOCKS:
-            return tuple(notes)
-        with np.errstate(invalid="ignore", over="ignore"):
-            variances = state.file_squares / np.maximum(state.file_freedom, 1)
-            rows = _moments(losses, counts, np.zeros_like(losses))
-            cells = _moments(state.file_losses, state.file_counts, variances * state.file_counts)
-        level, n_cells = self._plan.options.rows.confidence_level, state.file_counts.size
-        found = answer_rule(rows, None, None, level, files=cells, n_blocks=counts.size, intervals=())
-        paths, seed = [file.path for file in self._source.files], self._plan.seed
-        for c in np.flatnonzero(found.disagree):
-            suspects = set(np.flatnonzero(found.suspect_cells[c]).tolist())
-            mine = tuple(path for path in paths if cell_of(seed, path, n_cells) in suspects)
-            notes[c] = "; ".join([ROWS_ALONE, *accused(mine)])
-        return tuple(notes)
-
 
 def units_that_fit(
     plan: TournamentPlan, source: Source, read: ReadOptions, needed: int, executor: Executor
@@ -219,10 +186,8 @@ def declare(plan: TournamentPlan, source: Source, chosen: Sequence[int]) -> tupl
     unit = ("file" if options.design.by_file else "columns") if options.design.of_units else None
     parts = Parts(plan.seed, options.n_parts, plan.n_blocks, options.design.chunk_rows, unit)
     compiled = worth_compiling(source.files, column_share(source, read))
-    # cells of whole files, by which bad files are heard: not where files are few, or blocks are of units
-    cells = FINE_OF_GROUP if unit is None and len(plan.source.files) >= LEAST_FILES else 0
     loss = options.row_loss()
-    return read, BlockLosses(field.candidates, loss, options.measured, parts, 0, compiled, cells)
+    return read, BlockLosses(field.candidates, loss, options.measured, parts, 0, compiled)
 
 
 def unit_memory(read: ReadOptions, of: BlockLosses, state_bytes: int) -> int:
@@ -259,8 +224,3 @@ def _width(plan: TournamentPlan, counts: Ints) -> int:
     if plan.options.design.number is not None or plan.options.rows.contamination is not None:
         return 1
     return int(counts.shape[1]) // joined_blocks(int(per_part.min()))
-
-
-def _moments(sums: Floats, counts: Ints, squares: Floats) -> Moments:
-    every = np.broadcast_to(counts, sums.shape).copy()
-    return Moments(every, np.where(every > 0, sums / np.maximum(every, 1), 0.0), squares)

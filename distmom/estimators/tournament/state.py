@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 KIND = "tournament"
 
-SUMS = 2
+SUMS = 3
 """Version of what the rounds keep."""
 
 SAME_ROWS = Change("all rounds read the same rows", "to play all rounds again")
@@ -39,7 +40,8 @@ class RoundKeeper:
     ) -> None:
         self._checkpoint, self._source = checkpoint, source
         self._rounds: dict[str, dict[str, NDArray[Any]]] = {}
-        self._n_resumed = 0
+        self._resumed: set[str] = set()
+        self._prefix = ""
         if checkpoint is None:
             return
         checkpoint.check_source(data, source, "write the data to Parquet, or drop state")
@@ -48,10 +50,17 @@ class RoundKeeper:
             number, _, key = name.partition(".")
             self._rounds.setdefault(number, {})[key] = np.asarray(array)
 
+    def named(self, prefix: str) -> RoundKeeper:
+        """The same rounds, of which those with names that begin so are asked for."""
+        new = copy.copy(self)
+        new._prefix = prefix
+        return new
+
     def round(self, name: str, play: Callable[[], Arrays]) -> Arrays:
         """The arrays of a round, from the file or else played now and saved."""
+        name = self._prefix + name
         if name in self._rounds:
-            self._n_resumed += 1
+            self._resumed.add(name)
             return self._rounds[name]
         found = self._rounds[name] = {key: np.asarray(array) for key, array in play().items()}
         if self._checkpoint is not None:
@@ -64,7 +73,9 @@ class RoundKeeper:
         if self._checkpoint is None:
             return {}
         file = str(self._checkpoint.state.file)
-        return {"rounds": {"file": file, "n_rounds": len(self._rounds), "n_rounds_before": self._n_resumed}}
+        return {
+            "rounds": {"file": file, "n_rounds": len(self._rounds), "n_rounds_before": len(self._resumed)}
+        }
 
 
 def round_of(pairs: Sequence[Pair]) -> str:

@@ -79,6 +79,7 @@ def tournament(
         pairs, of all candidates.
     blocks : {"auto"}, int, or block design
         As for `distmom.mean`: blocks of each part, 63, or fewer where they would have less than eight rows.
+        A given number is that of the risks, too.
         With `UnitBlocks`, `FileBlocks` or chunks of rows whole units or runs of rows share a part and a
         block. `SampledBlocks`, of losses of pairs only, have 256 rows unless ``size`` is given.
     contamination : int or float, optional
@@ -97,7 +98,8 @@ def tournament(
     Returns
     -------
     TournamentResult
-        A sequence of the candidates, the best first, with champions, finalists and every duel.
+        A sequence of the candidates, the best first, with champions, finalists and every duel; what was left
+        out is in ``accused_files``, ``far_rows`` and ``remarks``.
 
     Raises
     ------
@@ -136,13 +138,19 @@ def tournament(
 
     One pass for the losses of up to 128 candidates, linear in their number; one more for each round of
     distances, of which often none is asked: only those of pairs (loser, winner) matter, and block means give
-    lower bounds. Memory does not grow with the rows; a state has 8 (3 K + K) bytes a candidate, and 1,680 for
-    cells of whole files.
+    lower bounds. Memory does not grow with the rows; a state has 8 (3 K + K) bytes a candidate.
 
-    A file that is bad as a whole has rows in all blocks of rows. From ten files on, cells of whole files are
-    compared with these by the rule of `distmom.mean`, on each candidate's losses (of pairs: on
-    the columns); where they disagree, so does the status of the candidate (``files disagree``), and
-    `FileBlocks` are the remedy.
+    A file that is bad as a whole, or a bad share of the rows, has rows in all blocks. So the robust means of
+    the columns and of the losses are asked first, 16 of them in a pass: files that differ and rows that stand
+    apart (by the rule of `distmom.mean`) are left out before the matches, or the result is ``beyond
+    capacity``. What stands apart in predictions or losses of some candidates alone may be what these are
+    like: then the matches are played with it, too, and a champion that wins only without is ``not decided``.
+    So is one that the sign test over all blocks does not tell from each other candidate. Streams, and
+    `FileBlocks`, whose majorities bear bad files, are not surveyed; a number of rows that `contamination`
+    announces is left to the blocks.
+
+    Risks of rows' losses are their robust means, those of pairs and of a given number of blocks medians of
+    the blocks of all parts. A state keeps the rounds of the matches, not the survey.
 
     References
     ----------
@@ -161,6 +169,8 @@ def tournament(
     ...                       features="x", rng=0)
     >>> found.champions, min(found, key=lambda r: r.plain_estimate).name
     (('x',), '1000 x')
+    >>> found.decided, len(found.far_rows)
+    (True, 0)
     """
     scan = as_scan(data, where)
     promise = {"contamination": contamination, "confidence_level": confidence_level}

@@ -16,7 +16,7 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears, borne, marked
+from distmom.estimators.survey import BY_ROWS, PASS, Survey, Surveyor, bears, borne, marked
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -99,37 +99,59 @@ class UStatQuestion(RowsQuestion):
             return begun.finish(executor, progress, run)
         surveyor = self._surveyor(executor, progress)
         sets = self.options.column_sets(self.opened[0][1])
-        every = [name for columns in sets for name in columns]
-        means = [surveyor.means(scan, every) for scan in self.scans]
-        suspects = {name for one in means for name in surveyor.suspect(one, every)}
+        suspects = {name for scan in self.scans for name in surveyor.suspect(scan, sum(sets, ()))}
         if not suspects:
             return begun.finish(executor, progress, run)
-        clean = [name for columns in sets for name in columns if not suspects.intersection(columns)]
+        seen = {
+            columns: [surveyor.survey(scan, columns) for scan in self.scans]
+            for columns in sets
+            if suspects.intersection(columns)
+        }
+        repaired = {
+            columns: tuple(one.scan for one in found)
+            for columns, found in seen.items()
+            if any(one.scan is not scan for one, scan in zip(found, self.scans, strict=True))
+        }
         each: dict[tuple[str, ...], Any] = {}
-        if clean:
-            whole = self.about(column=clean)._begin(executor, progress).finish(executor, progress, run)
-            each = {(name,): one for name, one in zip(clean, Results.of(whole), strict=True)}
-        for columns in sets:
-            if columns not in each:
-                both = zip(self.scans, means, strict=True)
-                seen = [surveyor.survey(scan, columns, own) for scan, own in both]
-                question = self.about(scans=tuple(one.scan for one in seen), column=list(columns))
+        for scans, mine in [
+            (self.scans, [columns for columns in sets if columns not in repaired]),
+            *[(scans, [columns]) for columns, scans in repaired.items()],
+        ]:
+            if mine:
+                question = self.about(scans=scans, column=[name for columns in mine for name in columns])
                 found = question._begin(executor, progress).finish(executor, progress, run)
-                each[columns] = marked(found, *seen)
-                if self.options.rows.design.of_units:
-                    with suppress(NoAnswerError):
-                        own = self.about(column=list(columns))._begin(executor, progress)
-                        first = own.finish(executor, progress, run)
-                        each[columns] = borne(first, found, *seen) or each[columns]
-        return told([each[columns] for columns in sets], each[sets[0]].data, run)
+                each |= zip(mine, Results.of(found), strict=True)
+        data = each[sets[0]].data
+        every = [
+            (columns in repaired and self._borne(columns, each[columns], seen[columns], executor, progress))
+            or marked(each[columns], *seen.get(columns, ()))
+            for columns in sets
+        ]
+        return told(every, data, run)
+
+    def _borne(
+        self,
+        columns: tuple[str, ...],
+        again: Any,
+        seen: list[Survey],
+        executor: Executor,
+        progress: Progress | None,
+    ) -> Any:
+        """The statistic of all rows, where blocks of units bear what was left out of another one."""
+        if not self.options.rows.design.of_units:
+            return None
+        question, run = self.about(column=list(columns)), again.run
+        with suppress(NoAnswerError):
+            first = question._begin(executor, progress).finish(executor, progress, run)
+            return borne(first, again, *seen)
+        return None
 
     def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
         """Who knows what is bad in the columns."""
         options, (source, read) = self.options, self.opened[0]
         design = options.rows.design if options.rows.design.of_units else BY_ROWS
-        lists = bool(source.reader(read).options.vectors)
-        borne = bears(options.rows, options.few_blocks)
-        return Surveyor(self.seed, executor, progress, borne, design=design, lists=lists)
+        borne_rows, lists = bears(options.rows, options.few_blocks), bool(source.reader(read).options.vectors)
+        return Surveyor(self.seed, executor, progress, borne_rows, design=design, lists=lists)
 
     def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
         """Plan the passes, and refuse what is too much."""

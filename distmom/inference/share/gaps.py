@@ -71,6 +71,10 @@ class Apart:
         Up to five values that at least three accused rows have, with their rows; the most frequent first.
     n_mode : int
         Rows beyond a gap of one side that stay in, as sizes of another order (`second_mode`).
+    times : float, optional
+        Of a `second_group`: how many times as far from zero it lies as the others, by medians.
+    from_zero : bool
+        Whether that is from zero; otherwise from the median.
     """
 
     lo: float = -math.inf
@@ -79,6 +83,8 @@ class Apart:
     n_high: int = 0
     values: tuple[tuple[float, int], ...] = ()
     n_mode: int = 0
+    times: float | None = None
+    from_zero: bool = True
 
     @property
     def n(self) -> int:

@@ -170,6 +170,13 @@ def _decimal_values(array: pa.Array) -> Values:
     return to_float64(array.cast(pa.string()).cast(pa.float64()))[0]
 
 
+def encodable(array: pa.Array) -> pa.Array:
+    """The array, in a type that Arrow makes dictionaries of: decimals of 32 and 64 bits are none."""
+    if patypes.is_decimal(array.type) and array.type.bit_width < 128:
+        return array.cast(pa.decimal128(array.type.precision, array.type.scale))
+    return array
+
+
 def int64_array(values: Ints) -> pa.Array:
     """Array in the memory of contiguous integers."""
     return pa.Array.from_buffers(pa.int64(), values.size, [None, pa.py_buffer(values)])

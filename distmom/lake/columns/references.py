@@ -38,7 +38,8 @@ def settle(
     DataError if a column's type cannot be read in its role, or some files lack it.
     """
     names = tuple(dict.fromkeys(name for name, _ in roles_of(options)))
-    references = find_references(names, partition_names, schemas, options.missing, root)
+    bare = () if options.where is None else options.where.bare()
+    references = find_references(names, partition_names, schemas, options.missing, root, bare)
     options = with_vectors(options, references)
     for name, role in roles_of(options):
         check_role(name, role, references.get(name), schemas)
@@ -53,6 +54,7 @@ def find_references(
     schemas: Schemas,
     missing: Literal["error", "null"],
     root: str,
+    bare: Sequence[str] = (),
 ) -> dict[str, Reference]:
     """First file and type of each column where it is not null throughout; none for all-null columns.
 
@@ -93,7 +95,10 @@ def find_references(
             break
     for name in names:
         if name not in seen_in:
-            raise _unknown_column(name, first, root)
+            error = _unknown_column(name, first, root)
+            if name in bare:
+                error.args = (f"{error}; if a text is meant, write it in single quotes: {name!r}",)
+            raise error
         if name in lacking and missing == "error":
             raise DataError(
                 f"column {name!r} is in {seen_in[name]} but not in {lacking[name]}; "

@@ -183,6 +183,8 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
         )
     if not fits_role:
         remedy = _REMEDIES.get(kind, "choose another column")
+        if kind in ("vector", "list") and role not in ("value", "coordinate"):
+            remedy = "choose another column, or store an element of the lists as a column"
         raise BadFileError(
             f"column {column!r} is {type_name(type_)} in {_name(file)}: {_ACTIONS[role]}; {remedy}"
         )

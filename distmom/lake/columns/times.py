@@ -72,7 +72,7 @@ class TimeScale:
         """
         if isinstance(array, pa.DictionaryArray):
             array = array.dictionary_decode()
-        counts, per_count = _stored_counts(array)
+        counts, per_count = stored_counts(array)
         valid = valid_rows(array)
         counts = counts if valid is None else counts[valid]
         if self.kind == "duration" or counts.size == 0:
@@ -82,7 +82,7 @@ class TimeScale:
 
     def offsets(self, array: pa.Array) -> Floats:
         """Nanoseconds from the day 0, of an array of any unit; anything at null positions."""
-        counts, per_count = _stored_counts(array)
+        counts, per_count = stored_counts(array)
         away = _differences(counts, self.base * (DAY // per_count))
         return away if per_count == 1 else away * float(per_count)
 
@@ -113,7 +113,7 @@ def kind_of_times(scale: TimeScale | None) -> str:
     return "zoned timestamp" if scale.kind == "zoned" else scale.kind
 
 
-def _stored_counts(array: pa.Array) -> tuple[Ints, int]:
+def stored_counts(array: pa.Array) -> tuple[Ints, int]:
     """Stored counts of an array of dates, timestamps or durations, and nanoseconds of one count."""
     if patypes.is_date32(array.type):
         return native_values(array.view(pa.int32())).astype(np.int64), DAY

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_IMODE
 
 
 @contextmanager
@@ -14,14 +15,18 @@ def atomic_file(target: Path) -> Iterator[Path]:
     """Give the name of a temporary file beside `target`, which takes its place once the block is left.
 
     If the block fails, the temporary file is removed and `target` stays as it was. What was written is on the
-    disk before the name changes, so that also a machine that fails leaves the old file or the new one.
+    disk before the name changes, so that also a machine that fails leaves the old file or the new one. A link
+    stays, and what it leads to is replaced; a file that is there keeps its permissions.
     """
+    target = Path(os.path.realpath(target))
     temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
     # created with the permissions that the system gives new files: to ask for its mask means to set it, for
     # a moment and for all threads
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield temporary
+        with suppress(OSError):  # there is none yet, or it is another user's
+            temporary.chmod(S_IMODE(target.stat().st_mode))
         _flush_to_disk(temporary)
         temporary.replace(target)
     finally:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from pyarrow import types as patypes
 
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
+from distmom.lake.files.encrypted import hidden_columns, is_signed
 from distmom.lake.files.store_errors import from_store, store_error
 from distmom.lake.files.stores import is_local
 from distmom.lake.messages import first_line
@@ -32,6 +33,12 @@ At 30 ms a request, 24 MB of one column took 7.4 s by 256 kB, 2.4 by 1 MB, 0.7 b
 WHOLE_BYTES = 1_048_576
 """Objects up to here are read at once: a request takes as long as some hundred thousand bytes do."""
 FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
+READ_OPTIONS = {
+    # times of Impala, Hive and Spark: nanoseconds would wrap outside 1677 to 2262, and "never" is often 9999
+    "coerce_int96_timestamp_unit": "us",
+    # where a file has checksums: a flipped bit would give another number (1.6 ns a value, if not compressed)
+    "page_checksum_verification": True,
+}
 
 
 def location(root: str, file: FileRef) -> str:
@@ -180,9 +187,11 @@ def _leaves(type_: pa.DataType) -> int:
     return 1 if storage is None else _leaves(storage)
 
 
-def column_share(metadata: pq.FileMetaData, schema: pa.Schema, names: Collection[str]) -> float:
+def column_share(
+    metadata: pq.FileMetaData, schema: pa.Schema, hidden: Collection[str], names: Collection[str]
+) -> float:
     """Share of the file's bytes that the chunks of some top-level columns take, by its first row group."""
-    if metadata.num_row_groups == 0:
+    if metadata.num_row_groups == 0 or hidden:
         return 1.0
     group = metadata.row_group(0)
     positions = column_positions(schema)
@@ -216,6 +225,7 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     """A Parquet file, which has columns under the names that they have in its table."""
 
     columns: TableColumns | None = None
+    hidden: frozenset[str] = frozenset()  # columns that are encrypted
 
     @property
     def schema_arrow(self) -> pa.Schema:
@@ -234,40 +244,54 @@ def _parquet_file(
 ) -> pq.ParquetFile:
     """A file that gives those text columns as dictionaries that it has as such throughout."""
     opened = [] if columns is not None else list(dictionaries)  # it may have other names than its table
-    options: dict[str, Any] = {"buffer_size": buffer_bytes, "pre_buffer": False}
+    options: dict[str, Any] = {"buffer_size": buffer_bytes, "pre_buffer": False, **READ_OPTIONS}
     try:
         found = _File(stream, read_dictionary=opened, **options)
     except KeyError:  # PyArrow wants every column named there to exist
         stream.seek(0)
         opened, found = [], _File(stream, **options)
     found.columns = columns
+    if is_signed(stream, found.metadata):
+        found.hidden = hidden_columns(found)
     if not dictionaries:
         return found
     known = column_positions(found.schema_arrow)
     stored = dict(zip(found.schema_arrow.names, found.reader.schema_arrow.names, strict=True))
-    good = [stored[name] for name in dictionaries if name in known and not _outgrown(found, known[name])]
+    good = [
+        stored[name]
+        for name in dictionaries
+        if name in known and name not in found.hidden and _as_dictionary(found, known[name])
+    ]
     if good == opened:
         return found
     stream.seek(0)
     again = _File(stream, read_dictionary=good, metadata=found.metadata, **options)
-    again.columns = columns
+    again.columns, again.hidden = columns, found.hidden
     return again
 
 
-def _outgrown(parquet: pq.ParquetFile, position: int) -> bool:
-    """Whether a column has so many values that its dictionary did not hold them, by its first row group.
+def _as_dictionary(parquet: pq.ParquetFile, position: int) -> bool:
+    """Whether PyArrow can give a column as a dictionary, and should.
 
-    PyArrow would then build the dictionary anew while it reads, and hand it out again with every batch.
+    It cannot where lengths or differences of texts are stored. It should not where there are more values than
+    a dictionary did hold, by the first row group: it would then build the dictionary anew while it reads, and
+    hand it out again with every batch.
     """
-    if position < 0 or parquet.metadata.num_row_groups == 0:
+    metadata = parquet.metadata
+    if position < 0 or metadata.num_row_groups == 0:
+        return True
+    chunks = [metadata.row_group(group).column(position) for group in range(metadata.num_row_groups)]
+    if any(encoding.startswith("DELTA") for chunk in chunks for encoding in chunk.encodings):
         return False
-    chunk = parquet.metadata.row_group(0).column(position)
-    return bool(chunk.total_uncompressed_size > DICTIONARY_BYTES + 3 * chunk.num_values)
+    return bool(chunks[0].total_uncompressed_size <= DICTIONARY_BYTES + 3 * chunks[0].num_values)
 
 
 def problem(error: Exception, damage: str) -> str:
     """What is wrong with a file: ``damage``, or a feature of the format that PyArrow does not read."""
-    if isinstance(error, pa.ArrowNotImplementedError) or "not supported" in str(error):
+    words = str(error).lower()
+    if "encrypted" in words:
+        return f"is encrypted: {first_line(error)}"
+    if isinstance(error, pa.ArrowNotImplementedError) or "not supported" in words or "implemented" in words:
         return f"cannot be read by pyarrow {pa.__version__}: {first_line(error)}"
     return f"is {damage}: {first_line(error)}"
 
@@ -288,4 +312,14 @@ def _named(error: Exception, file: FileRef) -> Exception:
     number = getattr(error, "errno", None)
     if isinstance(error, OSError) and number is not None:
         return type(error)(number, f"file {file.path}: {first_line(error)}")
+    if not file.path.endswith((".parquet", ".parq", ".pq")) and _is_no_parquet(error):
+        return BadFileError(
+            f"file {file.path} is no Parquet file, by its name and its content; leave it out with "
+            f"exclude={file.path!r}, or move it elsewhere"
+        )
     return BadFileError(f"file {file.path} {problem(error, 'damaged or no Parquet file')}")
+
+
+def _is_no_parquet(error: Exception) -> bool:
+    """Whether PyArrow misses the marks of the format."""
+    return "magic bytes" in str(error).lower() or "minimum file footer" in str(error)

@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from distmom.errors import ConfigError, DataError
-from distmom.lake.files.places import has_wildcard, local_path, store_of
+from distmom.lake.files.odd_names import name_that_is_no_text, refuse_dangling_links
+from distmom.lake.files.places import has_wildcard, store_of
 from distmom.lake.files.store_errors import final, store_error
-from distmom.lake.files.stores import address_of, is_local
+from distmom.lake.files.stores import is_local
 from distmom.lake.lake import Lake, build_lake
 from distmom.lake.messages import first_line
 from distmom.lake.source import Source
@@ -84,17 +85,9 @@ def open_lake(
     return open_memory(data) if streamed is None else streamed
 
 
-def would_list(data: Any, path: str | os.PathLike[str]) -> bool:
-    """Whether a file of this path would be read as data: it lies in a folder that ``data`` names."""
-    names = [item for name in _path_list(data) or () for item in _read_list_file(name)]
-    names = [name for name in names if address_of(name) is None]
-    target = local_path(os.fspath(path))
-    for folder in map(local_path, names):
-        inside = target.startswith(f"{folder.rstrip('/')}/") and os.path.isdir(folder)  # noqa: PTH112
-        parts = target[len(folder) :].strip("/").split("/")
-        if inside and not any(part[:1] in ("_", ".") for part in parts):
-            return True
-    return False
+def named_items(data: Any) -> list[str]:
+    """Files, folders and patterns that `data` names, lists of files read; none where it is no path."""
+    return [item for name in _path_list(data) or () for item in _read_list_file(name)]
 
 
 def _path_list(data: Any) -> list[str] | None:
@@ -128,6 +121,8 @@ def _open_files(names: list[str], storage_options: Mapping[str, object] | None) 
     for name, path in zip(wanted, paths, strict=True):
         try:
             items.append(_list_item(filesystem, name, path))
+        except UnicodeDecodeError as error:
+            raise DataError(f"cannot list {name}: {name_that_is_no_text(path)}; rename it") from error
         except OSError as error:
             if prefix:
                 raise final(store_error(error, filesystem, path, name)) from error
@@ -171,7 +166,11 @@ def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, 
     if info.type == pafs.FileType.Directory:
         refuse_tables_above(filesystem, [path])
         listed = filesystem.get_file_info(pafs.FileSelector(path, recursive=True))
-        return path, _select(path, listed)
+        found = _select(path, listed)
+        if is_local(filesystem):
+            folders = [info.path for info in listed if info.type == pafs.FileType.Directory]
+            refuse_dangling_links([path, *(f for f in folders if not _is_hidden(f[len(path) :]))])
+        return path, found
     if not has_wildcard(path):
         if not is_local(filesystem):
             bucket = path.partition("/")[0]
@@ -192,6 +191,9 @@ def _expand_pattern(filesystem: pafs.FileSystem, root: str, rest: list[str]) -> 
         below = [filesystem.get_file_info(pafs.FileSelector(path, recursive=True)) for path in folders]
         matched = list({info.path: info for infos in [matched, *below] for info in infos}.values())
     found = _select(root, matched)
+    if is_local(filesystem):
+        here = {info.path.rpartition("/")[0] for info in found}
+        refuse_dangling_links(here, "*" if rest[-1] == "**" else rest[-1])
     refuse_tables_above(filesystem, {info.path.rpartition("/")[0] for info in found} | {root})
     return found
 
@@ -204,7 +206,7 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> list[pafs.FileInfo]:
     passed_over: set[str] = set()
     for info in listed:
         relative = info.path[prefix:]
-        if "/_" in relative or "/." in relative:
+        if _is_hidden(relative):
             parts = relative[1:].split("/")
             first = next(i for i, part in enumerate(parts) if part[:1] in ("_", "."))
             hidden = "/".join(parts[: first + 1])
@@ -226,6 +228,10 @@ def _select(root: str, listed: Iterable[pafs.FileInfo]) -> list[pafs.FileInfo]:
             raise DataError(f"{info.path} is neither a file nor a folder (a pipe or a device)")
     refuse_listed_tables(seen)
     return files
+
+
+def _is_hidden(relative: str) -> bool:
+    return "/_" in relative or "/." in relative
 
 
 def _split_pattern(path: str) -> tuple[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -48,27 +49,28 @@ def parse_folders(path: str, name: str) -> Pairs:
     return tuple(pairs.items())
 
 
-def align(found: Iterable[tuple[str, Pairs]]) -> tuple[tuple[str, ...], list[tuple[str | None, ...]]]:
-    """Bring the pairs of all files into one order of keys, that of the first file.
+class Aligned(NamedTuple):
+    """Keys, values of each file, and why there are none where files have different keys."""
 
-    DataError if two files have different keys; it names one of each.
+    names: tuple[str, ...]
+    rows: list[tuple[str | None, ...]]
+    problem: str = ""
+
+
+def align(found: Iterable[tuple[str, Pairs]]) -> Aligned:
+    """Bring the pairs of all files into one order of keys, that of the first file.
 
     Parameters
     ----------
     found : iterable of (file name, pairs)
         In the order of the listing.
 
-    Returns
-    -------
-    names : tuple of str
-        The keys.
-    rows : list of tuple of str or None
-        Values of each file.
     """
     names: tuple[str, ...] = ()
     first_file: str | None = None
     rows: list[tuple[str | None, ...]] = []
-    for file, pairs in found:
+    files = list(found)
+    for file, pairs in files:
         values = dict(pairs)
         if first_file is None:
             names, first_file = tuple(values), file
@@ -76,11 +78,12 @@ def align(found: Iterable[tuple[str, Pairs]]) -> tuple[tuple[str, ...], list[tup
             rows.append(tuple(values[key] for key in names))
         else:
             keys = tuple(values)
-            raise DataError(
+            problem = (
                 f"partition keys differ: {_show(names)} in {first_file} but {_show(keys)} in {file}; "
                 "give the folders of one kind only"
             )
-    return names, rows
+            return Aligned((), [() for _ in files], problem)
+    return Aligned(names, rows)
 
 
 def infer_types(rows: Sequence[tuple[str | None, ...]]) -> tuple[PartitionType, ...]:

@@ -105,7 +105,7 @@ def _imported(data: Any) -> list[tuple[str, MemoryColumn]]:
             except (pa.ArrowException, TypeError):  # no stream of batches, but perhaps one of arrays
                 return [("x", pa.chunked_array(data))]
         array = pa.array(data)
-    except (pa.ArrowException, TypeError, NotImplementedError) as error:
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
         raise ConfigError(f"data: cannot import it through Arrow: {first_line(error)}") from error
     if isinstance(array, pa.StructArray):
         return columns_of(pa.RecordBatch.from_struct_array(array))
@@ -121,6 +121,10 @@ def _one_column(values: Any, what: str) -> MemoryColumn:
     elif isinstance(values, (list, tuple)):
         try:
             columns = columns_of(pa.array(values))
+        except OverflowError as error:
+            raise DataError(
+                f"{what}: holds integers beyond 64 bits; give them as floats or decimals"
+            ) from error
         except (pa.ArrowException, TypeError) as error:
             raise DataError(f"{what}: {first_line(error)}; give values of one type") from error
     elif hasattr(values, "__array__"):
@@ -163,7 +167,7 @@ def _numpy_column(array: NDArray[Any], missing: Bools | None) -> MemoryColumn:
     if array.dtype.kind in "OUST" or array.dtype.kind in "fmM":
         try:
             return pa.chunked_array([_through_arrow(array, missing)])
-        except (pa.ArrowException, TypeError) as error:
+        except (pa.ArrowException, TypeError, OverflowError) as error:
             raise DataError(f"data: an array of {array.dtype}: {first_line(error)}") from error
     raise DataError(f"data: an array of {array.dtype} holds neither numbers, texts nor times")
 

@@ -164,20 +164,12 @@ def open_stream(data: Any) -> StreamLake | list[str] | None:
 
 def _open_dataset(data: Any) -> StreamLake | list[str]:
     import pyarrow.dataset as ds
-    import pyarrow.fs as pafs
 
     if isinstance(data, ds.Scanner):
         return StreamLake(data.projected_schema, lambda names, rows: iter(data.to_batches()), again=True)
     if not isinstance(data, ds.Dataset):
         raise ConfigError(f"data: give the dataset itself, not a {type(data).__name__}")
-    plain = (
-        isinstance(data, ds.FileSystemDataset)
-        and isinstance(data.format, ds.ParquetFileFormat)
-        and isinstance(data.filesystem, pafs.LocalFileSystem)
-        and (isinstance(data.partitioning, ds.HivePartitioning) or not len(data.partitioning.schema))
-        and not getattr(data, "_scan_options", {"unknown": True})
-    )
-    if plain and data.files:
+    if _is_plain(data):
         return [str(path) for path in data.files]
 
     def start(names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
@@ -185,3 +177,25 @@ def _open_dataset(data: Any) -> StreamLake | list[str]:
         return iter(data.to_batches(columns=chosen, batch_size=rows))
 
     return StreamLake(data.schema, start, again=True, count=data.count_rows)
+
+
+def _is_plain(data: Any) -> bool:
+    """Whether a dataset is no more than its files: no schema, options or row groups of its own."""
+    import pyarrow.dataset as ds
+    import pyarrow.fs as pafs
+
+    if not isinstance(data, ds.FileSystemDataset) or not isinstance(data.format, ds.ParquetFileFormat):
+        return False
+    folders = data.partitioning  # None where it was made of fragments, which may be parts of files
+    if folders is None or not isinstance(data.filesystem, pafs.LocalFileSystem) or not data.files:
+        return False
+    if not isinstance(folders, ds.HivePartitioning) and len(folders.schema):
+        return False
+    if data.format.read_options != ds.ParquetReadOptions() or getattr(
+        data, "_scan_options", {"unknown": True}
+    ):
+        return False
+    with suppress(pa.ArrowException):  # types that do not go together, or a file that cannot be read
+        stored = next(iter(data.get_fragments())).physical_schema
+        return bool(data.schema.equals(pa.unify_schemas([stored, folders.schema])))
+    return False

@@ -1,4 +1,4 @@
-"""Tables whose log tells which files count: Delta, Iceberg and Hudi tables keep removed rows as well.
+"""Tables whose log tells which files count: their folders hold rows that were removed, or of failed attempts.
 
 Their folders are recognised, so as not to be read as plain files; a table that a name means is opened as the
 lake of its live files.
@@ -147,7 +147,11 @@ def _lake(filesystem: pafs.FileSystem, prefix: str, root: str, logged: LoggedTab
     return build_lake(filesystem, prefix, root, infos, logged)
 
 
-_MARKS = {"_delta_log": "a Delta table", ".hoodie": "a Hudi table"}
+_MARKS = {
+    "_delta_log": "a Delta table",
+    ".hoodie": "a Hudi table",
+    "_spark_metadata": "the output of a Spark stream",
+}
 _LIST = "pass the list of its live files (@list.txt)"
 _REMEDIES = {
     "a Delta table": f"give that folder itself, alone, or {_LIST}",
@@ -161,7 +165,8 @@ _ALL_MARKS = {**_MARKS, "metadata": "an Iceberg table"}
 def refuse_listed_tables(entries: Iterable[pafs.FileInfo]) -> None:
     """Refuse a listing that holds a table's log.
 
-    DataError if an entry is a folder ``_delta_log`` or ``.hoodie``, or a file ``metadata/*.metadata.json``.
+    DataError if an entry is a folder ``_delta_log``, ``.hoodie`` or ``_spark_metadata``, or a file
+    ``metadata/*.metadata.json``.
     """
     for entry in entries:
         name = entry.base_name
@@ -206,6 +211,6 @@ def infos_of(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInf
 
 def _refusal(folder: str, what: str) -> DataError:
     return DataError(
-        f"{folder} is {what}: its folder also holds removed and rewritten rows, so it is not read as plain "
-        f"files; {_REMEDIES.get(what, _LIST)}"
+        f"{folder} is {what}: its folder also holds rows that do not count (removed, rewritten or of failed "
+        f"attempts), so it is not read as plain files; {_REMEDIES.get(what, _LIST)}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as patypes
 
-from distmom.lake.columns.convert import one_value, some_values
+from distmom.lake.columns.convert import one_value, some_values, to_float64
 from distmom.lake.where import nodes
 from distmom.lake.where.exact import exact_value, grid_of, on_grid
+from distmom.lake.where.times import compare_times, is_time_count
 
 Operands = Mapping[str, pa.Array]
 Logic = Any  # a boolean array of the batch's length, or a boolean scalar for what is the same in all rows
@@ -110,6 +112,14 @@ def _compare(operator: nodes.Operator, literal: nodes.Literal, column: str, arra
             return _where_valid(array, _boolean(placed))
         return _call(_FUNCTIONS[placed[0]], array, one_value(placed[1], type_)[0])
     array, values = _plain(array, [literal])
+    if patypes.is_floating(type_) and math.isinf(values[0]):
+        if operator in ("=", "!="):
+            return _where_valid(array, _boolean(operator == "!="))
+        operator = (
+            ("<" if operator in ("<", "<=") else ">=")
+            if values[0] > 0
+            else ("<=" if operator in ("<", "<=") else ">")
+        )
     return _call(_FUNCTIONS[operator], array, some_values(values, array.type)[0])
 
 
@@ -123,6 +133,8 @@ def _is_in(array: pa.Array, items: tuple[nodes.Literal, ...], column: str) -> pa
         values: list[Any] = [place[1] for place in placed if not isinstance(place, bool)]
     else:
         array, values = _plain(array, items)
+        if patypes.is_floating(type_):
+            values = [value for value in values if math.isfinite(value)]
         if patypes.is_floating(type_) and 0.0 in values:
             values += [0.0, -0.0]  # one number, but two for a hash table
     if not values:
@@ -131,13 +143,21 @@ def _is_in(array: pa.Array, items: tuple[nodes.Literal, ...], column: str) -> pa
     return _where_valid(array, pc.call_function("is_in", [array], options))
 
 
+def _float(value: Any) -> float:
+    """A literal as a float; infinity, of which there is no literal, for what lies beyond all floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def _plain(array: pa.Array, literals: Sequence[nodes.Literal]) -> tuple[pa.Array, list[Any]]:
     """Floats, booleans or texts in a type that Arrow compares, and literals as values of it."""
     type_ = array.type
     if patypes.is_boolean(type_):
         return array, [bool(one.value) for one in literals]
     if patypes.is_floating(type_):
-        return array.cast(pa.float64()), [float(one.value) for one in literals]
+        return array.cast(pa.float64()), [_float(one.value) for one in literals]
     array = array.cast(pa.large_string()) if patypes.is_string_view(type_) else array
     return array, [str(one.value) for one in literals]
 
@@ -149,11 +169,29 @@ def _columns(operator: nodes.Operator, left: pa.Array, right: pa.Array) -> Logic
     n_rows = max(map(len, sides))
     if any(patypes.is_null(side.type) for side in sides):
         return _boolean(None)
+    if all(map(is_time_count, (side.type for side in sides))):
+        result = compare_times(operator, *sides)
+        return result[0] if n_rows == 1 else result
     type_ = _common_type(sides[0].type, sides[1].type)
-    if type_ is not None:
-        sides = [side.cast(type_, safe=type_ != pa.float64()) for side in sides]  # integers are rounded
+    if type_ == pa.float64():
+        sides = [_floats(side) for side in sides]
+    elif type_ is not None:
+        sides = [side.cast(type_) for side in sides]
     result = _call(_FUNCTIONS[operator], *[side[0] if len(side) < n_rows else side for side in sides])
     return result[0] if n_rows == 1 else result
+
+
+def _floats(array: pa.Array) -> pa.Array:
+    """The numbers as floats, each rounded once: Arrow's cast of decimals is off in the last place in some."""
+    if not patypes.is_decimal(array.type):
+        return array.cast(pa.float64(), safe=False)
+    values, valid = to_float64(array)
+    found = pa.Array.from_buffers(pa.float64(), len(array), [None, pa.py_buffer(values)])
+    return (
+        found
+        if valid is None
+        else _call("if_else", _call("is_valid", array), found, pa.nulls(1, pa.float64())[0])
+    )
 
 
 def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
@@ -167,8 +205,6 @@ def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
         return pa.decimal256(76, max(scales))
     if patypes.is_uint64(left) or patypes.is_uint64(right):
         return pa.decimal128(20, 0)
-    if patypes.is_date(left) or patypes.is_date(right):
-        return right if patypes.is_timestamp(right) else left if patypes.is_timestamp(left) else pa.date64()
     if patypes.is_string_view(left) or patypes.is_string_view(right):
         return pa.large_string()
     return None

@@ -145,3 +145,9 @@ def columns_of(node: Node) -> Iterator[Column]:
                 yield from (side for side in (left, right) if isinstance(side, Column))
             case In(column) | IsNull(column) | Truth(column):
                 yield column
+
+
+def right_columns(node: Node) -> tuple[str, ...]:
+    """Columns without quotes that another column is compared with."""
+    pairs = [leaf for leaf in leaves(node) if isinstance(leaf, Compare) and isinstance(leaf.left, Column)]
+    return tuple(p.right.name for p in pairs if isinstance(p.right, Column) and not p.right.quoted)

@@ -14,6 +14,8 @@ MOST_DEPTH = 50  # parentheses and negations inside each other: keeps Python's s
 MOST_CHARACTERS = 100_000
 MOST_DIGITS = 400  # of a number, before or after its point: bounds the exact arithmetic
 
+LIKE = "'like' is not supported; name the texts, as in: column in ('a', 'b')"
+
 KEYWORDS = frozenset({"and", "or", "not", "in", "is", "null", "between", "true", "false"})
 
 TokenKind = OneOf["operand", "keyword", "symbol", "end"]
@@ -176,12 +178,16 @@ class _ConditionParser:
             both = nodes.Compare(">=", left, low), nodes.Compare("<=", left, high)
             return _negate(nodes.And(both), negated)
         if negated:
+            if self._peek().text.lower() in ("like", "ilike"):
+                raise self._error(LIKE)
             raise self._error("expected 'in' or 'between' after 'not'")
         return self._alone(left, start)
 
     def _alone(self, operand: nodes.Operand, start: Token) -> nodes.Node:
         """A value without a comparison: a column of true and false, or ``true`` or ``false``."""
         if isinstance(operand, nodes.Column):
+            if self._peek().text.lower() in ("like", "ilike"):
+                raise self._error(LIKE)
             if self._peek().operand is not None:
                 raise self._error("expected an operator such as = or 'in'")
             return nodes.Truth(operand)
@@ -226,12 +232,7 @@ class _ConditionParser:
         """Demand that nothing follows."""
         token = self._peek()
         if token.kind != "end":
-            known = (
-                "'like' is not supported"
-                if token.text.lower() == "like"
-                else "expected 'and', 'or' or the end"
-            )
-            raise self._error(known)
+            raise self._error("expected 'and', 'or' or the end")
 
     def _peek(self) -> Token:
         return self._tokens[self._at]

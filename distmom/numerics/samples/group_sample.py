@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.ranks.order import run_starts
 from distmom.numerics.samples.sample import RowSample
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
+
+NO_BOUND = np.uint64(0)
 
 ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
 
@@ -33,19 +35,34 @@ class GroupSampler:
         self._last = np.empty(0, np.uint64)  # hashes above it are not needed
 
     def offer(
-        self, key: np.uint64, first_row: int, codes: Ints, x: Floats, gone: Bools | None, n_groups: int
-    ) -> None:
-        """Offer the rows ``first_row …`` of the file with this key; `codes` are their groups."""
+        self,
+        key: np.uint64,
+        first_row: int,
+        codes: Ints,
+        x: Floats,
+        gone: Bools | None,
+        n_groups: int,
+        bound: np.uint64 = NO_BOUND,
+    ) -> tuple[Words, Ints]:
+        """Offer the rows ``first_row …`` of the file with this key; `codes` are their groups.
+
+        Returns hashes and places of the rows whose hash is below a `bound`.
+        """
         self._grow(n_groups)
         if self.compiled:
             none = gone if gone is not None else np.empty(0, np.bool_)
+            n, n_low = x.size if bound else 0, 0
+            low_words, low_rows = np.empty(n, np.uint64), np.empty(n, np.int64)
             if self._fill.size:
                 kept = self._last, self._keys, self._values, self._fill
-                _kernels.offer_rows(~key, first_row, codes, x, none, self.size, *kept)
-            return
+                low = bound, low_words, low_rows
+                n_low = _kernels.offer_rows(~key, first_row, codes, x, none, self.size, *kept, *low)
+            return low_words[:n_low], low_rows[:n_low]
         with np.errstate(over="ignore"):
             words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)
         wanted = np.ones(x.size, np.bool_) if gone is None else ~gone
+        low_rows = np.flatnonzero(wanted & (words < bound)) if bound else np.empty(0, np.int64)
+        low_words = words[low_rows]
         wanted[wanted] = words[wanted] <= self._last[codes[wanted]]
         groups, words, values = codes[wanted], words[wanted], x[wanted]
         order = np.lexsort((words, groups))
@@ -54,8 +71,9 @@ class GroupSampler:
             few = slice(start, min(stop, start + self.size))
             self._add(g, (words[few] >> np.uint64(11)).astype(np.float64) * 2.0**-53, values[few])
             if self._fill[g] == self.size:
-                bound = np.uint64(self._keys[g, self.size - 1] * 2.0**53)
-                self._last[g] = (bound << np.uint64(11)) | np.uint64(2047)
+                last = np.uint64(self._keys[g, self.size - 1] * 2.0**53)
+                self._last[g] = (last << np.uint64(11)) | np.uint64(2047)
+        return low_words, low_rows
 
     def _add(self, g: int, keys: Floats, values: Floats) -> None:
         both = np.concatenate([self._keys[g, : self._fill[g]], keys])

@@ -57,11 +57,13 @@ def thin(keys, values, size, bound):
 
 
 @njit
-def offer_rows(key, first_row, codes, x, gone, size, last, keys, values, fill):
+def offer_rows(key, first_row, codes, x, gone, size, last, keys, values, fill, bound, low_words, low_rows):
     """Keep rows whose hash is not above the last one that their group wants; thin a group's full buffer.
 
-    Most rows are turned away, in loops without branches.
+    Most rows are turned away, in loops without branches. Rows whose hash is below `bound` are listed; returns
+    how many they are.
     """
+    n_low = np.int64(0)
     some_gone = gone.size > 0
     words = np.empty(CHUNK, np.uint64)
     near = np.empty(CHUNK + 1, np.int64)
@@ -72,12 +74,17 @@ def offer_rows(key, first_row, codes, x, gone, size, last, keys, values, fill):
         n_near = np.int64(0)
         for j in range(n):
             near[n_near] = j
-            n_near += np.int64(words[j] <= last[codes[start + j]])  # of a row that is gone it may be -1
+            # the code of a row that is gone may be -1
+            n_near += np.int64(words[j] <= last[codes[start + j]]) | np.int64(words[j] < bound)
         for c in range(n_near):
             j = near[c]
             i = start + j
             if some_gone and gone[i]:
                 continue
+            if words[j] < bound:
+                low_words[n_low] = words[j]
+                low_rows[n_low] = i
+                n_low += 1
             g = U(codes[i])
             if words[j] > last[g]:  # by now
                 continue
@@ -86,6 +93,7 @@ def offer_rows(key, first_row, codes, x, gone, size, last, keys, values, fill):
             values[g, place] = x[i]
             fill[g] = place + 1
             if place + 1 == keys.shape[1]:
-                bound = (float(last[g] >> U(11)) + 1.0) * 2.0**-53
-                fill[g], bound = thin(keys[g], values[g], size, bound)
-                last[g] = (U(math.ceil(bound * 2.0**53)) << U(11)) - U(1)
+                most = (float(last[g] >> U(11)) + 1.0) * 2.0**-53
+                fill[g], most = thin(keys[g], values[g], size, most)
+                last[g] = (U(math.ceil(most * 2.0**53)) << U(11)) - U(1)
+    return n_low

@@ -8,8 +8,9 @@ it offered. So the sample is complete below the least such key, and nothing abov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,9 @@ PLENTY = 2
 HASHED = 64
 """A leaf of at most so many times its quota, or of few rows, has a key hashed for each row; of a larger one
 only the rows that are taken get a key."""
+
+Part = tuple[Floats, Floats, Floats | None, Ints | None, Ints | None]
+"""Keys, values, weights, groups and cells of files of some rows."""
 
 _STREAM = np.uint64(0x6A09E667F3BCC909)
 """Parts these keys from those of other draws about the same file."""
@@ -71,15 +75,6 @@ def _uniform(keys: Floats) -> Floats:
     return np.asarray(out * keys)
 
 
-class PooledRows(NamedTuple):
-    """Rows with their keys, values, weights where rows have some, and cells of their files where files do."""
-
-    keys: Floats
-    values: Floats
-    weights: Floats | None = None
-    cells: Ints | None = None
-
-
 @dataclass(frozen=True)
 class RowPool(Record):
     """A uniform sample of rows: all rows whose key is at most `below`, in any order.
@@ -89,42 +84,58 @@ class RowPool(Record):
     keys : ndarray of float64, shape (n,)
     values : ndarray of float64, shape (n,)
     weights : ndarray of float64, shape (n,), or None
-    cells : ndarray of int64, shape (n,), or None
-        Cells of whole files, which say what rows of a file have in common.
     below : float
         Infinite if these are all rows.
+    codes : ndarray of int64, shape (n,), or None
+        Numbers of the rows' groups, where there are groups.
+    cells : ndarray of int64, shape (n,), or None
+        Cells of whole files, which say what rows of a file have in common.
     """
 
     keys: Floats
     values: Floats
     weights: Floats | None
-    cells: Ints | None
     below: np.float64
+    codes: Ints | None = None
+    cells: Ints | None = None
 
     @classmethod
-    def smallest(cls, size: int, below: float, *parts: PooledRows) -> RowPool:
+    def smallest(cls, size: int, below: float, *parts: Part) -> RowPool:
         """The sample of all rows of some parts, at most `size` of them."""
         keys, values = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        weights, cells = _joined([p.weights for p in parts]), _joined([p.cells for p in parts])
         some = np.flatnonzero(keys <= below)
         if some.size > size:
             some = some[np.argpartition(keys[some], size - 1)[:size]]
             below = float(keys[some].max())
-        return cls(keys, values, weights, cells, np.float64(below)).at(some)
+        weights, codes, cells = (_of_some(parts, i, some) for i in (2, 3, 4))
+        return cls(keys[some], values[some], weights, np.float64(below), codes, cells)
 
     def at(self, rows: Ints | Bools) -> RowPool:
         """Some of the rows, as if they were all."""
-        weights = None if self.weights is None else self.weights[rows]
-        cells = None if self.cells is None else self.cells[rows]
-        return RowPool(self.keys[rows], self.values[rows], weights, cells, self.below)
+        weights, codes, cells = (_of_some([self.part], i, rows) for i in (2, 3, 4))
+        return RowPool(self.keys[rows], self.values[rows], weights, self.below, codes, cells)
 
-    def sound(self, *, weighted: bool) -> bool:
-        """Whether the arrays fit each other."""
+    @property
+    def part(self) -> Part:
+        """The rows."""
+        return self.keys, self.values, self.weights, self.codes, self.cells
+
+    def sound(self, n_groups: int, *, weighted: bool) -> bool:
+        """Whether the arrays fit each other, and the groups."""
         arrays = [self.keys, self.values, *([] if self.weights is None else [self.weights])]
-        cells = self.cells
-        good = all(a.ndim == 1 and a.shape == self.keys.shape and a.dtype == np.float64 for a in arrays)
-        good &= cells is None or (cells.shape == self.keys.shape and cells.dtype == np.int64)
-        return good and ((self.weights is not None) == weighted or not self.keys.size)
+        codes, cells = (
+            np.zeros(self.keys.size, np.int64) if a is None else a for a in (self.codes, self.cells)
+        )
+        return (
+            ((self.weights is not None) == weighted or not self.keys.size)
+            and all(a.ndim == 1 and a.shape == self.keys.shape and a.dtype == np.float64 for a in arrays)
+            and all(a.shape == self.keys.shape and a.dtype == np.int64 for a in (codes, cells))
+            and (not codes.size or 0 <= codes.min() <= codes.max() < n_groups)
+        )
+
+    def renumbered(self, where: Ints) -> RowPool:
+        """The same rows, group g of which is number ``where[g]`` now."""
+        return self if self.codes is None else replace(self, codes=where[self.codes])
 
     def in_order(self) -> RowPool:
         """The rows in the order of their keys, which is a random order that does not depend on the work."""
@@ -134,22 +145,14 @@ class RowPool(Record):
         return self.at(order)
 
     def merge(self, other: RowPool, size: int) -> RowPool:
-        """The sample of the union of two disjoint sets of rows."""
-        return RowPool.smallest(size, min(self.below, other.below), self.drawn, other.drawn)
-
-    @property
-    def drawn(self) -> PooledRows:
-        """The rows."""
-        return PooledRows(self.keys, self.values, self.weights, self.cells)
+        """The sample of the union of two disjoint sets of rows, whose groups have the same numbers."""
+        return RowPool.smallest(size, min(self.below, other.below), self.part, other.part)
 
 
-Entries = TypeVar("Entries", Floats, Ints)
-
-
-def _joined(arrays: list[Entries | None]) -> Entries | None:
-    """One after the other; parts without rows may have none."""
-    some = [a for a in arrays if a is not None]
-    return np.concatenate(some) if some else None
+def _of_some(parts: Sequence[Part], i: int, some: Ints | Bools) -> Any:
+    """Array i of the parts, of some of all their rows; parts without rows may have none."""
+    arrays: list[Any] = [part[i] for part in parts if part[i] is not None]
+    return np.concatenate(arrays)[some] if arrays else None
 
 
 class PoolSampler:
@@ -169,7 +172,7 @@ class PoolSampler:
 
     def __init__(self, size: int, quota: int, n_cells: int = 0, *, compiled: bool = False) -> None:
         self._size, self._quota, self._n_cells, self._compiled = size, quota, n_cells, compiled
-        self._parts: list[PooledRows] = []
+        self._parts: list[Part] = []
         self._waiting = 0
         self._below = np.inf
         self._file = np.uint64(0)
@@ -188,7 +191,7 @@ class PoolSampler:
         if keys.size:
             values, *weights = (_taken(*column, rows) for column in columns)
             cells = np.full(keys.size, file_cell(key, self._n_cells)) if self._n_cells else None
-            self.add(PooledRows(keys, values, weights[0] if weights else None, cells))
+            self.add((keys, values, weights[0] if weights else None, None, cells))
 
     def _drawn(self, key: np.uint64, leaf: int, n_rows: int, gone: Bools | None) -> tuple[Floats, Ints]:
         n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
@@ -228,28 +231,29 @@ class PoolSampler:
             few &= ~gone
         rows = np.flatnonzero(few)
         keys = keys[rows]
-        if keys.size > self._quota and n_used > WHOLE:
+        if keys.size >= self._quota and n_used > max(WHOLE, self._quota):
             some = np.argpartition(keys, self._quota - 1)[: self._quota]
             keys, rows = keys[some], rows[some]
             self._below = float(keys.max())
         return keys, rows
 
-    def add(self, rows: PooledRows) -> None:
+    def add(self, part: Part) -> None:
         """Add rows whose keys are known, in any order."""
-        self._parts.append(rows)
-        self._waiting += rows.keys.size
+        self._parts.append(part)
+        self._waiting += part[0].size
         if self._waiting > PLENTY * self._size:
             self._settle()
 
     def add_files(self, keys: Words, rows: Ints, values: Floats, weights: Floats | None) -> None:
         """Add all rows of files of one small leaf each: for each row its file's key and its number there."""
         cells = file_cells(keys, self._n_cells) if self._n_cells else None
-        self.add(PooledRows(hashed_keys(pool_keys(keys), 0, rows), values, weights, cells))
+        self.add((hashed_keys(pool_keys(keys), 0, rows), values, weights, None, cells))
 
     def _settle(self) -> RowPool:
         nothing = np.empty(0)
-        pool = RowPool.smallest(self._size, self._below, *(self._parts or [PooledRows(nothing, nothing)]))
-        self._parts, self._below = [pool.drawn], float(pool.below)
+        parts = self._parts or [(nothing, nothing, None, None, None)]
+        pool = RowPool.smallest(self._size, self._below, *parts)
+        self._parts, self._below = [pool.part], float(pool.below)
         self._waiting = pool.keys.size
         return pool
 

@@ -163,8 +163,11 @@ class GroupCounts:
         if null is not None:
             self._add(self.counts[number, :, NULLS], rows, null)
         for c in self._spec.sets[number] if self._spec.cuts else ():
-            low, high = self._spec.cuts[c]
+            low, high = map(np.asarray, self._spec.cuts[c])
             x = rows.column(c)
+            if rows.codes is not None and low.size > 1:  # the code of a row that is gone may be -1
+                group = np.minimum(rows.codes, low.size - 1)
+                low, high = low[group], high[group]
             gone = any_of(gone, ~((x > low) & (x < high)))
         return gone
 
@@ -254,6 +257,7 @@ class MeansKeeper(KeyedFiles):
     """What the two accumulators of `BlockMeans` have in common."""
 
     _samplers: Sequence[Any]
+    _pools: Sequence[PoolSampler] = ()
     """Of each column, if any."""
 
     def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
@@ -263,7 +267,6 @@ class MeansKeeper(KeyedFiles):
         self._tree = FileTree(spec, n_files)
         self._group_counts = GroupCounts(spec)
         self._units = UnitCounter(spec) if spec.count_units else None
-        self._pools: list[PoolSampler] = []
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         moments = self._tree.result(len(keys))

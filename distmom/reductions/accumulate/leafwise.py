@@ -35,9 +35,11 @@ class LeafwiseMeans(MeansKeeper):
             if spec.sample_size
             else []
         )
-        if spec.pool_size:
-            sizes = spec.pool_size, spec.pool_quota, spec.n_cells
-            self._pools = [PoolSampler(*sizes, compiled=spec.compiled) for _ in spec.columns]
+        sizes, pooled = (
+            (spec.pool_size, spec.pool_quota, spec.n_cells),
+            spec.columns if spec.pool_size else (),
+        )
+        self._pools: list[PoolSampler] = [PoolSampler(*sizes, compiled=spec.compiled) for _ in pooled]
         self._cutter = LeafCutter()
         self._n_groups = 1
         self._strange = [False for _ in spec.sets]

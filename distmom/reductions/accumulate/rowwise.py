@@ -11,6 +11,7 @@ from distmom.numerics.arrays import NOTHING, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import CELL_BYTES, WEIGHTED_CELL_BYTES, Cells
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
+from distmom.numerics.samples.group_pool import GroupPoolSampler
 from distmom.numerics.samples.group_sample import GroupSampler
 from distmom.reductions.accumulate.files import MeansKeeper
 from distmom.reductions.accumulate.leaves import Rows, stretches
@@ -39,6 +40,10 @@ class RowwiseMeans(MeansKeeper):
         self._cells = [Cells(weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
         wanted = spec.columns if spec.sample_size else ()
         self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
+        pooled = wanted if spec.pool_size and spec.grouped else ()
+        self._pools: list[GroupPoolSampler] = [
+            GroupPoolSampler(spec.pool_size, spec.pool_quota) for _ in pooled
+        ]
         self._zeros = np.zeros(0, np.int64)
         self._filled = False
         self._n_groups = 0
@@ -82,8 +87,11 @@ class RowwiseMeans(MeansKeeper):
                 x = rows.values[c]
                 mine = LeafRows(x, NOTHING, gone, codes, self._n_groups, place, weights)
                 spec.layout.add_rows(self._cells[c], mine, self._window)
-                if self._samplers:
-                    self._samplers[c].offer(self._key, rows.first_row, codes, x, gone, self._n_groups)
+                offered = self._key, rows.first_row, codes, x, gone, self._n_groups
+                if self._pools:
+                    self._pools[c].offer_rows(self._samplers[c], *offered, weights and weights.w)
+                elif self._samplers:
+                    self._samplers[c].offer(*offered)
         self._filled = True
 
     def _one_group(self, n_rows: int) -> Ints:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from distmom.numerics.arrays import Floats, Ints, Record
-from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.losses.cell_sums import add_losses, add_measures
 from distmom.numerics.losses.table import LossFunction
 from distmom.reductions import Accumulator
@@ -40,10 +39,6 @@ class BlockLossState(Record):
         Largest absolute value among those.
     missing : ndarray of int64, shape (m,)
         Rows without a finite prediction.
-    file_counts, file_freedom : ndarray of int64, shape (n_file_cells,)
-        Rows in the cells of whole files, and degrees of freedom of `file_squares`.
-    file_losses, file_squares : ndarray of float64, shape (m, n_file_cells)
-        Sums of losses there, and of squares between the cells of each leaf, which tell the variance of rows.
     """
 
     tally: Ints
@@ -52,15 +47,11 @@ class BlockLossState(Record):
     measures: Floats
     reach: Floats
     missing: Ints
-    file_counts: Ints
-    file_freedom: Ints
-    file_losses: Floats
-    file_squares: Floats
 
 
 def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
     """States of other candidates on the same rows."""
-    names = ("losses", "measures", "reach", "missing", "file_losses", "file_squares")
+    names = ("losses", "measures", "reach", "missing")
     both = {name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in names}
     return replace(left, **both)
 
@@ -70,7 +61,7 @@ class BlockLosses:
     """Declaration of the block losses of candidates.
 
     These are as far apart as their predictions, or as the roots of their losses. `target` is the place of
-    the target among the values of a row; some cells hold whole files, beside those of the parts.
+    the target among the values of a row.
     """
 
     candidates: tuple[Candidate, ...]
@@ -79,7 +70,6 @@ class BlockLosses:
     parts: Parts
     target: int = 0
     compiled: bool = False
-    n_file_cells: int = 0
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
         """An accumulator for a unit of `n_files` files."""
@@ -95,8 +85,7 @@ class BlockLosses:
     def state_bytes(self) -> int:
         """Bytes of a state."""
         cells, blocks = self.parts.n_cells, self.parts.n_blocks
-        per_candidate = cells + blocks + 2 + 2 * self.n_file_cells
-        return len(self.candidates) * 8 * per_candidate + 8 * cells + 16 * self.n_file_cells
+        return len(self.candidates) * 8 * (cells + blocks + 2) + 8 * cells
 
     @property
     def named(self) -> tuple[LossFunction, float] | None:
@@ -123,34 +112,15 @@ class _LeafLosses:
         self._measures = np.zeros((m, parts.n_blocks))
         self._reach = np.zeros(m)
         self._missing = np.zeros(m, np.int64)
-        self._file = 0
 
     def state(self) -> BlockLossState:
         """The sums."""
         sums = self._tally, self._counts[:-1].copy(), self._losses[:, :-1].copy(), self._measures
-        return BlockLossState(*sums, self._reach, self._missing, *self._by_file())
-
-    def _by_file(self) -> tuple[Ints, Ints, Floats, Floats]:
-        """Rows, degrees of freedom, sums and squares, all in the cell of the leaf's file."""
-        m, n = self._losses.shape[0], self._spec.n_file_cells
-        counts, freedom = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        sums, squares = np.zeros((m, n)), np.zeros((m, n))
-        filled = np.flatnonzero(self._counts[:-1])
-        if n and filled.size:
-            here, losses = self._counts[filled], self._losses[:, filled]
-            with np.errstate(over="ignore", invalid="ignore"):
-                total = losses.sum(axis=1)
-                away = losses / here - (total / here.sum())[:, None]
-                squares[:, self._file] = (here * away * away).sum(axis=1)
-            counts[self._file], freedom[self._file] = here.sum(), filled.size - 1
-            sums[:, self._file] = total
-        return counts, freedom, sums, squares
+        return BlockLossState(*sums, self._reach, self._missing)
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
         """Add rows of the leaf."""
         spec = self._spec
-        if spec.n_file_cells:
-            self._file = file_cell(key, spec.n_file_cells)
         cells = spec.parts.cells(rows, key)
         truth, cells = self._truths(rows, cells)
         self._counts += np.bincount(cells, minlength=self._counts.size)

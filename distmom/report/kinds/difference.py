@@ -9,7 +9,7 @@ from distmom.report.digits import three
 from distmom.report.estimate import INTERVAL, EstimateResult, Interval
 from distmom.report.words import cell, units_cells
 
-APART = ("far_rows", "accused_files", "notes")
+APART = ("far_rows", "accused_files", "files_named", "notes")
 """Fields that a flat row does not have."""
 
 
@@ -86,7 +86,7 @@ class DifferenceResult(EstimateResult):
         *("variant_interval", "plain_difference", "plain_lift", "plain_control", "plain_variant"),
         *("status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_used_control"),
         *("n_used_variant", "unit", "n_units_control", "n_units_variant", "n_units_exact", "n_blocks"),
-        *("n_ruined_blocks", "n_set_aside", "far_rows", "accused_files", "notes"),
+        *("n_ruined_blocks", "n_set_aside", "far_rows", "accused_files", "files_named", "notes"),
     )
     kind: ClassVar[str] = "Comparison of variants"
     drawn: ClassVar[tuple[str, str]] = ("differences", "plain difference")

@@ -44,7 +44,7 @@ class MeanResult(EstimateResult):
     told_by: ClassVar[str] = "numbers.tell_mean"
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "group", "estimate", "interval", *SHARED),
-        *("other_estimate", "accused_files", "notes", "type"),
+        *("other_estimate", "accused_files", "files_named", "notes", "type"),
     )
 
     @property

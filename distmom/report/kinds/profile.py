@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from distmom.lake.columns.times import TimeScale
 from distmom.report.digits import fixed, in_digits
 from distmom.report.far_rows import FarRows, Trimmed, far_words, written_far
+from distmom.report.histogram import Histogram
 from distmom.report.result import Result
 from distmom.report.values import plain
 from distmom.report.words import number
@@ -109,6 +110,8 @@ class ColumnProfile(Result):
         Rows that stand apart from all others, with the values that they have, and what was done about them.
     without_extremes : tuple of Trimmed
         The mean without a few of the most extreme rows, for several numbers of these.
+    histogram : Histogram or None
+        How the values are distributed, from a sample; times in nanoseconds as in `offsets`.
     gap : float or None
         Plain minus robust mean where the former leaves the interval; times in nanoseconds.
     sources : tuple of GapSource
@@ -146,6 +149,7 @@ class ColumnProfile(Result):
     quantiles: tuple[Quantile, ...] = ()
     far_rows: FarRows | None = None
     without_extremes: tuple[Trimmed, ...] = ()
+    histogram: Histogram | None = None
     gap: float | None = None
     sources: tuple[GapSource, ...] = ()
     scale: TimeScale | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from distmom.numerics.arrays import Bools, Floats
+from distmom.report.far_rows import FarRows
 from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.values import plain
@@ -23,13 +24,15 @@ class CandidateResult(Result):
     ----------
     candidate : str
     status : Status
-        ``champion``, ``finalist`` or ``beaten``.
+        ``champion``, ``finalist`` or ``beaten``; ``beyond capacity`` where bad rows or files could not be
+        left out, and the tournament has no champion.
     flags : tuple of Status
-        ``cycle`` where every finalist lost to another one; ``files disagree`` where blocks of whole files
-        tell another story about the losses than blocks of rows: a bad file spoils all of these, and nothing
-        here is to be relied upon.
+        Of a champion ``not decided`` where blocks do not tell another candidate to be worse, and ``cycle``
+        where every finalist lost to another one; ``share set aside`` and ``files disagree`` where rows or
+        files were left out before the matches; and those of the mean loss.
     estimate, interval : float, (float, float) or None
-        Robust risk: lower median of the block losses of all parts, with its order interval.
+        Robust risk: the mean loss as `distmom.mean` has it, with its interval. With a given number of blocks
+        (or losses of pairs) the lower median of the block losses of all parts, with its order interval.
     plain_estimate, plain_interval : float, (float, float) or None
         Mean loss of all rows, with the normal interval from the spread between blocks.
     threshold : float or None
@@ -134,7 +137,7 @@ class TournamentResult(Results[CandidateResult]):
     results : sequence of CandidateResult
     duels : Duels
     champions, finalists : tuple of str
-        In the order in which the candidates were given.
+        In the order in which the candidates were given; no champion where the result is beyond capacity.
     beta_r : float
         Distance above which a match is allowed.
     settings : dict
@@ -142,6 +145,12 @@ class TournamentResult(Results[CandidateResult]):
         each part), ``cycle``, ``rounds`` (passes for distances).
     data, run : dict
         As of `Results`.
+    far_rows : tuple of FarRows
+        Rows that were left out before the matches, or stand apart, with their column; a loss is one, too.
+    accused_files : tuple of str
+        Files that were left out.
+    remarks : tuple of str
+        On what was left out, or should have been.
     """
 
     title: ClassVar[str] = "Tournament"
@@ -158,6 +167,10 @@ class TournamentResult(Results[CandidateResult]):
         settings: dict[str, Any],
         data: dict[str, Any],
         run: dict[str, Any],
+        *,
+        far_rows: tuple[FarRows, ...] = (),
+        accused_files: tuple[str, ...] = (),
+        remarks: tuple[str, ...] = (),
     ) -> None:
         super().__init__(results, data, run)
         self.duels = duels
@@ -165,6 +178,9 @@ class TournamentResult(Results[CandidateResult]):
         self.finalists = finalists
         self.beta_r = beta_r
         self.settings = settings
+        self.far_rows = far_rows
+        self.accused_files = accused_files
+        self.remarks = remarks
 
     @property
     def candidates(self) -> dict[str, CandidateResult]:
@@ -172,14 +188,14 @@ class TournamentResult(Results[CandidateResult]):
         return {r.name: r for r in self}
 
     @property
-    def champion(self) -> str:
-        """The champion of least robust risk."""
-        return self[0].name
+    def champion(self) -> str | None:
+        """The champion of least robust risk; None where the result is beyond capacity."""
+        return self[0].name if self.champions else None
 
     @property
-    def files_disagree(self) -> bool:
-        """Whether blocks of whole files tell another story about any candidate than blocks of rows."""
-        return any(Status.FILES_DISAGREE in r.flags for r in self)
+    def decided(self) -> bool:
+        """Whether there is one champion, and all others are told to be worse."""
+        return bool(self.champions) and not any(Status.NOT_DECIDED in r.flags for r in self)
 
     @property
     def cycle(self) -> bool:
@@ -187,10 +203,10 @@ class TournamentResult(Results[CandidateResult]):
         return bool(self.settings["cycle"])
 
     def __repr__(self) -> str:
-        return f"<TournamentResult: {', '.join(self.champions)} of {len(self)} candidates>"
+        return f"<TournamentResult: {', '.join(self.champions) or 'no champion'} of {len(self)} candidates>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document: as every command's, with ``champions``, ``finalists``, ``table``, ``duels``."""
+        """The JSON document: as every command's, with ``champions``, ``table``, ``duels``, ``survey``."""
         told = super().to_dict()
         order = {name: i for i, name in enumerate(self.duels.names)}
         table: list[dict[str, Any]] = []
@@ -200,22 +216,27 @@ class TournamentResult(Results[CandidateResult]):
             losses = [plain(part[order[r.name]]) for part in self.duels.block_losses]
             table.append({"candidate": r.name, **ends, **matches, "block_losses": losses})
         more = {name: plain(getattr(self, name)) for name in ("champions", "finalists", "beta_r", "settings")}
-        more |= {"table": table, "duels": self.duels.to_dict()}
+        far = [plain(one.to_dict()) for one in self.far_rows]
+        seen = {"accused_files": list(self.accused_files), "far_rows": far, "remarks": list(self.remarks)}
+        more |= {"table": table, "duels": self.duels.to_dict(), "survey": seen}
         return {"schema_version": told["schema_version"], "results": told["results"]} | more | told
 
     def closing(self) -> list[str]:  # noqa: D102
         names = ", ".join(self.champions)
         how = "found" if self.settings["beta_r_found"] else "given"
         lines = [
-            f"champion{'s' if len(self.champions) > 1 else ''}: {names}; {len(self.finalists)} of "
-            f"{len(self)} candidates were left at beta r = {number(self.beta_r)} ({how})"
+            f"champion{'s' if len(self.champions) > 1 else ''}: {names or 'none, beyond capacity'}; "
+            f"{len(self.finalists)} of {len(self)} candidates were left at beta r = {number(self.beta_r)} "
+            f"({how})"
         ]
+        if self.champions and not self.decided:
+            lines[0] += "; not decided"
         if self.cycle:
             lines.append(
                 "every finalist lost to another one in the last round (a cycle): the champion is the one "
                 "whose farthest better is nearest"
             )
-        return lines
+        return [*lines, *self.remarks]
 
     @property
     def drawn_title(self) -> str:  # noqa: D102

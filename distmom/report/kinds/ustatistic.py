@@ -55,7 +55,7 @@ class UStatisticResult(JointResult):
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "kernel", "columns", "group", "estimate", "interval", "intervals", "radius", "method"),
         *("gap", *SHARED, "statistic", "pairs", "n_pairs", "n_used_by_sample"),
-        *("sigma1_squared", "sigma2_squared", "accused_files", "notes"),
+        *("sigma1_squared", "sigma2_squared", "accused_files", "files_named", "notes"),
     )
 
     @property

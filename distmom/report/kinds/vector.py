@@ -53,7 +53,7 @@ class VectorResult(JointResult):
     told_by: ClassVar[str] = "vectors.tell_vector"
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "columns", "group", "method", "estimate", "radius", "intervals", "trace", "gap"),
-        *(*SHARED, "other_estimate", "accused_files", "notes"),
+        *(*SHARED, "other_estimate", "accused_files", "files_named", "notes"),
     )
 
     def entries(self) -> list[Entry]:  # noqa: D102

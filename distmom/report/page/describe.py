@@ -11,8 +11,9 @@ from distmom.report.far_rows import far_words
 from distmom.report.kinds.describe import DescribeResult
 from distmom.report.kinds.profile import ColumnProfile, GapSource, Quantile
 from distmom.report.page.blocks import LAWS, UNSEEN
+from distmom.report.page.distribution import distribution
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
-from distmom.report.page.pictures import Ends, Picture, Span, Spans
+from distmom.report.page.pictures import Bars, Ends, Picture, Span, Spans
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import (
     Telling,
@@ -61,7 +62,8 @@ def tell_profile(r: ColumnProfile) -> Telling:
         answer = f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; plain mean {plain}."
     facts = [*shown_facts(r), *(("values far outside", text) for text in far_words(r))]
     facts += [(_share(q), _with_interval(r, q)) for q in r.numbers.quantiles]
-    return Telling(name, (answer,), tuple(facts), tuple(_shares(r)), (LAWS, UNSEEN), mood(r), advice(r))
+    drawn = (*distribution(r), *_shares(r))
+    return Telling(name, (answer,), tuple(facts), drawn, (LAWS, UNSEEN), mood(r), advice(r))
 
 
 def story(found: DescribeResult) -> Story:
@@ -101,7 +103,7 @@ def story(found: DescribeResult) -> Story:
     files = [*_named(found), *leave_out(found.named_files, found.run)]
     blocks = (
         *(_advice(found, word), *_far(profiles), *files, *pictures(found), columns),
-        *(*_quantiles(profiles), *notes_block(found)),
+        *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found)),
     )
     after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
     return Story("Robust profile of a lake", tuple(answer), word, words, blocks, (), after)
@@ -178,6 +180,16 @@ def _far(profiles: Sequence[ColumnProfile]) -> list[Block]:
     """Which values lie far from all others."""
     rows = tuple((cell(p.column), cell(text)) for p in profiles for text in far_words(p))
     return [Facts("Values far outside", rows, FAR, names=True)] if rows else []
+
+
+MOST_DRAWN = 6
+"""Columns whose distribution is drawn: those with something to look at come first."""
+
+
+def _distributions(profiles: Sequence[ColumnProfile]) -> list[Bars]:
+    """How the values of the first columns are distributed."""
+    far = sorted(profiles, key=lambda p: p.numbers.far_rows is None)
+    return [picture for p in far for picture in distribution(p)][:MOST_DRAWN]
 
 
 IN_TABLE = (0.01, 0.25, 0.5, 0.75, 0.99)

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from distmom.errors import ConfigError
-from distmom.report.page.pictures import Curve, Matrix, Picture, Spans
+from distmom.report.page.pictures import Bars, Curve, Matrix, Picture, Spans
 from distmom.report.page.render import svg_document
 from distmom.report.page.svg import (
     AXIS_HEIGHT,
@@ -18,6 +18,7 @@ from distmom.report.page.svg import (
     Drawing,
     Mark,
     draw_axis,
+    draw_bars,
     draw_curve,
     draw_span,
     draw_strip,
@@ -105,6 +106,8 @@ def _placed(picture: Picture, y: float) -> tuple[list[Mark], float]:
         return _matrix(picture, y)
     if isinstance(picture, Curve):
         drawing, below, beside = draw_curve(picture), picture.x_name, picture.y_name
+    elif isinstance(picture, Bars):
+        drawing, below, beside = draw_bars(picture), "", ""
     else:
         drawing, below, beside = draw_strip(picture), f"{picture.what} of blocks", ""
     marks, top = _legend(drawing.legend, y)
@@ -184,7 +187,7 @@ def _sign(kind: str, x: float, y: float) -> Mark:
         return Mark("circle", {"cx": x + 10, "cy": y, "r": 5, "class": of})
     if shape == "cross":
         return _text(x + 14, y + 5, "×", "ruined")
-    if shape in ("band", "cell"):
+    if shape in ("band", "bar", "cell"):
         return Mark("rect", {"x": x, "y": y - 6, "width": 20, "height": 12, "class": kind})
     if of in ("estimate", "plain"):
         return Mark("line", {"x1": x, "x2": x + 20, "y1": y, "y2": y, "class": of})

@@ -14,6 +14,7 @@ from distmom.report.kinds.difference import DifferenceResult
 from distmom.report.kinds.mean import MeanResult
 from distmom.report.kinds.ustatistic import UStatisticResult
 from distmom.report.page.blocks import assumptions, block_facts, how_made, meaning
+from distmom.report.page.distribution import distribution
 from distmom.report.page.pictures import AxisScale, Curve, Ends, Line, Picture, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
 from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
@@ -30,7 +31,8 @@ KINDS = {
 
 def tell_mean(r: MeanResult) -> Telling:
     """A mean of numbers or times."""
-    return _tell(r, f"the {'weighted ' if r.weights else ''}mean of {cell(r.column)}", _mean_facts(r))
+    told = _tell(r, f"the {'weighted ' if r.weights else ''}mean of {cell(r.column)}", _mean_facts(r))
+    return replace(told, pictures=(*told.pictures, *distribution(r)))
 
 
 def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:

@@ -1,4 +1,4 @@
-"""The four kinds of pictures of a report, independent of how they are drawn."""
+"""The five kinds of pictures of a report, independent of how they are drawn."""
 
 from __future__ import annotations
 
@@ -185,6 +185,36 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Bars:
+    """How often values are, on a scale of its own: all places are shares of the axis.
+
+    Attributes
+    ----------
+    heading, caption : str
+    heights : tuple of float
+        Of bars of equal width.
+    ticks : tuple of (float, str)
+    far : frozenset of int
+        Numbers of the bars that are far out.
+    cuts : tuple of float
+        Where these begin.
+    named : tuple of (float, str)
+        Places with a name.
+    far_word : str
+        What becomes of those far out.
+    """
+
+    heading: str
+    caption: str
+    heights: tuple[float, ...]
+    ticks: tuple[tuple[float, str], ...]
+    far: frozenset[int] = frozenset()
+    cuts: tuple[float, ...] = ()
+    named: tuple[tuple[float, str], ...] = ()
+    far_word: str = ""
+
+
+@dataclass(frozen=True)
 class Cell:
     """An entry of a `Matrix`: its text, what it means in words, and its kind."""
 
@@ -220,7 +250,7 @@ def square(names: tuple[str, ...], cell: Callable[[int, int], Cell]) -> tuple[tu
     return tuple(tuple(cell(i, j) for j in range(len(names))) for i in range(len(names)))
 
 
-Picture = Strip | Spans | Curve | Matrix
+Picture = Strip | Spans | Curve | Bars | Matrix
 
 
 def padded(low: float, high: float) -> Ends:

@@ -31,6 +31,7 @@ def _environment() -> Environment:
     environment.trim_blocks = environment.lstrip_blocks = True
     environment.filters |= {"kind": _kind, "aligned": _aligned, "breakable": breakable}
     draw = {"strip": svg.draw_strip, "curve": svg.draw_curve, "span": svg.draw_span, "axis": svg.draw_axis}
+    draw |= {"bars": svg.draw_bars}
     environment.globals["draw"] = draw
     return environment
 

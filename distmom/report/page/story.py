@@ -31,9 +31,11 @@ def story(results: Results) -> Story:
     """A report of the results, whatever kind they are of."""
     told = [r.telling() for r in results]
     mood, word = verdict(results, told)
-    accused = tuple(dict.fromkeys(f for r in results for f in getattr(r, "accused_files", ())))
+    named = any(getattr(r, "files_named", False) for r in results)
+    those = [r for r in results if getattr(r, "files_named", False) == named]
+    accused = tuple(dict.fromkeys(f for r in those for f in getattr(r, "accused_files", ())))
     after = closing_blocks(results, [line for one in told for line in one.assumptions])
-    first, notes = (advice_block(told), *files_block(accused, results.run)), notes_block(results)
+    first, notes = (advice_block(told), *files_block(accused, results.run, named=named)), notes_block(results)
     if len(told) == 1:
         one = told[0]
         title = f"{results[0].kind}: {one.heading}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.report.page.pictures import Curve, Line, Span, Spans, Strip, placed
+from distmom.report.page.pictures import Bars, Curve, Line, Span, Spans, Strip, placed
 
 GOLDEN = 0.6180339887498949
 """Fractions of its multiples spread points evenly, the same in every picture."""
@@ -151,6 +151,37 @@ def draw_curve(curve: Curve) -> Drawing:
     marks += _axis(curve.x_scale.ticks(*x_view, TICKS + 1), across, CURVE_HEIGHT)
     label = f"{curve.y_name} by {curve.x_name}"
     return Drawing(CURVE_HEIGHT + AXIS_HEIGHT, tuple(marks), label, tuple(legend))
+
+
+def draw_bars(bars: Bars) -> Drawing:
+    """Two outlines of bars in an inner picture that is stretched, cuts, names and the axis."""
+    n, top = len(bars.heights), 18
+    tallest = max(bars.heights)
+    marks: list[Mark] = []
+    for kind in ("bar", "bar far"):
+        mine = [k for k in range(n) if (k in bars.far) == (kind == "bar far") and bars.heights[k]]
+        outline = "".join(
+            f"M{INNER * k / n:.0f} {STRIP_HEIGHT}V{_bar_top(bars.heights[k] / tallest, top):.1f}"
+            f"H{INNER * (k + 1) / n:.0f}V{STRIP_HEIGHT}"
+            for k in mine
+        )
+        if mine:
+            marks.append(Mark("path", {"d": outline, "class": kind}))
+    frame = {"width": "100%", "height": STRIP_HEIGHT, "preserveAspectRatio": "none"}
+    drawn = [Mark("svg", {**frame, "viewBox": f"0 0 {INNER} {STRIP_HEIGHT}"}, inner=tuple(marks))]
+    drawn += [_upright(cut, top, STRIP_HEIGHT, "plain") for cut in bars.cuts]
+    for place, words in bars.named:
+        anchor = "start" if place < 0.06 else "end" if place > 0.94 else "middle"
+        at = {"x": _percent(place), "y": 13, "text-anchor": anchor, "class": "plain"}
+        drawn.append(Mark("text", at, words))
+    drawn += _axis(list(bars.ticks), lambda share: share, STRIP_HEIGHT)
+    legend = [("bar", "rows"), *[("bar far", bars.far_word)] * bool(bars.far)]
+    return Drawing(STRIP_HEIGHT + AXIS_HEIGHT, tuple(drawn), bars.heading, tuple(legend))
+
+
+def _bar_top(height: float, top: int) -> float:
+    """The upper end of a bar, at least a pixel above the axis."""
+    return min(STRIP_HEIGHT - (STRIP_HEIGHT - top) * height, STRIP_HEIGHT - 1)
 
 
 def _class(line: Line) -> str:

@@ -34,8 +34,8 @@ DO: dict[str, str] = {
     ),
     "share far out": (
         "Look at the rows far out, and leave them out with --where (where) if they are wrong. (share far "
-        "out: a share of the rows lies apart from all others, but not so far that it must be an error; it is "
-        "in the estimate.)"
+        "out: a share of the rows lies apart from all others, but not so far, or so many, that it must be an "
+        "error; it is in the estimate.)"
     ),
     "rows correlated": (
         "Use the estimate with its interval, which allows for the files; where there is none, add files. "
@@ -174,8 +174,8 @@ def notes_block(results: Results) -> list[Block]:
     return [Listing("Also good to know", tuple(found))] if found else []
 
 
-def files_block(files: Sequence[str], run: dict[str, Any]) -> list[Block]:
-    """The files among which the bad ones are, and how to leave them out."""
+def files_block(files: Sequence[str], run: dict[str, Any], *, named: bool) -> list[Block]:
+    """The bad files, or the files among which they are, and how to leave them out."""
     if not files:
         return []
     shown = tuple(cell(name) for name in files[:MOST_FILES])
@@ -184,10 +184,11 @@ def files_block(files: Sequence[str], run: dict[str, Any]) -> list[Block]:
         "Files were compared in small blocks of whole files: a good one that shares its block with a bad one "
         f"is listed, too. 'distmom describe' looks at each file alone. {more}"
     ).strip()
-    head = (
-        f"The bad files are among these {len(files):,}" if len(files) > 1 else "This file holds other values"
-    )
-    return [Listing(head, shown, caption if len(files) > 1 else more, names=True), *leave_out(files, run)]
+    head = f"The bad files are among these {len(files):,}"
+    if named or len(files) == 1:
+        one, caption = "This file holds other values", more
+        head = one if len(files) == 1 else f"These {len(files):,} files hold other values than the rest"
+    return [Listing(head, shown, caption, names=True), *leave_out(files, run)]
 
 
 def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:

@@ -33,17 +33,20 @@ def story(found: TournamentResult) -> Story:
     first = f"{names} {'are the champions' if several else 'is the champion'} among {len(found):,} candidates"
     reach = interval_words(best.level, shown[1])
     answer = [
-        f"{first}: least {cell(loss)} loss on most blocks of rows.",
-        f"The robust risk of {printable(found.champion)} is {shown[0]}; {reach}. "
+        f"{first}: least {cell(loss)} loss on most blocks of rows{'' if found.decided else ', not decided'}.",
+        f"The robust risk of {printable(best.name)} is {shown[0]}; {reach}. "
         f"Its plain mean loss is {shown[2]}.",
     ]
+    if not found.champions:
+        answer = ["There is no champion: more of the data is bad than can be left out."]
     plain_best = min(found, key=lambda r: r.plain_estimate)
-    if plain_best.name not in found.champions:
+    if found.champions and plain_best.name not in found.champions:
         name = printable(plain_best.name)
         answer.append(f"By plain mean loss {name} would have won: a few rows or files decide that.")
-    mood: Mood = "look" if found.cycle or any(not r.ok for r in found) else "good"
-    if found.files_disagree:
-        mood = "bad"
+    mood: Mood = "look" if any(not r.ok for r in found) else "good"
+    word = "cycle" if found.cycle else "champion found" if found.decided else "not decided"
+    if not found.champions:
+        mood, word = "bad", "beyond capacity"
     facts = Facts("How it was decided", _facts(found))
     caption = (
         "won and lost count the matches that were allowed; t is the distance to the farthest candidate that "
@@ -52,7 +55,6 @@ def story(found: TournamentResult) -> Story:
     table = Grid.of("League table", as_table(found), [not r.ok for r in found], caption)
     blocks: list[Block] = [_advice(found, mood), facts, *pictures(found), table, *notes_block(found)]
     after = closing_blocks(found, _assumptions(found))
-    word = "files disagree" if found.files_disagree else "cycle" if found.cycle else "champion found"
     return Story("Tournament", tuple(answer), mood, word, tuple(blocks), (), after)
 
 
@@ -64,11 +66,14 @@ def pictures(found: TournamentResult) -> list[Picture]:
 def _advice(found: TournamentResult, mood: Mood) -> Advice:
     names = ", ".join(map(printable, found.champions))
     lines = [f"Use {names}." if len(found.champions) == 1 else f"Any of these may be used: {names}."]
-    if found.files_disagree:
+    if not found.champions:
         lines = [
-            "Do not rely on this outcome: a file that is bad as a whole has rows in every block. Leave it "
+            "Do not rely on this outcome. Find the bad rows or files (describe names them) and leave them "
             "out, or run again with blocks=FileBlocks()."
         ]
+    elif not found.decided and not found.cycle:
+        lines.append("These rows do not decide between it and others (its notes name them): take more rows.")
+    lines += [f"{text[0].upper()}{text[1:]}." for text in found.remarks]
     close = [r.name for r in found if r.status == Status.FINALIST]
     if close:
         lines.append(

@@ -78,7 +78,7 @@ def test_clean_groups_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(calls) == 1
     x[::50] = -9999.0
     dm.mean({"x": x, "k": k}, "x", by="k", rng=0)
-    assert len(calls) == 3  # and one for the column without groups
+    assert len(calls) == 2  # the rows within the cuts are read with the same plan
 
 
 def _counting(plan, calls):  # type: ignore[no-untyped-def]
@@ -89,19 +89,83 @@ def _counting(plan, calls):  # type: ignore[no-untyped-def]
     return counted
 
 
-def test_files_are_read_again_where_that_is_allowed(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Seven files, 2 % of whose rows are 10^6; and weights."""
     k, x = grouped()
     y, w = x.copy(), np.random.default_rng(3).uniform(0.5, 2.0, N)
     y[np.random.default_rng(1).choice(N, N // 50, replace=False)] = 1e6
+    folder = tmp_path_factory.mktemp("lake")
     for i, part in enumerate(np.array_split(np.arange(N), 7)):
-        pq.write_table(pa.table({"x": y[part], "k": k[part], "w": w[part]}), tmp_path / f"{i}.parquet")
-    once = dm.mean(tmp_path, "x", by="k", passes=1, rng=0)
-    assert all(r.far_rows is None for r in once)
-    found = [dm.mean(tmp_path, "x", by="k", rng=0, executor=dm.Threads(threads)) for threads in (1, 2)]
-    assert all(a == b for a, b in zip(*found, strict=True))
-    assert {r.status for r in found[0]} == {"share set aside"}
-    assert max(map(abs, errors(found[0], k, x))) < 6.0
-    weighted = dm.mean(tmp_path, "x", by="k", weights="w", passes=2, rng=0)
-    assert {r.status for r in weighted} == {"share set aside"}
-    assert max(map(abs, errors(weighted, k, x))) < 7.0  # weights of this kind cost 13 % of the variance
-    assert all(r.n_effective < r.n_used for r in weighted)
+        pq.write_table(pa.table({"x": y[part], "k": k[part], "w": w[part]}), folder / f"{i}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_files_give_the_rows_of_all_or_those_of_the_sample(lake: Path, weights: str | None) -> None:
+    k, x = grouped()
+    for passes, most in ((1, 7.0), (2, 7.0)):  # the sample has half of the rows; weights cost 13 %
+        found = dm.mean(lake, "x", by="k", weights=weights, passes=passes, rng=0)
+        assert {r.status for r in found} == {"share set aside"}
+        assert max(map(abs, errors(found, k, x))) < most
+        for r in found:
+            assert r.far_rows is not None and r.far_rows.of_sample == (passes == 1)
+            low, high = r.far_rows.share_interval
+            assert low <= r.far_rows.share <= high and r.far_rows.share == pytest.approx(0.02, rel=0.3)
+            assert r.n_effective is None or r.n_effective < r.n_used
+
+
+def test_the_sample_of_groups_is_the_same_for_any_cutting_of_the_work(lake: Path, tmp_path: Path) -> None:
+    once = dm.mean(lake, "x", by="k", passes=1, rng=0)
+    two = dm.mean(lake, "x", by="k", passes=2, rng=0)
+    for passes, expected in ((1, once), (2, two)):
+        scan = dm.scan(lake, batch_rows=999)
+        again = dm.mean(scan, "x", by="k", passes=passes, rng=0, executor=dm.Threads(2))
+        assert all(a == b for a, b in zip(again, expected, strict=True))
+    # states and streams keep a smaller sample: their answers agree with each other
+    saved = dm.mean(lake, "x", by="k", rng=0, state=tmp_path / "one")
+    merged = dm.merge_states(tmp_path / "one")
+    assert all(a.estimate == b.estimate and a.flags == b.flags for a, b in zip(saved, merged, strict=True))
+    assert {r.status for r in saved} == {"share set aside"}
+
+
+def test_streams_of_groups_set_a_share_aside() -> None:
+    k, x = grouped()
+    y = x.copy()
+    y[np.random.default_rng(1).choice(N, N // 50, replace=False)] = 1e6
+    parts = [pa.table({"x": y[i::3], "k": k[i::3]}) for i in range(3)]
+    parts[0] = parts[0].filter(pa.array(k[::3] > 1))  # groups are met one after another
+    whole, first = (dm.MeanAccumulator("x", by="k", name=name, rng=0) for name in ("one", "two"))
+    for part in parts:
+        whole.update(part)
+    first.update(parts[0])
+    gone_on = dm.MeanAccumulator.from_bytes(first.to_bytes())
+    assert gone_on.to_bytes() == first.to_bytes()
+    found = whole.result()
+    assert {r.status for r in found} == {"share set aside"}
+    assert max(map(abs, errors(found, k, x))) < 8.0  # 16,384 rows of 120,000: sqrt(1.57 * 7.3 / 7.3) each
+    other = dm.MeanAccumulator("x", by="k", name="three", rng=0)
+    other.update(parts[1])
+    gone_on.merge(other)
+    assert [r.group["k"] for r in gone_on.result()] == list(range(GROUPS))
+    assert {r.status for r in gone_on.result()} == {"share set aside"}
+
+
+def test_each_group_tells_what_is_its_own() -> None:
+    """One has a share set aside, one has rows far out that are told, and the others say nothing."""
+    k, x = grouped()
+    rows = [np.flatnonzero(k == g) for g in range(GROUPS)]
+    x[rows[1][:400]] = 10.0 + 2.0 * 500.0
+    x[rows[4][:400]] = 40.0 + 5.0 * 20.0  # 20 spreads
+    found = dm.mean({"x": x, "k": k}, "x", by="k", rng=0)
+    told = ["ok", "share set aside", "ok", "ok", "share far out", "ok"]
+    assert [str(r.status) for r in found] == told
+    assert found[4].far_rows.action == "told" and found[4].far_rows.values[0][0] == 140.0
+    rows_of = found.to_arrow().to_pylist()
+    assert [row["status"] for row in rows_of] == told
+
+
+def test_infinite_values_are_no_rows_far_out() -> None:
+    k, x = grouped()
+    x[:3] = np.inf
+    assert all(r.far_rows is None for r in dm.mean({"x": x, "k": k}, "x", by="k", rng=0))

@@ -172,7 +172,8 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
         write(tmp_path / f"{i:02}.parquet", {"x": g.normal(10.0 if i in (7, 31) else 0.0, 1.0, 400)})
     found = dm.mean(tmp_path, rng=0)
     assert "files disagree" in found.flags
-    assert {"07.parquet", "31.parquet"} <= set(found.accused_files) and len(found.accused_files) < 12
+    assert found.accused_files == ("07.parquet", "31.parquet") and found.files_named
+    assert "2 files hold other values than the rest: 07.parquet, 31.parquet" in found.remarks()
     assert abs(found.estimate) < 0.15 and abs(found.plain_estimate) > 0.2
     assert found.other_estimate is not None and any("the answer is by files" in note for note in found.notes)
     repaired = dm.mean(tmp_path, rng=0, blocks=45)
@@ -186,6 +187,26 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     for i in range(60):
         write(clean / f"{i:02}.parquet", {"x": np.random.default_rng(i).normal(size=400)})
     assert dm.mean(clean, rng=0).accused_files == ()
+
+
+def test_the_same_files_are_named_with_groups_and_on_their_page(tmp_path: Path) -> None:
+    """Of a cell's files only those that stand out alone; where nobody can look again, all of them."""
+    lake = tmp_path / "lake"
+    for i in range(200):  # so many share the cells of groups
+        g = np.random.default_rng(i)
+        x = g.normal(10.0 if i in (7, 31, 60, 90, 120, 150) else 0.0, 1.0, 400)
+        write(lake / f"{i:03}.parquet", {"x": x, "k": np.arange(400) % 2})
+    found = dm.mean(lake, "x", by="k", rng=0)
+    bad = tuple(f"{i:03}.parquet" for i in (7, 31, 60, 90, 120, 150))
+    for one in found:
+        assert (one.accused_files, one.files_named) == (bad, True)
+    page = tmp_path / "page.html"
+    dm.write_results(found, page)
+    text = page.read_text("utf-8")
+    assert "These 6 files hold other values than the rest" in text and text.count("--exclude") == 6
+    kept = dm.mean(lake, "x", by="k", rng=0, state=tmp_path / "sums")
+    assert not kept[0].files_named and set(found[0].accused_files) < set(kept[0].accused_files)
+    assert any("bad files are among" in remark for remark in kept[0].remarks())
 
 
 def test_a_mean_carried_by_few_rows_says_so() -> None:

@@ -117,8 +117,8 @@ def test_weights_stay_with_their_rows():
     x = np.random.default_rng(3).normal(size=n)
     found = sampled(x, range(2), 500, 2_000, weights=2.0 * x + 1.0)
     assert np.array_equal(found.weights, 2.0 * found.values + 1.0)
-    assert found.sound(weighted=True)
-    assert not found.sound(weighted=False)
+    assert found.sound(1, weighted=True)
+    assert not found.sound(1, weighted=False)
 
 
 @given(st.integers(1, 10**12), st.sampled_from([16_384, 65_536]))

@@ -25,7 +25,7 @@ def words(figure: Any) -> list[str]:
 def test_blocks_estimate_and_ladder_are_drawn_as_in_the_page() -> None:
     found = dm.mean(X, rng=0)
     root = ElementTree.fromstring(found.plot().svg)
-    strip, ladder = root.findall(f"{SVG}svg")
+    strip, ladder, _ = root.findall(f"{SVG}svg")
     wanted = draw_strip(found.telling().pictures[0])
     assert [e.get("cx") for e in strip.iter(f"{SVG}circle")] == [
         mark.attributes["cx"] for mark in wanted.marks if mark.tag == "circle"

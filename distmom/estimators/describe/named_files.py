@@ -1,0 +1,58 @@
+"""Which of the files that share their cells with bad ones are bad: each is looked at alone.
+
+Cells of whole files accuse all files that they hold. Where rows can be read again, a profile of the same
+columns says which of these stand out by themselves.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from distmom.designs.blocks import RandomBlocks
+from distmom.errors import DistmomError
+from distmom.estimators.describe.question import DescribeQuestion
+from distmom.estimators.facts import run_facts
+from distmom.estimators.options import MeanOptions
+from distmom.passes.scan import Scan
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+
+HARMLESS = ("missing", "no values")
+"""Rows that are missing are not among those that make an answer."""
+
+
+def files_alone(
+    scan: Scan, columns: Sequence[str], seed: int, executor: Executor, progress: Progress | None
+) -> dict[str, set[str]]:
+    """For each column the files that stand out alone; none of them if that cannot be told."""
+    options = MeanOptions.of(replace(scan, nan="omit"), RandomBlocks())
+    found: dict[str, set[str]] = defaultdict(set)
+    try:
+        plan = DescribeQuestion(scan, list(columns), None, options, rng=seed).plan(executor, progress)
+        named = plan.run(executor, progress, run_facts(0.0, seed, 1)).named
+    except DistmomError:  # the command itself has the words for it
+        return found
+    for unit in named:
+        for reason in unit.reasons if unit.kind == "file" else ():
+            if reason.what not in HARMLESS:
+                found[reason.column].add(unit.name)
+    return found
+
+
+def name_files(
+    scan: Scan, results: Sequence[Any], seed: int, executor: Executor, progress: Progress | None
+) -> list[Any]:
+    """The results with those of their accused files that stand out alone, where there are such."""
+    of = {id(r): getattr(r, "columns", None) or (r.column,) for r in results if r.accused_files}
+    columns = list(dict.fromkeys(name for names in of.values() for name in names))
+    alone = files_alone(scan, columns, seed, executor, progress) if columns else {}
+    named = []
+    for r in results:
+        bad = {name for column in of.get(id(r), ()) for name in alone.get(column, ())}
+        files = tuple(name for name in r.accused_files if name in bad)
+        named.append(replace(r, accused_files=files, files_named=True) if files else r)
+    return named

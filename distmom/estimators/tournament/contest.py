@@ -1,0 +1,217 @@
+"""A tournament after the survey: what is bad is left out before the matches, and risks are robust means.
+
+The mean is asked of the columns that losses read, and of the losses: of the least of all too, which is large
+only where no candidate predicts a row. What is bad in target, features or the least loss is bad data. What
+stands apart in predictions or in the losses of some candidates alone may be damage, or what a candidate is
+like: it is left out as well, but the matches are played with it too, and nobody is crowned that wins only
+in one of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from distmom.checks import names_of
+from distmom.designs.blocks import RandomBlocks
+from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.survey import BORNE, PASS, Survey, Surveyor
+from distmom.estimators.tournament.answer import Before, tournament_result
+from distmom.lake.filters import as_filter
+from distmom.passes.losses import Losses, LossSource
+from distmom.status import Status
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.estimators.tournament.answer import TournamentOutcome
+    from distmom.estimators.tournament.options import TournamentOptions
+    from distmom.estimators.tournament.plan import TournamentPlan
+    from distmom.estimators.tournament.question import TournamentQuestion
+    from distmom.passes.scan import Scan
+    from distmom.report import TournamentResult
+
+TOGETHER = 16
+"""Columns whose means are taken in one pass: their samples are what takes memory."""
+
+PREDICTIONS = 64
+"""Of more candidates the predictions are seen in their losses alone."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the survey found: in all columns, and the rows without what is bad as data alone."""
+
+    survey: Survey
+    data: Scan
+    means: Sequence[Any] = ()
+
+    @property
+    def asks_both(self) -> bool:
+        """Whether what only some candidates show was left out, too."""
+        return self.survey.scan is not self.data
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The plan of a tournament: a survey, and matches on what is left."""
+
+    question: TournamentQuestion
+    matches: TournamentPlan
+
+    def describe(self, executor: Executor) -> dict[str, Any]:
+        """What the matches read and hold, and the survey."""
+        if self.surveyed:
+            data, own = self._columns()
+            self._surveyor(executor, None).check(self.scan, [*data, *own])
+        return {**self.matches.describe(executor), "survey": PASS if self.surveyed else None}
+
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> TournamentResult:
+        """Survey, play all rounds; the result.
+
+        NoAnswerError if a part has no rows, no candidate has a finite loss, or the level that was given is
+        too low.
+        """
+        seen = self._seen(executor, progress)
+        plan, played = self._play(seen.survey.scan, executor, progress, "what is left ")
+        others: tuple[int, ...] | None = None
+        if seen.asks_both and not seen.survey.beyond:
+            others = ()
+            with suppress(NoAnswerError):
+                others = self._play(seen.data, executor, progress, "all but bad data ")[1].decided.champions
+        before = self._before(seen, executor, progress, others)
+        return tournament_result(plan, played, run, before)
+
+    @property
+    def surveyed(self) -> bool:
+        """Whether what is bad is left out: not where files are blocks, which bear it, or rows pass once."""
+        return not (self.matches.options.design.by_file or self.question.scan.source.one_pass)
+
+    def _play(
+        self, scan: Scan, executor: Executor, progress: Progress | None, rounds: str
+    ) -> tuple[TournamentPlan, TournamentOutcome]:
+        """The matches on the rows of a scan, whose rounds are kept under names of their own."""
+        if scan is self.scan:
+            return self.matches, self.matches.play(executor, progress)
+        where = as_filter(scan.where, scan.source)
+        source, read, found = self.question.opened
+        again = self.question.about(scan=scan)
+        vars(again)["opened"] = scan.source, replace(read, where=where), found
+        plan = again.planned(self.matches.keeper.named(rounds), executor, progress)
+        return replace(plan, every=source), plan.play(executor, progress)
+
+    @cached_property
+    def scan(self) -> Scan:
+        """The rows, with losses among their columns where it is rows that have them."""
+        scan, source = self.question.scan, self.question.opened[0]
+        new = replace(scan, nan="omit")
+        pairwise = self.matches.options.pairwise
+        vars(new)["source"] = source if pairwise else LossSource(source, self.losses, source.files)
+        return new
+
+    @cached_property
+    def losses(self) -> Losses:
+        """The losses of all candidates, under names that no column has."""
+        source, _, found = self.question.opened
+        names = source.schema().names
+
+        def free(name: str) -> str:
+            return name if name not in names else free(f"{name} (loss)")
+
+        by_name = {free(f"the loss of {one.name}"): one for one in found.candidates}
+        return Losses(
+            by_name, free("the least loss of all candidates"), self.matches.options.row_loss(), found.columns
+        )
+
+    def _columns(self) -> tuple[list[str], list[str]]:
+        """Columns of data, and those that tell of single candidates."""
+        question, found = self.question, self.question.opened[2]
+        data = {question.target, *names_of("features", question.features)}
+        for one in found.candidates:
+            scorer = getattr(one, "scorer", one)
+            data |= set(scorer.features) if scorer is not None else set()
+        own = [name for name in found.columns if name not in data]
+        own = own if len(own) <= PREDICTIONS else []
+        shared = [name for name in found.columns if name in data]
+        if self.matches.options.pairwise:
+            return shared, own
+        losses = self.losses
+        return [*shared, losses.common], [*own, *losses.candidates]
+
+    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
+        options = self.matches.options
+        return Surveyor(
+            self.question.seed,
+            executor,
+            progress,
+            bears=bears(options),
+            design=options.rows.design,
+            confidence_level=options.rows.confidence_level,
+            together=TOGETHER,
+        )
+
+    def _seen(self, executor: Executor, progress: Progress | None) -> Seen:
+        """What is bad in the data, then in what is left of single candidates."""
+        scan = self.scan
+        if not self.surveyed:
+            return Seen(Survey(scan), scan)
+        (data, own), surveyor = self._columns(), self._surveyor(executor, progress)
+        try:
+            means = surveyor.means(scan, [*data, *own])
+        except (ConfigError, DataError, NoAnswerError):  # the tournament itself has the words for it
+            return Seen(Survey(scan), scan)
+        if not any(surveyor.worth(one) for one in means):
+            return Seen(Survey(scan), scan, means)
+        first = self._found(surveyor, scan, data)
+        then = self._found(surveyor, first.scan, own)
+        options = self.matches.options
+        both = (first, then) if options.pairwise else (first,)  # losses of rows are heard by their means
+        beyond = tuple(words for one in both for words in one.beyond)
+        correlated = tuple(name for one in both for name in one.correlated if options.pairwise)
+        survey = Survey(
+            then.scan,
+            tuple(sorted((*first.files, *then.files))),
+            (*first.far, *(far for far in then.far if far.action == "set aside")),
+            beyond if options.rows.contamination is None else (),
+            (Status.ROWS_CORRELATED,) if correlated else (),
+            correlated,
+        )
+        return Seen(survey, first.scan, then.means)
+
+    def _found(self, surveyor: Surveyor, scan: Scan, columns: list[str]) -> Survey:
+        """What is bad in some columns, each of which is named."""
+        if not columns:
+            return Survey(scan)
+        found = surveyor.survey(scan, columns)
+        return replace(found, far=tuple(replace(one, column=one.column or columns[0]) for one in found.far))
+
+    def _before(
+        self, seen: Seen, executor: Executor, progress: Progress | None, others: tuple[int, ...] | None
+    ) -> Before:
+        """What is known before the matches: with blocks by the rule, risks too."""
+        options, survey = self.matches.options, seen.survey
+        if options.pairwise:
+            return Before(survey, {}, by_rule=False, others=others)
+        by_rule = options.design.number is None and options.rows.contamination is None
+        names = {name: one.name for name, one in self.losses.candidates.items()}
+        means: list[Any] = list(seen.means)
+        if by_rule and options.rows.design != RandomBlocks() and not survey.scan.source.one_pass:
+            surveyor = self._surveyor(executor, progress)
+            with suppress(ConfigError, DataError, NoAnswerError):
+                means = surveyor.means(survey.scan, list(names), options.rows.design)
+        told = {names[one.column]: one for one in means if one.column in names}
+        if not self.surveyed:  # files that a mean cannot bear may be few enough for majorities
+            told = {name: one for name, one in told.items() if Status.BEYOND_CAPACITY not in one.flags}
+        return Before(survey, told, by_rule, self.losses.names, others)
+
+
+def bears(options: TournamentOptions) -> Callable[[int], float] | None:
+    """How many rows far out, of a number, the blocks bear; None where their number is not given."""
+    given, number = options.rows.contamination, options.design.number
+    if given is not None:
+        return lambda n: given * n if isinstance(given, float) else given
+    if options.design.sampled:
+        return lambda n: 0
+    return None if number is None else lambda n: options.n_parts * number // BORNE

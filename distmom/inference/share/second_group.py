@@ -1,0 +1,118 @@
+"""A second group of the rows, decades away: where so many lie there, nobody can tell which group is wrong.
+
+Rows in another unit (one airline's, one country's) and modes of real sizes look alike, and beyond 15 % of the
+rows neither is a matter of tails. So such a group is told, and never left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.inference.share.gaps import Apart
+from distmom.inference.share.runs import Runs
+from distmom.numerics.arrays import Floats
+
+LEAST = 0.1
+"""Each group has at least this share of all rows: fewer are a matter of `rows_apart`."""
+
+APART = 30.0
+"""The median distance of one group is at least so many times that of the other."""
+
+WIDTH = 3.0
+"""Rows are counted in windows whose ends have this ratio: whole numbers leave none of them empty."""
+
+STEPS = 8
+"""Windows begin at so many places between two that touch."""
+
+DEEP = 1 / 3
+"""Between the groups some window has at most this share of the rows of the fullest window of either."""
+
+NOISE = 3.0
+"""Standard errors of a window's count that are allowed for: few rows leave windows empty by chance."""
+
+FEW_VALUES = 20
+"""A list of fewer values has gaps anyhow: there the gap itself is to be as wide as the groups are apart."""
+
+FEWEST = 200
+"""In fewer rows nothing is looked for."""
+
+
+def second_group(y_sorted: Floats) -> Apart:
+    """Find a group of rows decades farther than the others from zero, or from the median.
+
+    Parameters
+    ----------
+    y_sorted : ndarray of float64
+        Sorted finite values; below 200 rows nothing is found.
+
+    Returns
+    -------
+    Apart
+        With `times`; empty if there is no such group.
+
+    Notes
+    -----
+    The distances that are not zero are counted in windows of equal width on the log scale. A law with one
+    mode there, however heavy its tails, has no window with few rows between two with many. Units are changed
+    by factors, so of the distances from zero either group may be the larger; about the median only the
+    farther, smaller one is a group: close to it there are always few rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> g = np.random.default_rng(0)
+    >>> minutes = 20.0 * g.standard_normal(10_000)
+    >>> second_group(np.sort(minutes)).n
+    0
+    >>> minutes[:1_700] *= 60_000.0
+    >>> found = second_group(np.sort(minutes))
+    >>> found.n, round(found.times, -3)
+    (1700, 60000.0)
+    """
+    y = y_sorted
+    if y.size < FEWEST or y[0] == y[-1]:
+        return Apart()
+    for centre in (0.0, float(y[y.size // 2])):
+        with np.errstate(over="ignore", invalid="ignore"):
+            u = np.sort(np.abs(y - centre))
+        u = u[int(np.searchsorted(u, 0.0, side="right")) :]
+        found = _cut(u, y.size, y.size if centre == 0.0 else y.size // 2)
+        if found is None:
+            continue
+        distance, times = found
+        n_low = int(np.searchsorted(y, centre - distance, side="right"))
+        n_high = y.size - int(np.searchsorted(y, centre + distance))
+        lo = centre - distance if n_low else -np.inf
+        hi = centre + distance if n_high else np.inf
+        values = Runs.of(np.concatenate([y[:n_low], y[y.size - n_high :]])).repeated()
+        return Apart(lo, hi, n_low, n_high, values, times=times, from_zero=centre == 0.0)
+    return Apart()
+
+
+def _cut(u: Floats, n: int, most: int) -> tuple[float, float] | None:
+    """The distance that parts two groups, and how many times as far the farther one lies; u ascending."""
+    least = max(int(LEAST * n), 1)
+    if u.size < 2 * least or not np.isfinite(u[-1]) or not u[-least] / u[least - 1] >= APART:
+        return None
+    width = np.log(WIDTH)
+    middle = np.exp(np.arange(np.log(u[0]), np.log(u[-1]) + width, width / STEPS))
+    half = WIDTH**0.5
+    count = np.searchsorted(u, middle * half, "right") - np.searchsorted(u, middle / half)
+    fullest = np.minimum(np.maximum.accumulate(count), np.maximum.accumulate(count[::-1])[::-1])
+    nearer = np.searchsorted(u, middle)
+    farther = u.size - nearer
+    can = (nearer >= least) & (farther >= least) & (farther <= most)
+    can &= count + NOISE * np.sqrt(count + 1.0) <= DEEP * fullest
+    if not can.any():
+        return None
+    at = int(np.argmin(np.where(can, count / np.maximum(fullest, 1), np.inf)))
+    k = int(nearer[at])
+    times = float(u[k + (u.size - k) // 2] / u[k // 2])
+    listed = min(_values(u[:k]), _values(u[k:])) < FEW_VALUES
+    far = times >= APART and (not listed or u[k] >= APART * u[k - 1])
+    return (float(middle[at]), times) if far else None
+
+
+def _values(u: Floats) -> int:
+    """How many different values there are."""
+    return int(np.count_nonzero(np.diff(u))) + 1

@@ -1,0 +1,88 @@
+"""The large uniform sample of a column whose rows come with the codes of their groups.
+
+The samples of the groups have a key hashed for each row already, and the large one takes the same: its rows
+are those of the smallest keys whatever their group, so its size does not depend on how many groups there are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.samples.group_sample import GroupSampler
+from distmom.numerics.samples.pool import PLENTY, Part, PoolSampler, RowPool
+
+LEAST_PIECE = 4_096
+"""Rows are offered so many at a time, or more where few of them are taken."""
+
+ALL = 2**64 - 1
+"""The largest hash."""
+
+
+class GroupPoolSampler(PoolSampler):
+    """Collects the sample of one column from the rows that its `GroupSampler` sees, leaf by leaf."""
+
+    def __init__(self, size: int, quota: int) -> None:
+        super().__init__(size, quota)
+        self._leaf = (np.uint64(0), -1)
+        self._mine: list[Part] = []  # of the leaf that has begun
+        self._n_mine = self._n_used = 0
+
+    def offer_rows(
+        self,
+        sampler: GroupSampler,
+        key: np.uint64,
+        first_row: int,
+        codes: Ints,
+        x: Floats,
+        gone: Bools | None,
+        n_groups: int,
+        weights: Floats | None,
+    ) -> None:
+        """Offer the rows ``first_row …`` of a file to the samples of the groups, and to this one."""
+        start = 0
+        while start < x.size:
+            row = first_row + start
+            if (leaf := (key, row // LEAF_ROWS)) != self._leaf:
+                self._end()
+                self._leaf = leaf
+            few = max(LEAST_PIECE, int(PLENTY * self._quota / min(self._below, 1.0)))
+            stop = min(x.size, start + few, start + LEAF_ROWS - row % LEAF_ROWS)
+            part = slice(start, stop)
+            skipped = None if gone is None else gone[part]
+            words, rows = sampler.offer(key, row, codes[part], x[part], skipped, n_groups, self._bound())
+            self._n_used += stop - start - (0 if skipped is None else int(np.count_nonzero(skipped)))
+            if rows.size:
+                rows = rows + start
+                keys = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+                w = None if weights is None else weights[rows]
+                self._mine.append((keys, x[rows], w, codes[rows], None))
+                self._n_mine += rows.size
+                if self._n_mine > PLENTY * self._quota:
+                    self._thin()
+            start = stop
+
+    def _bound(self) -> np.uint64:
+        """Hashes below it are wanted: those of keys up to the largest that may enter."""
+        return np.uint64(ALL if self._below >= 1.0 else min((int(self._below * 2.0**53) + 1) << 11, ALL))
+
+    def _thin(self) -> None:
+        """Keep the quota of the leaf that has begun."""
+        pool = RowPool.smallest(self._quota, np.inf, *self._mine)
+        self._below = min(self._below, float(pool.keys.max()))
+        self._mine = [pool.part]
+        self._n_mine = pool.keys.size
+
+    def _end(self) -> None:
+        """Take the rows of the leaf; what it holds back is above the last one."""
+        if self._n_mine >= self._quota and self._n_used > self._quota:
+            self._thin()
+        for part in self._mine:
+            self.add(part)
+        self._mine, self._n_mine, self._n_used = [], 0, 0
+
+    def result(self) -> RowPool:
+        """The sample of all rows offered."""
+        self._end()
+        return super().result()

@@ -1,0 +1,56 @@
+"""No command gives a wrong answer on the demo lake, damaged in four ways, without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import distmom as dm
+from distmom.estimators.survey import Surveyor
+from tests.statistics.damage_table import (
+    CODES,
+    COMMANDS,
+    FILES,
+    UNIT,
+    Answer,
+    Cell,
+    cells,
+    of_result,
+    write_lakes,
+)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def lakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return write_lakes(tmp_path_factory.mktemp("damage"))
+
+
+ALONE = ("`tournament`", "`RobustLinearRegression`")
+"""Commands that do not ask the survey."""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(name, marks=[pytest.mark.xfail] * (name in ALONE)) for name in COMMANDS],
+)
+def test_no_cell_is_wrong(command: str, lakes: dict[str, Path]) -> None:
+    assert not {name: cell.text() for name, cell in cells(lakes, command).items() if cell.wrong}
+
+
+@pytest.mark.parametrize("damage", [FILES, CODES, UNIT])
+def test_without_the_survey_cells_are_wrong(
+    damage: str, lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The negative control: it is the survey that leaves out, and tells."""
+
+    def gini(name: str) -> Answer:
+        return of_result(dm.ustatistic(lakes[name], "arr_delay", kernel="gini", rng=0))
+
+    clean, surveyed = gini("clean"), gini(damage)
+    assert not Cell(clean, surveyed).wrong
+    monkeypatch.setattr(Surveyor, "suspect", lambda *_: [])
+    alone = gini(damage)
+    assert not Cell(clean, alone).within and (damage == FILES or Cell(clean, alone).wrong)
