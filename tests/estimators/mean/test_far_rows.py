@@ -196,10 +196,10 @@ def of_files(folder: Path, seed: int, bad: float) -> float:
 def test_an_answer_from_the_sample_pays_for_files_that_are_alike(
     kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Files have effects of the rows' own spread: an interval of independent rows is 12 times too narrow.
+    """Files have effects of the rows' own spread: an interval for independent rows is 20 times too narrow.
 
-    Nominal 99 % of 4 lakes: one or more missed has a probability of 0.04 at nominal coverage, and the seeds are fixed. Without the cells (the control)
-    an interval of 0.04 standard errors covers with a probability of 0.2: at most five of 8, but for 1e-3.
+    Nominal 99 % of four lakes, of fixed seeds. Without the cells (the control) such an interval covers with a
+    probability of about 0.1: six of eight or more in 2e-5.
     """
     if not kept:
         monkeypatch.setattr(pool_module, "file_cells", lambda keys, n: np.zeros(keys.size, np.int64))
