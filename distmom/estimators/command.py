@@ -22,6 +22,7 @@ from distmom.estimators.facts import run_facts
 from distmom.estimators.recorded import record
 from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for, progress_of_session, warns
+from distmom.state.saved import with_states
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -89,7 +90,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
         bound.arguments.update(
             {name: v for name, v in defaults_for(parameters).items() if name not in bound.arguments}
         )
-        found = function(*bound.args, **bound.kwargs)
+        found = with_states(lambda: function(*bound.args, **bound.kwargs))
         if not _EXPLAINING.get():
             record(function.__name__, found, bound.arguments, parameters)
             _warn(found)

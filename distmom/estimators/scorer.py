@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +13,18 @@ from numpy.typing import NDArray
 from distmom.checks import check_choice
 from distmom.cluster.executors.backends import Threads
 from distmom.designs.blocks import Blocks, as_design
-from distmom.errors import ConfigError, NoAnswerError
+from distmom.errors import ConfigError, DoubtfulResultWarning, NoAnswerError
 from distmom.estimators.mean.mean import mean
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.session import quietly
+from distmom.estimators.session import quietly, warns
 from distmom.numerics.losses.table import LOSSES, log_of_given, names_of
 from distmom.passes.scan import scan
-from distmom.report import Results
+from distmom.status import Status
 
 RowLoss = Callable[[Any, Any], Any]
+
+DOUBTFUL = (Status.BEYOND_CAPACITY, Status.SHARE_SET_ASIDE)
+"""A score with one of these warns: it may be wrong, or leaves out rows for which the model is so."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class RobustScorer:
         try:
             # NaN losses must count against the model: they ruin their blocks instead of being left out
             with quietly():
-                found = mean(
+                found: Any = mean(
                     scan(losses, nan="keep"),
                     blocks=self.blocks,
                     contamination=self.contamination,
@@ -52,8 +56,11 @@ class RobustScorer:
                 )
         except NoAnswerError:
             return float("-inf")
-        estimate = Results.of(found)[0].estimate
-        return float(-estimate) if np.isfinite(estimate) else float("-inf")
+        doubts = [flag for flag in found.flags if flag in DOUBTFUL]
+        if doubts and warns():
+            words = f"robust_scorer: {'; '.join(doubts)}: ask distmom.mean for the losses (`row_losses`)"
+            warnings.warn(words, DoubtfulResultWarning, stacklevel=2)
+        return float(-found.estimate) if np.isfinite(found.estimate) else float("-inf")
 
     def row_losses(self, estimator: Any, X: Any, y: Any) -> NDArray[np.float64]:
         """Loss of each row."""
@@ -113,7 +120,8 @@ def robust_scorer(
 
     Notes
     -----
-    A few milliseconds a fold.
+    A few milliseconds a fold. It warns (`DoubtfulResultWarning`) where the losses are ``beyond capacity``, or
+    a share of them was set aside.
 
     Examples
     --------

@@ -10,29 +10,24 @@ Where files are the blocks they bear bad ones themselves, and rows alone are lef
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.facts import run_facts
-from distmom.estimators.mean.partition import error_of, errors_allowed, stands
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
+from distmom.estimators.surveyed import Mean, Survey
 from distmom.inference.status import in_order
 from distmom.lake.filters import as_filter
 from distmom.lake.within import Within
 from distmom.passes.scan import Scan
 from distmom.report import MeanResult, Results, VectorResult
-from distmom.report.estimate import EstimateResult
-from distmom.report.far_rows import FarRows, column_of
-from distmom.report.words import listed
+from distmom.report.far_rows import FarRows
 from distmom.status import Status
 
 if TYPE_CHECKING:
@@ -53,80 +48,11 @@ CODE = 0.5
 
 BY_ROWS = RandomBlocks()
 
-Mean = MeanResult | VectorResult
-
 PASSED_ON = (Status.CONTAMINATED, Status.ROWS_CORRELATED, Status.CARRIED_BY_FEW_ROWS)
 """What the mean says of rows that are left, and what any statistic of them has to say, too."""
 
-OF_SIZES = (Status.CONTAMINATED, Status.CARRIED_BY_FEW_ROWS)
-BOUNDED = (
-    *("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace"),
-)
-"""Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
-
-ALIKE = "and the interval takes them as independent: blocks of whole files (--block-by file) allow for it"
-
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
 """What plans say of it."""
-
-
-NOT_RELIABLE = "the result is beyond capacity"
-NO_VERDICT = {
-    "lift": math.nan,
-    "lift_interval": None,
-    "lift_reason": NOT_RELIABLE,
-    "p_value": None,
-    "p_adjusted": None,
-    "p_reason": NOT_RELIABLE,
-}
-"""What results have no more that cannot be relied upon."""
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What is to be read of a scan, and what is left out of it.
-
-    Attributes
-    ----------
-    scan : Scan
-        Without what is bad.
-    files : tuple of str
-        That were left out.
-    far : tuple of FarRows
-        Of each column with rows that stand apart: what was left out, or told.
-    beyond : tuple of str
-        What is wrong and could not be repaired.
-    passed_on : tuple of Status
-        What the mean says of the rows that are left.
-    correlated : tuple of str
-        Columns whose rows within files are correlated.
-    means : tuple of MeanResult or VectorResult
-        Of the columns, on the rows that are left; of none where the mean itself has no answer.
-    """
-
-    scan: Scan
-    files: tuple[str, ...] = ()
-    far: tuple[FarRows, ...] = ()
-    beyond: tuple[str, ...] = ()
-    passed_on: tuple[Status, ...] = ()
-    correlated: tuple[str, ...] = ()
-    means: tuple[Mean, ...] = ()
-
-    @property
-    def nothing(self) -> bool:
-        """Whether there is nothing to say."""
-        return not (self.files or self.far or self.beyond or self.passed_on)
-
-    def flags(self) -> list[Status]:
-        """The words for it."""
-        actions = {far.action for far in self.far}
-        return [
-            *[Status.BEYOND_CAPACITY] * bool(self.beyond),
-            *[Status.SHARE_SET_ASIDE] * ("set aside" in actions),
-            *[Status.FILES_DISAGREE] * bool(self.files),
-            *[Status.SHARE_FAR_OUT] * ("told" in actions),
-            *self.passed_on,
-        ]
 
 
 @dataclass(frozen=True)
@@ -143,6 +69,8 @@ class Surveyor:
         Rows far out may be what an experiment is about: all but codes are told and left in.
     design : BlockDesign
         The blocks of the statistic. Those of units may bear bad rows that blocks of rows cannot.
+    real : callable, optional
+        Takes the rows far out that are to be left out, by column; tells the columns where they are real.
     same_files : bool
         What is compared lies in the same files, so what the rows of a file have in common cancels.
     asked : dict
@@ -161,6 +89,7 @@ class Surveyor:
     bears: Callable[[int], float] | None = None
     experiment: bool = False
     design: BlockDesign = BY_ROWS
+    real: Callable[[Mapping[str, FarRows]], Collection[str]] | None = None
     same_files: bool = False
     asked: dict[tuple[int, str], tuple[Scan, Mean]] = field(default_factory=dict)
     confidence_level: float = 0.99
@@ -198,9 +127,15 @@ class Surveyor:
         """The scan without what is bad, and what that was."""
         now, files = scan, list[str]()
         far: dict[str, FarRows] = {}
+        real = set[str]()
         for _ in range(ROUNDS):
             bad = self._bad_files([one for one in means if Status.FILES_DISAGREE in one.flags])
-            cuts = {} if bad else _far([one for one in means if _divisible(one)], self._cuts)
+            cuts = (
+                {} if bad else _far((m for m in means if _divisible(m) and m.column not in real), self._cuts)
+            )
+            if cuts and self.real is not None:
+                real |= set(self.real(cuts))
+                cuts = {name: one for name, one in cuts.items() if name not in real}
             if not bad and not cuts:
                 break
             if bad:
@@ -211,7 +146,7 @@ class Surveyor:
             means = self.means(now, columns)
         told = {
             name: replace(one, action="told")
-            for name, one in _far(means, self._told).items()
+            for name, one in _far(means, lambda one: one.column in real or self._told(one)).items()
             if name not in far or one.times is not None
         }
         every = [
@@ -226,9 +161,8 @@ class Surveyor:
             beyond = tuple(self._beyond([*still, *self.means(now, columns, self.design)]))
         passed_on = in_order(flag for one in means for flag in self._passed_on(one))
         correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
-        return Survey(
-            now, tuple(sorted(files)), tuple(every), beyond, passed_on, tuple(correlated), tuple(means)
-        )
+        words = beyond, passed_on, tuple(correlated), tuple(columns), tuple(means)
+        return Survey(now, tuple(sorted(files)), tuple(every), *words)
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
         promise: dict[str, Any] = {"confidence_level": self.confidence_level, "passes": 1}
@@ -315,56 +249,6 @@ def _within(scan: Scan, cuts: dict[str, FarRows]) -> Scan:
     """The rows of a scan that lie within the cuts of these columns."""
     bounds = tuple((name, one.low, one.high) for name, one in cuts.items())
     return scan.instead(Within(bounds, as_filter(scan.where, scan.source)))
-
-
-def marked(result: Any, *found: Survey) -> Any:
-    """The result with what was left out of its data, or should have been."""
-    found = tuple(one for one in found if not one.nothing)
-    if not found:
-        return without_verdict(result)
-    told = {flag for one in found for flag in one.flags()}
-    if getattr(result, "kernel", "") in BOUNDED:
-        told = told.difference(OF_SIZES)
-    flags = {*result.flags, *told}
-    files = tuple(dict.fromkeys(file for one in found for file in one.files))
-    far = [far for one in found for far in one.far]
-    notes = []
-    if files:
-        notes.append(f"{len(files)} files that hold other values than the rest were left out")
-    notes += [words for more in far[1:] for words in more.words(result.level, column_of(result))]
-    for words in dict.fromkeys(words for one in found for words in one.beyond):
-        notes.append(f"{words}: do not rely on this result")
-    alike = list(dict.fromkeys(name for one in found for name in one.correlated))
-    if alike:
-        notes.append(f"rows of a file are alike ({listed(alike)}), {ALIKE}")
-    if not notes and not far and flags == set(result.flags):
-        return without_verdict(result)
-    changes: dict[str, Any] = {
-        "flags": in_order(flags),
-        "status": Status.OK,
-        "notes": (*notes, *result.notes),
-    }
-    if isinstance(result, EstimateResult):
-        changes |= {"far_rows": far[0] if far else result.far_rows}
-        changes |= {"accused_files": files or result.accused_files}
-        changes["files_named"] = bool(files) or result.files_named
-    return without_verdict(replace(result, **changes))
-
-
-def borne(first: Any, again: Any, *found: Survey) -> Any:
-    """The estimate of all rows, if its blocks bear what was left out of another; None if they do not."""
-    allowed = errors_allowed(first.flags) * error_of(again.block_estimates)
-    agree = bool((np.abs(np.ravel(first.estimate - again.estimate)) <= allowed).all())
-    if any(one.beyond for one in found) or not stands(first.flags, agree=agree):
-        return None
-    far = [replace(far, action="borne") for one in found for far in one.far]
-    return replace(first, far_rows=far[0]) if far else first
-
-
-def without_verdict(result: Any) -> Any:
-    """The result; one that is not to be relied upon has neither p-value nor lift."""
-    mine = {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
-    return replace(result, **mine) if mine and Status.BEYOND_CAPACITY in result.flags else result
 
 
 def bears(rows: MeanOptions, few: int | None = None) -> Callable[[int], float] | None:

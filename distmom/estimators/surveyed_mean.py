@@ -14,7 +14,8 @@ from distmom.cluster import Executor, Progress
 from distmom.designs.blocks import RandomBlocks
 from distmom.estimators.facts import told
 from distmom.estimators.mean.question import MeanQuestion, PlannedMean
-from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears, borne, marked
+from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
+from distmom.estimators.surveyed import borne, marked
 from distmom.report import Results
 from distmom.status import Status
 

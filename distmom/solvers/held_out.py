@@ -13,17 +13,23 @@ import numpy as np
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.duels import differences
 from distmom.numerics.median import lower_median
-from distmom.solvers.blocks import BlockOracle
+from distmom.solvers.blocks import RiskBlocks
 
 
 @dataclass(frozen=True)
 class HeldOut:
     """When to look at the held-out blocks, and when to stop."""
 
-    blocks: BlockOracle  # the same at every look
+    blocks: RiskBlocks  # the same at every look
     every: int = 25  # steps between looks
     patience: int = 5  # looks in a row without improvement that end the descent
     tolerance: float = 1e-3  # a fall of the loss by less than this share of the best loss is no improvement
+
+    @property
+    def rows(self) -> tuple[Floats, Floats]:
+        """Features and targets of the rows of all blocks."""
+        rows, targets = self.blocks.rows, self.blocks.targets
+        return rows.reshape(targets.size, -1), targets.ravel()
 
     def losses(self, x: Floats) -> Floats:
         """Losses of the usable blocks; NaN counts as infinite."""

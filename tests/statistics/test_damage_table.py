@@ -28,7 +28,7 @@ def lakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return write_lakes(tmp_path_factory.mktemp("damage"))
 
 
-ALONE = ("`tournament`", "`RobustLinearRegression`")
+ALONE = ("`tournament`",)
 """Commands that do not ask the survey."""
 
 

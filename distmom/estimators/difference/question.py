@@ -13,7 +13,8 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import PASS, Surveyor, marked
+from distmom.estimators.survey import PASS, Surveyor
+from distmom.estimators.surveyed import marked
 from distmom.lake import ReadOptions, Source
 from distmom.passes.opening import open_data, refuse_times
 from distmom.passes.scan import Scan

@@ -67,6 +67,7 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
     """
 
     _needs_target = False
+    _clusters = True
 
     n_clusters: int = field(default=8, kw_only=False)
     loss: str = "kmeans"

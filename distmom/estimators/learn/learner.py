@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -33,6 +34,15 @@ from distmom.estimators.learn.run import (
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.steps import StepPosition
+from distmom.estimators.learn.survey import (
+    MOST_LOSSES,
+    columns_of,
+    far_from_the_middle,
+    survey_of_arrays,
+    warn,
+)
+from distmom.estimators.surveyed import Survey
+from distmom.inference.status import in_order
 from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.philox import resolve_seed
@@ -53,10 +63,18 @@ class Learner(SharedParameters, BaseEstimator):
     """Different targets of a lake at most, where they may be anything that can be told apart."""
     _pairs_given = False
     """Whether rows are differences of two, of which either may be the first: they have no middle but zero."""
+    _clusters = False
+    """Whether rows far from all others may be what is looked for."""
     _begun: Training | None = None
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
         """Learn from the rows of arrays, or of anything that `distmom.mean` reads.
+
+        The mean of the columns (lists and labels apart) is asked first: files that it accuses and that stand
+        out alone are left out (``files disagree``), and so is a share of the rows far from all others
+        (``share set aside``). Rows that may be real stay and are told (``share far out``): nearer ones, most
+        rows of a label, what may be a cluster. Where more is bad than can be told, the model is ``beyond
+        capacity``.
 
         Parameters
         ----------
@@ -89,17 +107,19 @@ class Learner(SharedParameters, BaseEstimator):
             where, executor, options = lake_arguments(type(self).__name__, lake)
             limit = as_backend(executor).memory_limit
             answer(LearnQuestion(self, as_scan(X, where), y, options, limit), executor)
+            warn(self)
             return self
         if lake:
             name = next(iter(lake))
             raise ConfigError(f"{name}: is for lakes; with arrays, choose rows and columns yourself")
-        self._run(self._of_arrays(X, y), *self._seed())
+        self._run_surveyed(self._of_arrays(X, y), getattr(self, "feature_names_in_", None))
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Take as many steps as the rows give with each row in one of them, at least one.
 
-        Scales, start and the size of steps come from the first batch, which should be a fair sample of some
+        Batches are not surveyed: blocks bear what is bad. Scales, start and the size of steps come from the
+        first batch, which should be a fair sample of some
         thousand rows; after `fit` they are those of its rows, and the steps go on where it ended. A batch of
         fewer rows than a step needs makes smaller blocks.
 
@@ -126,6 +146,7 @@ class Learner(SharedParameters, BaseEstimator):
                     )
                 seed, self.seed_ = self._seed()
                 begun = self._begun = self._prepare(rows, options, seed)
+                self._tell(None, begun.scale.wild_share)
                 self.mode_, self.mode_reason_ = "resident", "rows come in batches"
             shape, place = begun.shape._replace(n_held_out=0), begun.place
             n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
@@ -153,11 +174,21 @@ class Learner(SharedParameters, BaseEstimator):
         except ConfigError as error:
             raise ConfigError(str(error).replace("rng", "random_state", 1)) from error
 
+    def _run_surveyed(self, rows: ArrayRows, names: Sequence[str] | None) -> None:
+        """Steps on rows in memory, but for those that lie far from all others."""
+        seed, shown_seed = self._seed()
+        columns = columns_of(rows, names, targets=self._most_labels is None)
+        sample = None if self._most_labels is None else lambda: sample_of(rows, seed)[:2]
+        seen, left = survey_of_arrays(rows, columns, seed, sample, clusters=self._clusters)
+        self._run(left, seed, shown_seed, seen)
+        warn(self)
+
     def _run(
         self,
         rows: TrainingRows,
         seed: int,
         shown_seed: int | str,
+        seen: Survey,
         plan: LearnPlan | None = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
@@ -173,6 +204,7 @@ class Learner(SharedParameters, BaseEstimator):
             with nullcontext() if crew is None or crew is executor else closing(crew):
                 learn(found, rows, options, keeper, watch, crew)
         self._remember(found)
+        self._tell(seen, found.scale.wild_share)
         found.place = StepPosition(1, 0, found.place.met)
         self._begun = found
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
@@ -215,7 +247,8 @@ class Learner(SharedParameters, BaseEstimator):
             options.averaging,
         )
         start = seeing_start(problem, sample) if problem.blind else problem.start
-        return Training(seed, scale, shape, problem.risk, descent, descent.begin(start))
+        judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
+        return Training(seed, scale, shape, problem.risk, descent, descent.begin(start), judges=judges)
 
     def _check_own(self) -> None:
         """ConfigError if a parameter of this learner alone is wrong: before any row is read."""
@@ -243,8 +276,16 @@ class Learner(SharedParameters, BaseEstimator):
         self.n_blocks_, self.block_size_ = shape.n_blocks, shape.block_size
         self.wild_share_ = found.scale.wild_share
         self.step_seconds_ = found.step_seconds
+        self.loss_flags_ = list(map(str, found.loss_flags))
         for name, count in found.place.met._asdict().items():
             setattr(self, f"{name}_", count)
+
+    def _tell(self, seen: Survey | None, wild_share: float) -> None:
+        """What the survey found, and the sample of the rows that are left, in attributes."""
+        flags, notes = far_from_the_middle(wild_share)
+        self.flags_ = list(map(str, in_order([*flags, *(() if seen is None else seen.flags())])))
+        self.notes_ = [*([] if seen is None else seen.words()), *notes]
+        self.accused_files_ = [] if seen is None else list(seen.files)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -108,7 +108,7 @@ class MahalanobisMetric(TransformerMixin, Learner):
             raise DataError("y: pairs of different rows must be near (1) and far (-1), both kinds")
         self._pairs_given = True
         try:
-            self._run(ArrayRows(away[said], labels), *self._seed())
+            self._run_surveyed(ArrayRows(away[said], labels), None)
         finally:
             del self._pairs_given
             self._begun = None

@@ -76,6 +76,16 @@ class SharedParameters:
         ``block`` (-1 for a combination, -2 where the step was left out), ``gradient_norm`` (before clipping)
         and ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the looks at
         held-out blocks.
+    flags_ : list of str
+        What the survey of the columns found, as the flags of other results; also ``share far out`` where more
+        than a tenth of the rows is wild (`wild_share_`).
+    notes_ : list of str
+        The same in sentences.
+    accused_files_ : list of str
+        Files that were left out.
+    loss_flags_ : list of str
+        What the mean says of the losses of held-out rows, or without them of sampled ones, at the end; of
+        pairs that share no row, where the loss is one of pairs.
     n_skipped_blocks_ : int
         Sum of ``skipped``.
     n_blocks_, block_size_ : int
@@ -87,7 +97,7 @@ class SharedParameters:
     n_used_, n_null_, n_nan_, n_inf_, n_dropped_ : int
         Rows that were met, in the first pass over the data up to the last step or in held-out blocks: those
         that count; with a value that is null, or NaN; of those that count, with an infinite value; those that
-        the filter drops or whose file was left out. Not all rows are met where steps end before.
+        the filter drops, that lie far out, or of a left-out file. Not all are met where steps end before.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where the data has names.

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from distmom.errors import ConfigError
 from distmom.estimators.facts import data_facts
 from distmom.estimators.learn.data import DataOptions, open_columns, rows_of_lake, with_labels
 from distmom.estimators.learn.rows import LakeRows
-from distmom.estimators.learn.run import ALL_ROWS, KIND, SAMPLE, DescentKeeper
+from distmom.estimators.learn.run import ALL_ROWS, KIND, SAMPLE, DescentKeeper, sample_of
+from distmom.estimators.learn.survey import survey_of
+from distmom.estimators.mean.plan import worth_compiling
+from distmom.estimators.survey import PASS, Surveyor
+from distmom.estimators.surveyed import Survey
+from distmom.numerics.arrays import Floats
+from distmom.passes.census import column_share
 from distmom.passes.opening import refuse_times
 from distmom.passes.scan import Scan
+from distmom.reductions.block_means import load_kernels
 from distmom.report.values import plain
 from distmom.state import Fingerprint, open_checkpoint, shown_filter
 
@@ -56,8 +66,16 @@ class LearnQuestion:
         return self.opened[0].in_memory
 
     def load(self) -> Callable[[], None] | None:
-        """Nothing: steps are NumPy's."""
-        return None
+        """The kernels, where the survey will use them: steps are NumPy's."""
+        source, read, _ = self.opened
+        return load_kernels if worth_compiling(source.files, column_share(source, read)) else None
+
+    def about(self, scan: Scan) -> LearnQuestion:
+        """The same of other rows, without a state of its own."""
+        new = copy.copy(self)
+        vars(new).pop("opened", None)
+        new.scan, new.checkpoint = scan, None
+        return new
 
     def plan(self, executor: Executor, progress: Progress | None) -> LearnPlan:
         """Columns, rows by footers, whether they are held in memory; no row is read."""
@@ -114,6 +132,13 @@ class LearnPlan:
     mode: str = "resident"
     reason: str = "a stream is read once"
     keeper: DescentKeeper | None = None
+    seen: Survey | None = None
+
+    @property
+    def surveyed(self) -> tuple[str, ...]:
+        """Columns of numbers that are surveyed: elements of a list have no condition, nor have labels."""
+        read = self.question.opened[1]
+        return tuple(name for name in read.columns if name in read.value_names)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -129,6 +154,7 @@ class LearnPlan:
         sizes: tuple[int | None, ...] = (None, None, None)
         if self.rows is not None:
             sizes = options.shape(self.rows.n_rows, machine._least_size)
+            Surveyor(self.question.seed, executor, None).check(self.question.scan, self.surveyed)
         return {
             "learner": type(machine).__name__,
             **{name: data[name] for name in ("n_files", "n_bytes", "n_rows")},
@@ -138,20 +164,56 @@ class LearnPlan:
             "mode_reason": self.reason,
             **dict(zip(("n_blocks", "block_size", "n_held_out_blocks"), sizes, strict=True)),
             "max_iter": options.max_iter,
+            "survey": PASS if self.surveyed else None,
             "skipped": data["skipped"],
         }
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
-        """Find the labels, read the rows if they are to be held, take the steps."""
-        question, machine, rows = self.question, self.question.machine, self.rows
-        if rows is None:
+        """Survey the columns, find the labels, read the rows if they are to be held, take the steps."""
+        question = self.question
+        if self.rows is None:
             question.hold()
             return question.plan(executor, progress).run(executor, progress, run)
+        plan, seen = self, self._survey(executor, progress)
+        if seen.scan is not question.scan:
+            plan = question.about(seen.scan).plan(executor, progress)
+        plan.keeper, plan.seen = self.keeper, seen
+        return plan._learn(executor, progress, run)
+
+    def _learn(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """The same of the rows that are left."""
+        question, machine = self.question, self.question.machine
         machine._name_features(self.names)
-        source, read, _ = question.opened
-        if read.by and machine._most_labels is not None:
-            rows, labels = with_labels(source, read, rows, machine._most_labels)
+        rows, labels = self._with_labels()
+        if labels is not None:
             machine._know(labels)
         held = rows.resident() if self.mode == "resident" else rows
-        machine._run(held, question.seed, question.shown_seed, self, executor, progress)
+        assert self.seen is not None
+        seeds = question.seed, question.shown_seed
+        machine._run(held, *seeds, self.seen, self, executor, progress)
         return question.finish(self, run)
+
+    def _survey(self, executor: Executor, progress: Progress | None) -> Survey:
+        """What is bad in the columns."""
+        question = self.question
+        machine, scan, columns = question.machine, question.scan, self.surveyed
+        if not columns:
+            return Survey(scan)
+
+        def sample() -> tuple[Floats, Floats]:
+            features, labels, _ = sample_of(self._with_labels()[0], question.seed)
+            places = [self.names.index(name) for name in columns]
+            return features[:, places], labels
+
+        labelled = sample if question.opened[1].by else None
+        seed, clusters = question.seed, machine._clusters
+        return survey_of(scan, columns, seed, executor, progress, labelled, clusters=clusters)
+
+    def _with_labels(self) -> tuple[LakeRows, NDArray[Any] | None]:
+        """The rows, those of labels with their numbers, and these."""
+        assert self.rows is not None
+        source, read, _ = self.question.opened
+        most = self.question.machine._most_labels
+        if not read.by or most is None:
+            return self.rows, None
+        return with_labels(source, read, self.rows, most)

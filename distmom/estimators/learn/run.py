@@ -18,6 +18,7 @@ from distmom.estimators.learn.rows import Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.shared import SharedBlocks
 from distmom.estimators.learn.steps import StepPosition, step_rows
+from distmom.estimators.learn.survey import loss_flags
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
@@ -31,6 +32,7 @@ from distmom.solvers.status import DescentStatus
 from distmom.state import Checkpoint, Saved
 from distmom.state.checkpoint import Content
 from distmom.state.saved import Change, understood
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -97,6 +99,10 @@ class Training:
     place: StepPosition = StepPosition()  # noqa: RUF009
     x: Floats = field(init=False)  # the best averaged point on held-out blocks, or the last one
     status: DescentStatus = field(init=False)
+    judges: tuple[Floats, Floats] | None = (
+        None  # scaled rows of the sample, which judge the loss if none are held out
+    )
+    loss_flags: tuple[Status, ...] = ()  # what the mean says of their losses
     step_seconds: float = field(init=False)  # mean time of a step, fetching its rows included
 
     def order(self, source: TrainingRows) -> VirtualOrder:
@@ -153,6 +159,11 @@ def learn(
     held_out, met = _held_out(training, source, options.tol)
     walk(training, source, options.max_iter, 0, held_out, keeper, watch, crew)
     training.place = training.place._replace(met=training.place.met.joined(met))
+    judges, training.judges = training.judges, None
+    if held_out is not None:
+        judges = held_out.rows
+    if judges is not None:
+        training.loss_flags = loss_flags(training.risk, training.x, *judges, training.seed)
 
 
 def walk(

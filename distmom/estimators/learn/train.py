@@ -24,6 +24,7 @@ from distmom.estimators.learn.model_files import (
 )
 from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import Met
+from distmom.inference.status import in_order
 from distmom.lake.files.outputs import writing
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
@@ -52,6 +53,8 @@ def train(
     executor: Any = None,
 ) -> TrainResult:
     """Learn a model from a lake by robust gradient descent, and write it.
+
+    What is bad is left out first, as ``fit`` of the learners says; the result's flags tell of it.
 
     Parameters
     ----------
@@ -157,11 +160,15 @@ def _result(machine: Learner, plan: LearnPlan, run: dict[str, Any]) -> TrainResu
     n_met = sum(counts.values()) - counts["n_inf"]
     if n_dropped:
         notes.append(
-            f"{n_dropped:,} of {n_met:,} rows that were met do not pass the filter, or are of files "
-            "that were left out"
+            f"{n_dropped:,} of {n_met:,} rows that were met do not pass the filter, lie far out, or are "
+            "of files that were left out"
         )
     if n_met < data["n_rows"]:
         notes.append(f"the steps ended when {n_met:,} of {data['n_rows']:,} rows had been met")
+    if machine.loss_flags_:
+        notes.append(f"of the losses that were averaged the mean says: {'; '.join(machine.loss_flags_)}")
+    flags = in_order(map(Status, (*machine.flags_, *machine.loss_flags_)))
+    bad = [flag for flag in flags if flag.no_answer]
     return TrainResult(
         learner=type(machine).__name__,
         target=plan.question.opened[2],
@@ -173,8 +180,9 @@ def _result(machine: Learner, plan: LearnPlan, run: dict[str, Any]) -> TrainResu
         block_size=machine.block_size_,
         n_skipped_blocks=machine.n_skipped_blocks_,
         mode=machine.mode_,
-        status=Status(machine.status_),
-        notes=tuple(notes),
+        status=bad[0] if bad else Status(machine.status_),
+        flags=flags,
+        notes=(*machine.notes_, *notes),
         n_rows=n_met - n_dropped,
         **counts,
         model=machine,

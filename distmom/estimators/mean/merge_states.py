@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import product
@@ -20,6 +21,7 @@ from distmom.estimators.mean.state import KIND, SavedMean, check_alike
 from distmom.estimators.mean.without_data import answer, plan_without_data
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.state import Saved, State
+from distmom.state.saved import with_states
 from distmom.state.state import check_state_path, read_state
 
 
@@ -96,12 +98,23 @@ def merge_states(
             raise ConfigError(f"states: give each as a path of its own, not a {type(path).__name__}")
     if output is not None:
         check_state_path(output, "output")
+    chosen = {"interval": interval, "confidence_level": confidence_level}
+    return with_states(lambda: _merged(states, output, chosen, started))
+
+
+def _merged(
+    states: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str] | None,
+    given: dict[str, Any],
+    started: float,
+) -> MeanResult | VectorResult | Results:
+    """The result of all rows of the states, which is kept where `output` says."""
     parts = sorted(map(_finished, states), key=_order)
     first = parts[0]
     for other in parts[1:]:
         _check_pair(first, other)
     _check_overlap(parts)
-    chosen = _answer_options(parts, {"interval": interval, "confidence_level": confidence_level})
+    chosen = _answer_options(parts, given)
     made = replace(
         first.made,
         options=replace(first.made.options, **chosen),

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from distmom.checks import names_of
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.survey import BORNE, PASS, Survey, Surveyor
+from distmom.estimators.survey import BORNE, PASS, Surveyor
+from distmom.estimators.surveyed import Survey
 from distmom.estimators.tournament.answer import Before, tournament_result
 from distmom.lake.filters import as_filter
 from distmom.passes.losses import Losses, LossSource

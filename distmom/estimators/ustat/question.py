@@ -16,7 +16,8 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import BY_ROWS, PASS, Survey, Surveyor, bears, borne, marked
+from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
+from distmom.estimators.surveyed import Survey, borne, marked
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws

@@ -21,6 +21,11 @@ class BlockRisk:
 
     pairwise: ClassVar[bool] = False
 
+    @property
+    def least_rows(self) -> int:
+        """Rows whose loss is one of those that are averaged; 0 where that is not known."""
+        return 2 if self.pairwise else 1
+
     def n_parameters(self, n_features: int) -> int:
         """Numbers to be found."""
         raise NotImplementedError
@@ -53,6 +58,7 @@ class UserRisk(BlockRisk):
 
     function: Callable[[Floats, Floats, Floats], tuple[float, Floats]]
     size: int
+    least_rows: ClassVar[int] = 0  # of rows or of pairs
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.size

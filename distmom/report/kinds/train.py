@@ -29,6 +29,10 @@ class TrainResult(Result):
         Loss on the held-out blocks (lower median) at the last look; without them the median, over the last
         half of the steps, of the loss of the chosen block, which is biased low.
     estimate_of : {"held-out blocks", "chosen blocks"}
+    status : Status
+        How it ended, or ``"beyond capacity"``.
+    flags : tuple of Status
+        What the survey of the columns found, and what the mean says of the losses of which `estimate` is.
     n_steps : int
     n_blocks, block_size : int
         Blocks of a step, and their rows.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from distmom.report.estimate import EstimateResult
+from distmom.report.far_rows import far_words
 
 UNSEEN = (
     "Many bad values that are each only a little off do not stand out: they move this average as any other."
@@ -44,7 +45,7 @@ def meaning(r: EstimateResult) -> str:
 
 
 def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
-    """The blocks, and what they bear."""
+    """The blocks, what they bear, and which rows lie far out."""
     repeats = f", in each of {r.repeats} random partitions" if r.repeats > 1 else ""
     facts = [("blocks", f"{r.n_blocks:,}{_size(r)}{repeats}"), ("bad rows it withstands", tolerated(r))]
     if r.n_ruined_blocks:
@@ -53,7 +54,7 @@ def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
         text = f"{r.n_set_aside:,} small blocks of {r.blocks_of} that lay far from all others: left out"
         text += f" before the {r.n_blocks:,} blocks were made, so they are not drawn below"
         facts.append(("set aside", text))
-    return facts
+    return facts + [("rows far out", text) for text in far_words(r)]
 
 
 def _size(r: EstimateResult) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 
 from distmom.report.digits import three
 from distmom.report.estimate import EstimateResult
-from distmom.report.far_rows import far_words
 from distmom.report.kinds.difference import DifferenceResult
 from distmom.report.kinds.mean import MeanResult
 from distmom.report.kinds.ustatistic import UStatisticResult
@@ -40,7 +39,7 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
     weighted = "weighted " if r.weights else ""
     subject = subject or f"the {weighted}{cell(r.kernel)} statistic of {cell(r.column)}"
     told = _tell(r, subject, [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")])
-    if Status.FILES_DISAGREE not in r.flags:
+    if Status.FILES_DISAGREE not in r.flags or r.accused_files:  # these were left out
         return told
     spoiled = (
         "Whole files hold other values than the rest, which spoils all random blocks: do not use this "
@@ -125,7 +124,6 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
         text = three(other, None, None)[0].strip() if r.scale is None else Times(r.scale).text(other)
         what = "random rows" if r.by_files else "whole files"
         facts.append((f"with blocks of {what}", f"{text}: compared, not used"))
-    facts += [("rows far out", text) for text in far_words(r)]
     if r.without_extremes and not r.ok:
         means = (f"{r.shown_number(one.mean)} ({100 * one.share:g} %)" for one in r.without_extremes)
         facts.append(("mean without the most extreme rows", ", ".join(means)))

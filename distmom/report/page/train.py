@@ -8,11 +8,15 @@ from distmom.report.digits import quantity
 from distmom.report.kinds.train import TrainResult
 from distmom.report.page.pictures import Curve, Line
 from distmom.report.page.scales import Numbers, Powers
-from distmom.report.page.telling import Telling, heading, mood
+from distmom.report.page.telling import DESCRIBE, Telling, advice, heading, mood
 from distmom.report.words import cell, listed
 
 FAR = 100.0
 """Losses whose largest and smallest are so many times apart have a logarithmic axis."""
+
+USE = "Use the model."
+LOOK = "Look at the curve: more steps, another step size or cleaner data may help."
+BEYOND = "Do not rely on the model: find and remove the bad rows or files, and learn again."
 
 
 def tell_train(r: TrainResult) -> Telling:
@@ -41,15 +45,13 @@ def tell_train(r: TrainResult) -> Telling:
         ("rows met", f"{r.n_rows:,} that pass the filter, of which {r.n_used:,} have all their values"),
         ("rows of the data", f"{r.data.get('n_rows', r.n_rows):,}, {r.mode}"),
     ]
-    do = "Look at the curve: more steps, another step size or cleaner data may help."
-    if mood(r) == "good":
-        do = "Use the model."
+    do = {"good": (USE,), "look": advice(r) or (LOOK,), "bad": (BEYOND, DESCRIBE)}[mood(r)]
     assumed = (
         "Rows are independent, and in each step fewer than half of the blocks hold wild ones.",
         "The held-out blocks take no part in the steps; without them the loss is that of chosen blocks, "
         "which is biased low.",
     )
-    return Telling(heading(r), answer, tuple(facts), (learning_curve(r),), assumed, mood(r), (do,))
+    return Telling(heading(r), answer, tuple(facts), (learning_curve(r),), assumed, mood(r), do)
 
 
 def learning_curve(r: TrainResult) -> Curve:

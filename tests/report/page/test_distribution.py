@@ -63,3 +63,20 @@ def test_times_and_vectors(tmp_path: Path) -> None:
     assert found.plot().svg.count("<path") == 1 and "histogram" not in found.to_dict()
     both = dm.mean({"x": column("nothing"), "y": column("nothing")}, joint=True, rng=0)
     assert both.histogram is None and both.plot().svg
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda data: dm.ustatistic(data, "x", kernel="gini", rng=0),
+        lambda data: dm.ustatistic(data, ["x", "z"], kernel="covariance", rng=0),
+        lambda data: dm.difference(data, "x", by="arm", rng=0),
+        lambda data: dm.mean(data, "x", rng=0),
+    ],
+)
+def test_pages_of_all_commands_say_what_lies_far_out(ask, tmp_path: Path) -> None:
+    arm = np.random.default_rng(2).integers(0, 2, N)
+    data = {"x": column("code"), "z": column("nothing") - 20.0 + column("nothing"), "arm": arm}
+    dm.write_results(ask(data), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert "lie far from all others" in text and "a usual code for missing" in text

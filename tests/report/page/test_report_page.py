@@ -59,8 +59,8 @@ class Reader(HTMLParser):
 @pytest.mark.parametrize("name", PAGES)
 def test_every_kind_of_result_has_a_page_that_needs_nothing_else(name: str, tmp_path: Path) -> None:
     found = PAGES[name](tmp_path)
-    dm.write_results(found, tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text("utf-8")
+    dm.write_results(found, tmp_path / "_page.html")
+    page = (tmp_path / "_page.html").read_text("utf-8")
     read = Reader(page)
     assert read.elements.count("h1") == 1 and "What to do" in read.text
     assert "What this rests on" in read.text

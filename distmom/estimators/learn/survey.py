@@ -1,0 +1,145 @@
+"""What is bad in the columns that a learner reads, found before the descent; and what its loss is worth."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from distmom.cluster.executors.backends import Threads, as_backend
+from distmom.errors import DoubtfulResultWarning, NoAnswerError
+from distmom.estimators.learn.rows import ArrayRows
+from distmom.estimators.mean.mean import mean
+from distmom.estimators.session import quietly, warns
+from distmom.estimators.survey import Surveyor
+from distmom.estimators.surveyed import Survey
+from distmom.numerics.arrays import Floats
+from distmom.numerics.losses.block_risk import BlockRisk
+from distmom.passes.scan import Scan, scan
+from distmom.reductions.rows.gather import ABSENT, USED
+from distmom.report.far_rows import FarRows
+from distmom.status import Status
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+
+Sample = Callable[[], tuple[Floats, Floats]]
+"""Gives features of some rows, and their labels as numbers."""
+
+ENOUGH = 8
+"""Sampled rows of a label from which on it is asked whether most of them lie far out."""
+
+MOST_WILD = 0.1
+"""Log-normal rows of sigma 2 have 5 % more than 20 spreads from their middle."""
+
+MOST_LOSSES = 1_024
+"""Losses of rows, or of pairs, by which the loss of a training is judged."""
+
+TARGET = "y"
+
+AS_LOSSES = {Status.SHARE_SET_ASIDE: Status.SHARE_FAR_OUT}
+"""Losses far out are in the loss that is shown, whatever the mean does."""
+
+
+def survey_of(
+    data: Scan,
+    columns: Sequence[str],
+    seed: int,
+    executor: Executor,
+    progress: Progress | None,
+    labelled: Sample | None,
+    *,
+    clusters: bool,
+) -> Survey:
+    """What is bad in these columns; of a label, or a cluster, that lies far out it is told, and it stays."""
+
+    def real(cuts: Mapping[str, FarRows]) -> Collection[str]:
+        return () if labelled is None else far_labels(columns, cuts, *labelled())
+
+    surveyor = Surveyor(seed, executor, progress, experiment=clusters, real=real)
+    seen = surveyor.survey(data, columns)
+    concerns = tuple(flag for flag in seen.passed_on if flag is Status.CONTAMINATED)
+    return replace(seen, passed_on=concerns, correlated=())  # a model has no interval
+
+
+def far_labels(
+    columns: Sequence[str], cuts: Mapping[str, FarRows], features: Floats, labels: Floats
+) -> list[str]:
+    """Columns whose rows far out are most of the rows of some label: what tells it from the others.
+
+    Examples
+    --------
+    >>> far = FarRows("set aside", 9, 0.1, (0.1, 0.1), 90, -np.inf, 50.0, (), None)
+    >>> x, label = np.repeat([[0.0], [99.0]], [81, 9], axis=0), np.repeat([0.0, 1.0], [81, 9])
+    >>> far_labels(["x"], {"x": far}, x, label), far_labels(["x"], {"x": far}, x, label[::-1])
+    (['x'], [])
+    """
+    _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    found = []
+    for name, cut in cuts.items():
+        values = features[:, columns.index(name)]
+        far = np.bincount(codes, (values <= cut.low) | (values >= cut.high), counts.size)
+        if ((2 * far > counts) & (counts >= ENOUGH)).any():
+            found.append(name)
+    return found
+
+
+def columns_of(rows: ArrayRows, names: Sequence[str] | None, *, targets: bool) -> dict[str, pa.Array]:
+    """The columns of rows in memory, and targets that are numbers, by their names or x0, x1, …, y."""
+    names = [f"x{j}" for j in range(rows.n_features)] if names is None else names
+    columns = {str(name): pa.array(rows.features[:, j]) for j, name in enumerate(names)}
+    if targets and rows.targets.any():
+        columns[TARGET if TARGET not in columns else f"the target {TARGET}"] = pa.array(rows.targets)
+    return columns
+
+
+def survey_of_arrays(
+    rows: ArrayRows, columns: dict[str, pa.Array], seed: int, sample: Sample | None, *, clusters: bool
+) -> tuple[Survey, ArrayRows]:
+    """The same for rows in memory, and the rows, of which those that were set aside do not count."""
+    with as_backend(None).here().open() as executor:
+        data = scan(pa.table(columns))
+        seen = survey_of(data, list(columns), seed, executor, None, sample, clusters=clusters)
+    if seen.scan is data:
+        return seen, rows
+    kept = seen.scan.where.mask(columns, rows.n_rows)
+    fates = np.where(kept, USED, ABSENT).astype(np.uint8)
+    return seen, ArrayRows(rows.features, rows.targets, fates)
+
+
+def far_from_the_middle(wild_share: float) -> tuple[list[Status], list[str]]:
+    """What is told where many rows have a value more than 20 spreads from the middle.
+
+    That the mean cannot see: a second group so wide that no gap parts it from the others.
+    """
+    if wild_share <= MOST_WILD:
+        return [], []
+    rows = f"{wild_share:.1%} of the rows have a value more than 20 spreads from the middle"
+    return [Status.SHARE_FAR_OUT], [f"{rows}, and are in the model: are they in another unit?"]
+
+
+def loss_flags(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, seed: int) -> tuple[Status, ...]:
+    """What the mean says of the losses of single rows, or of pairs of rows that share none."""
+    size = risk.least_rows
+    n = min(len(targets) // size, MOST_LOSSES) if size else 0
+    if not n:
+        return ()
+    place = slice(n * size)
+    losses = risk.losses(x, rows[place].reshape(n, size, -1), targets[place].reshape(n, size))
+    try:
+        with quietly():
+            found: Any = mean(scan(losses, nan="keep"), interval="none", rng=seed, executor=Threads(1))
+    except NoAnswerError:
+        return (Status.NO_FINITE_ANSWER,)
+    return tuple(AS_LOSSES.get(flag, flag) for flag in found.flags)
+
+
+def warn(model: Any) -> None:
+    """Warn of what the survey found, as every call does."""
+    if model.flags_ and warns():
+        words = f"{type(model).__name__}: {'; '.join(model.flags_)}; look at its flags_ and notes_"
+        warnings.warn(words, DoubtfulResultWarning, stacklevel=4)
