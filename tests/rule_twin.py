@@ -155,7 +155,19 @@ def rows_at(blocks, k):
 
 
 def run_set(
-    merge_from, finest, levels, whole_ladder, n, se, spread, share, typical, k_answer=None, columns=1, least=9
+    merge_from,
+    finest,
+    levels,
+    whole_ladder,
+    n,
+    se,
+    spread,
+    share,
+    typical,
+    k_answer=None,
+    columns=1,
+    least=9,
+    located=True,
 ):
     """Steps 2 to 5 on one set: returns a dict. `typical` is the efficiency of the finest blocks."""
     out = {"levels": levels, "medians": [], "h": [], "counts": [], "se": se, "efficiency": typical}
@@ -201,10 +213,75 @@ def run_set(
         k0 = fitting[-1] if fitting else len(kept) - 1 + len(kept) % 2
     out["source"] = source
     out["blocks"] = merge(source, k0)
-    out["estimate"] = lower_median(b[1] for b in out["blocks"])
+    out["centre"] = lower_median(b[1] for b in out["blocks"])
+    out["estimate"], out["around"] = out["centre"], None
+    if located:
+        out["estimate"], out["around"] = location(kept, out["centre"], len(out["blocks"]), se)
     out["finite"] = ruined(out["blocks"]) <= math.ceil(len(out["blocks"]) / 2) - 1
     out["kept_share"] = sum(s for s, wild in zip(share, far, strict=True) if not (wild and wrong))
     return out
+
+
+def cutoff(pulls, z):
+    """sum min(p^2/T^2, 1) = z, by bisection; infinite where every T is too small."""
+    big = max(map(abs, pulls))
+    if big == 0.0 or z >= sum(p != 0.0 for p in pulls):
+        return 0.0
+    low, high = 0.0, big * math.sqrt(2 * len(pulls) / z)
+    for _ in range(200):
+        t = 0.5 * (low + high)
+        if sum(min((p / t) ** 2, 1.0) for p in pulls) > z:
+            low = t
+        else:
+            high = t
+    return high
+
+
+def location(kept, centre, k, se):
+    """Huber's estimate, two steps from the median; and what the interval takes."""
+    if k < 2 or ruined(kept) or not math.isfinite(centre):
+        return centre, None
+    masses = [b[3] if len(b) == 6 else b[0] for b in kept]
+    shares = [m / math.fsum(masses) for m in masses]
+    many = 1 / math.fsum(s * s for s in shares)
+    narrow = min(k, many / 1.25**2)
+    few = min(5.0, many / 4.0, narrow)
+    at = centre
+    for _ in range(2):
+        pulls = [s * (b[1] - at) for s, b in zip(shares, kept, strict=True)]
+        far = sorted(map(abs, pulls), reverse=True)
+        gaps = (
+            j <= narrow and 2 * j <= len(far) and far[j - 1] > far[j] * (5 * j) ** (1 / j) and far[j] > 0
+            for j in range(1, len(far))
+        )
+        cut = cutoff(pulls, few)
+        if any(gaps):
+            cut = min(cut, se / math.sqrt(narrow))
+        pulls = [max(-cut, min(cut, p)) for p in pulls]
+        at += math.fsum(pulls)
+    whole = math.fsum(pulls)
+    pulls = [p - s * whole for p, s in zip(pulls, shares, strict=True)]
+    spread = math.sqrt(math.fsum(p * p for p in pulls))
+    if spread == 0.0 or many <= 1.0:
+        return at, None
+    skewness = math.fsum((p / spread) ** 3 for p in pulls)
+    return at, (spread * math.sqrt(many / (many - 1)), 0.7 * skewness, many - 1)
+
+
+def around(order, found, delta):
+    """Order statistics moved with the estimate, and at least Student's interval with Hall's correction."""
+    if order is None:
+        return None
+    low, high = (end + found["estimate"] - found["centre"] for end in order[:2])
+    if found["around"] is not None:
+        se, g, freedom = found["around"]
+        t = stats.t.ppf(1 - delta / 2, max(freedom, 1.0))
+        ends = (t, -t)
+        if abs(g) >= 1e-6:
+            ends = [3 / g * (math.cbrt(1 + g * (u - g / 6)) - 1) for u in (t, -t)]
+        low = min(low, found["estimate"] - se * max(t, ends[0]))
+        high = max(high, found["estimate"] + se * max(t, -ends[1]))
+    return low, high, *order[2:]
 
 
 def row_scale(finest):
@@ -213,7 +290,7 @@ def row_scale(finest):
     return max(s, mad([b[1] for b in finest]))
 
 
-def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1, least=9):
+def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1, least=9, located=True):
     finest = merge(fine, f)
     s = row_scale(finest)
     count = len(finest)
@@ -221,7 +298,7 @@ def row_set(fine, levels, whole_ladder, n, f, k_answer=None, columns=1, least=9)
     typical = efficiency(finest)
     n = math.floor(typical * n)
     scale = (se, [s] * count, [1 / count] * count, typical)
-    return run_set(fine, finest, levels, whole_ladder, n, *scale, k_answer, columns, least)
+    return run_set(fine, finest, levels, whole_ladder, n, *scale, k_answer, columns, least, located)
 
 
 def file_cells(cells, n, sample):
@@ -244,7 +321,7 @@ def file_cells(cells, n, sample):
     return [join(bags[number]) for number in sorted(bags)], {i: order[place[i]] for i in filled}
 
 
-def file_set(cells, n, sample, n_cells, columns=1):
+def file_set(cells, n, sample, n_cells, columns=1, located=True):
     merged, place = file_cells(cells, n, sample)
     count = len(merged)
     if count < 10:
@@ -261,7 +338,7 @@ def file_set(cells, n, sample, n_cells, columns=1):
     whole = sum(rows)
     se = deviation / math.sqrt(whole)
     scale = (se, [deviation / math.sqrt(r) for r in rows], [r / whole for r in rows], whole / n)
-    out = run_set(merged, merged, levels, ladder, math.floor(whole), *scale, columns=columns)
+    out = run_set(merged, merged, levels, ladder, math.floor(whole), *scale, columns=columns, located=located)
     out["ladder"], out["merged"] = ladder, merged
     out["place"], out["count"] = place, count
     out["active"] = out["testable"] and out["finite"]
@@ -411,6 +488,7 @@ def _intervals(out, found, shown, delta, k_given):
         o = ruined(shown["blocks"]) if k_given is not None else 0
         out["order"], why_order = order_interval(shown["blocks"], delta, o)
         if k_given is None:
+            out["order"] = around(out["order"], shown, delta)
             out["exact"], why_exact = exact_auto(shown, delta, out["between"] and shown is found)
         else:
             out["exact"], why_exact = exact_given(shown, delta, out["between"])
@@ -419,7 +497,7 @@ def _intervals(out, found, shown, delta, k_given):
 
 def given_set(rows, levels, ladder, n, f, k_now, some_good, columns=1):
     """A given K: step 3's rule for a fixed K, nothing set aside."""
-    found = row_set(rows, levels, ladder, n, f, k_now, columns)
+    found = row_set(rows, levels, ladder, n, f, k_now, columns, located=False)
     wrong = False
     if found["testable"] and some_good and levels and levels[0] <= n:
         theta, h = found["medians"], found["h"]
@@ -437,7 +515,7 @@ def given_set(rows, levels, ladder, n, f, k_now, some_good, columns=1):
 
 
 def _files(out, found, finite, cells, n, sample, k_given):
-    files = file_set(cells, n, sample, len(cells))
+    files = file_set(cells, n, sample, len(cells), located=k_given is None)
     if files is None or not files["active"]:
         return found
     if finite and not (found["se"] > 0 and math.isfinite(found["se"])):

@@ -21,7 +21,7 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.surveyed import Mean, Survey
+from distmom.estimators.surveyed import Survey
 from distmom.inference.status import in_order
 from distmom.lake.filters import as_filter
 from distmom.lake.within import Within
@@ -91,7 +91,7 @@ class Surveyor:
     design: BlockDesign = BY_ROWS
     real: Callable[[Mapping[str, FarRows]], Collection[str]] | None = None
     same_files: bool = False
-    asked: dict[tuple[int, str], tuple[Scan, Mean]] = field(default_factory=dict)
+    asked: dict[tuple[int, str], tuple[Scan, Any]] = field(default_factory=dict)
     confidence_level: float = 0.99
     together: int = 0
     lists: bool = False
@@ -123,7 +123,7 @@ class Surveyor:
         except (ConfigError, DataError, NoAnswerError):
             return []
 
-    def _repaired(self, scan: Scan, columns: Sequence[str], means: Sequence[Mean]) -> Survey:
+    def _repaired(self, scan: Scan, columns: Sequence[str], means: Sequence[MeanResult]) -> Survey:
         """The scan without what is bad, and what that was."""
         now, files = scan, list[str]()
         far: dict[str, FarRows] = {}
@@ -169,12 +169,12 @@ class Surveyor:
         options = MeanOptions.of(scan, design, joint=self.lists, **promise)
         return MeanQuestion(scan, list(columns), None, options, rng=self.seed)
 
-    def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[Mean]:
+    def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
         """The robust mean of each; NoAnswerError if none has one."""
         keys = [(id(scan), name) for name in columns]
         if design is BY_ROWS and all(key in self.asked for key in keys):
             return [self.asked[key][1] for key in keys]
-        means: list[Mean] = []
+        means: list[MeanResult] = []
         step = self.together or len(columns)
         for start in range(0, len(columns), step):
             question = self._question(scan, columns[start : start + step], design)
@@ -190,11 +190,11 @@ class Surveyor:
             self.asked.update({(id(scan), one.column): (scan, one) for one in means})
         return means
 
-    def _bad_files(self, means: Sequence[Mean]) -> tuple[str, ...]:
+    def _bad_files(self, means: Sequence[MeanResult]) -> tuple[str, ...]:
         """Those accused files that stand out alone, in the same column."""
         return tuple({file: None for one in means if one.files_named for file in one.accused_files})
 
-    def _cuts(self, one: Mean) -> bool:
+    def _cuts(self, one: MeanResult) -> bool:
         """Whether the rows of a column that stand apart are to be left out."""
         far = one.far_rows
         if far is None or far.action == "told":
@@ -206,43 +206,53 @@ class Surveyor:
             return False
         return not self.experiment or _is_code(far)
 
-    def _told(self, one: Mean) -> bool:
+    def _told(self, one: MeanResult) -> bool:
         """Whether rows that stay in are worth a word."""
         far = one.far_rows
         return far is not None and (far.action == "told" or (self.experiment and far.action == "set aside"))
 
-    def worth(self, one: Mean) -> bool:
+    def worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
         return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(self._beyond([one])))
 
-    def _beyond(self, means: Iterable[Mean]) -> Iterable[str]:
-        """What the mean has to say that could not be repaired."""
+    def _beyond(self, means: Iterable[Any]) -> Iterable[str]:
+        """What the mean has to say that was not repaired."""
         for one in means:
-            if Status.FILES_DISAGREE in one.flags:
-                yield f"files disagree about {one.column}, and which of them are bad is not clear"
-            elif Status.BEYOND_CAPACITY in one.flags:
-                yield f"more of {one.column} is bad than can be told from the rest"
-            elif self._cuts(one) and not _divisible(one):
-                yield f"rows of {one.column} lie far from all others, and no condition leaves them out"
+            found = list(unrepaired([one]))
+            yield from found
+            if not found and self._cuts(one) and not _divisible(one):
+                yield CUT.format(one.column)
 
-    def _passed_on(self, one: Mean) -> list[Status]:
+    def _passed_on(self, one: MeanResult) -> list[Status]:
         """What the mean says of a column that a statistic has to say, too."""
         apart = self.same_files or self.design.of_units
         return [f for f in one.flags if f in PASSED_ON and not (apart and f is Status.ROWS_CORRELATED)]
 
 
-def _divisible(one: Mean) -> bool:
-    """Whether a condition can leave rows out by their value: not those of lists and times."""
-    return isinstance(one, MeanResult) and one.scale is None
-
-
-def _far(means: Iterable[Mean], which: Callable[[Mean], bool]) -> dict[str, FarRows]:
+def _far(means: Iterable[MeanResult], which: Callable[[MeanResult], bool]) -> dict[str, FarRows]:
     """By column the rows far out of some of the means."""
     return {one.column: one.far_rows for one in means if one.far_rows is not None and which(one)}
 
 
 def _is_code(far: FarRows) -> bool:
     return bool(far.values) and far.values[0][1] >= CODE * far.share
+
+
+CUT = "rows of {} lie far from all others, and no condition leaves them out"
+
+
+def _divisible(one: Any) -> bool:
+    """Whether a condition can leave rows out by their value: not those of lists and times."""
+    return isinstance(one, MeanResult) and one.scale is None
+
+
+def unrepaired(means: Iterable[MeanResult]) -> Iterable[str]:
+    """What the mean has to say that could not be repaired."""
+    for one in means:
+        if Status.FILES_DISAGREE in one.flags:
+            yield f"files disagree about {one.column}, and which of them are bad is not clear"
+        elif Status.BEYOND_CAPACITY in one.flags:
+            yield f"more of {one.column} is bad than can be told from the rest"
 
 
 def _within(scan: Scan, cuts: dict[str, FarRows]) -> Scan:

@@ -21,9 +21,7 @@ from distmom.words import printable
 Mean = MeanResult | VectorResult
 
 OF_SIZES = (Status.CONTAMINATED, Status.CARRIED_BY_FEW_ROWS)
-BOUNDED = (
-    *("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace"),
-)
+BOUNDED = ("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace")
 """Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
 
 ALIKE = "and the interval takes them as independent: blocks of whole files (--block-by file) allow for it"
@@ -80,6 +78,10 @@ class Survey:
     def nothing(self) -> bool:
         """Whether there is nothing to say."""
         return not (self.files or self.far or self.beyond or self.passed_on)
+
+    def of(self, _: Any) -> Survey:
+        """What is said of a group: the same of all."""
+        return self
 
     def flags(self) -> list[Status]:
         """The words for it."""

@@ -1,11 +1,11 @@
 """How many blocks, and can the answer be believed: from block moments to an answer per group.
 
 Medians of many blocks survive many wild rows, medians of few blocks are efficient for skewed laws; the rule
-takes few blocks for the answer and many for the evidence. From one pass it has fine blocks of random rows,
-cells of whole files and a uniform sample of rows. It measures one scale on the finest usable level, asks
-whether the medians of all coarser levels agree within what that scale allows, sets wild blocks aside if
-they do not, and answers on the rest. Cells of files are tested the same way and reveal what random blocks
-hide: files that are bad as a whole.
+takes few blocks for the answer and many for the evidence, by which it also finds the answer's place
+(`location`). From one pass it has fine blocks of random rows, cells of whole files and a uniform sample of
+rows. It measures one scale on the finest usable level, asks whether the medians of all coarser levels agree
+within what that scale allows, sets wild blocks aside if they do not, and answers on the rest. Cells of files
+are tested the same way and reveal what random blocks hide: files that are bad as a whole.
 """
 
 from __future__ import annotations
@@ -115,8 +115,10 @@ def answer_rule(
     wild blocks move the mean by more than h of the coarsest level. A given K is contradicted if its
     interval and that of a finer level are disjoint, or the wild blocks move the mean by more than h_K.
 
-    The answer has the least level of at least min(63, max(9, sqrt(n)/4)) blocks (and of so many as an order
-    interval takes, where one is wanted and there are rows for them). The breakdown point is a
+    Under ``"auto"`` the answer is the `location` of the kept blocks about the median of those of the answer,
+    and order intervals move with it; of a given K it is that median. The answer has the least level of at
+    least min(63, max(9, sqrt(n)/4)) blocks (and of so many as an order interval takes, where one is wanted
+    and there are rows for them). The breakdown point is a
     number of wild rows, about 0.69 F when they are scattered, not a share of the rows. Moderate shifts
     (each fine block by fewer standard deviations than the screen tells apart) stay in the answer. Where all
     rows are equal there is nothing to test: the answer and both intervals are that value.
@@ -173,7 +175,8 @@ def _answer_groups(
     result = _from_rows(own, files, ask)
     if files is not None:
         ladders = own.ladder.usable.any(axis=1) & (fine.n > 0)
-        found = file_set(files, ladders, n_sample, n_most, ask.n_columns)
+        located = own.given is None
+        found = file_set(files, ladders, n_sample, n_most, ask.n_columns, located=located)
         if found is not None:
             result = hear_files(result, own, found, ask)
     _few_rows(result, own, sample, n_sample, ask.few_only)

@@ -60,7 +60,8 @@ class Intervals(OfGroups):
     Attributes
     ----------
     order_low, order_high : ndarray of float64
-        Order statistics of the blocks of the answer.
+        Order statistics of the blocks of the answer; under ``"auto"`` moved with the estimate from the
+        median to the location, and at least Student's interval.
     order_level : ndarray of float64
         Level that they achieve (at least the one asked for): probability to cover the median of the law of
         one block mean, whose distance to the mean is of smaller order.
@@ -113,7 +114,7 @@ class RuleAnswer(OfGroups):
     n_used : ndarray of int64, shape (n_groups,)
         Rows that carry the answer, with those of blocks set aside.
     n_blocks : ndarray of int64, shape (n_groups,)
-        Blocks that the answer is the median of (with ruined ones); 0 without rows.
+        Blocks of the answer (with ruined ones): it is their median, or lies about it; 0 without rows.
     lowered : ndarray of bool, shape (n_groups,)
         The number of blocks that was given exceeds the rows, and was lowered to them.
     block_estimates : ndarray of float64, shape (n_groups, width)

@@ -10,6 +10,7 @@ import numpy as np
 
 from distmom.inference.answers import OfGroups, block_sizes, compact
 from distmom.inference.ladder import Merger
+from distmom.inference.location import Location
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.theory.bounds import median_rank
 
@@ -96,7 +97,12 @@ class Answer(OfGroups):
     count: Ints
     effective: Floats
     mean: Floats
-    estimate: Floats
+    place: Location
+
+    @property
+    def estimate(self) -> Floats:
+        """The answer."""
+        return self.place.estimate
 
     @cached_property
     def n_ruined(self) -> Ints:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from distmom.inference.answers import Intervals, RuleAnswer
+from distmom.inference.files.dependence import Dependence
 from distmom.inference.radius import Ball, ball_of, vector_median
 from distmom.inference.status import Finding, NoInterval, flags_of
 from distmom.numerics.arrays import Floats, Ints
@@ -150,16 +151,26 @@ class Estimates:
         Length of the vectors.
     method : {"geometric", "coordinatewise"} or None
         How block vectors become one; None for numbers.
+    pays : bool
+        Whether intervals are those of units where rows are correlated.
+    units : Dependence, optional
+        What is known of the units, where there are no groups.
     """
 
     answer: RuleAnswer
     promise: Promise
     n_lines: int = 1
     method: str | None = None
+    pays: bool = False
+    units: Dependence | None = None
 
     def lines(self, g: int) -> slice:
         """The lines of a group."""
         return slice(g * self.n_lines, (g + 1) * self.n_lines)
+
+    def lines_of(self, line: int) -> slice:
+        """All lines of the group of a line."""
+        return self.lines(line // self.n_lines)
 
     @cached_property
     def delta(self) -> float:
@@ -208,6 +219,8 @@ class Estimates:
             return Estimate(value, points, status, self._number(g), {**blocks, "path": answer.path(g)})
         finite = not status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
         median, gap = vector_median(points, self.method == "geometric", finite)
+        if self.method == "coordinatewise" and finite and self.promise.n_blocks is None:
+            median = answer.estimate[mine].copy()
         return Estimate(median, points, status, self._vector(g, median), blocks, gap)
 
     def ball(self, g: int) -> Ball:
@@ -219,15 +232,17 @@ class Estimates:
         repeats = 1 if self.answer.files_first[mine.start] else promise.repeats
         return ball_of(self.answer, mine, arbitrary, repeats)
 
+    def _correlated(self, g: int) -> bool:
+        """Whether the interval is that of units."""
+        wanted = self.pays and self.promise.interval == "auto"
+        return wanted and bool(self.status[g] & Finding.ROWS_CORRELATED)
+
     def _number(self, g: int) -> Shown:
         kind = self.kind(g)
-        if self.promise.interval == "auto" and self.status[g] & Finding.ROWS_CORRELATED:
+        if self._correlated(g):
             ends = float(self.answer.files_low[g]), float(self.answer.files_high[g])
-            return (
-                Shown("files", None, NoInterval.FEW_FILES.words)
-                if math.isnan(ends[0])
-                else Shown("files", ends)
-            )
+            few = math.isnan(ends[0])
+            return Shown("clusters", None if few else ends, NoInterval.FEW_UNITS.words if few else None)
         return (
             Shown(kind) if kind == "paper" else Shown(kind, *shown_interval(self.answer.intervals, g, kind))
         )
@@ -236,6 +251,8 @@ class Estimates:
         kind, mine = self.kind(g), self.lines(g)
         if kind == "none":
             return Shown(kind, None, NoInterval.NOT_WANTED.words)
+        if self._correlated(g):
+            return self._vector_of_units(mine)
         if self.method == "geometric":
             radius, reason = self.ball(g).radius(median, self.delta)
             return Shown(kind, None, reason, None, radius)
@@ -245,6 +262,15 @@ class Estimates:
         levels = [level for _, _, level in found if level is not None]
         together = max(0.0, 1.0 - sum(1.0 - level for level in levels)) if levels else None
         return Shown(kind, None if np.isnan(ends).all() else ends, reason, together)
+
+    def _vector_of_units(self, mine: slice) -> Shown:
+        """Intervals of coordinates, or the radius, from the spread between units."""
+        low, high = self.answer.files_low[mine], self.answer.files_high[mine]
+        if self.units is None or self.units.clusters is None or np.isnan(low).any():
+            return Shown("clusters", None, NoInterval.FEW_UNITS.words)
+        if self.method == "geometric":
+            return Shown("clusters", radius=self.units.clusters.radius(self.delta))
+        return Shown("clusters", np.stack([low, high], axis=1))
 
 
 def shown_interval(

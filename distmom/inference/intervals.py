@@ -8,7 +8,9 @@ import numpy as np
 
 from distmom.inference.answers import Intervals, Request, compact
 from distmom.inference.block_set import Answer, BlockSet
+from distmom.inference.hall import SKEW, skewed
 from distmom.inference.ladder import average_efficiency, scaled_mad, typical_efficiency
+from distmom.inference.location import Location
 from distmom.inference.status import NoInterval
 from distmom.inference.steps import at_kept, factors, inflation, kept_se
 from distmom.numerics.arrays import Bools, Floats, Ints
@@ -94,11 +96,28 @@ def _order(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying
     reached = (ends[:, 0] < n_numbers[chosen]) & (ends[:, 1] >= 0) & np.isfinite(values).all(axis=1)
     why = np.where(rank == 0, NoInterval.TOO_FEW_BLOCKS, np.where(reached, 0, NoInterval.RUINED_ENDS))
     given = why == 0
+    values = _around(values, answer.place.subset(chosen), delta)
     out.order_reason[chosen] = why
     out.order_rank[chosen] = np.where(given, rank, 0)
     out.order_level[chosen] = np.where(given, level, np.nan)
     out.order_low[chosen] = np.where(given, values[:, 0], np.nan)
     out.order_high[chosen] = np.where(given, values[:, 1], np.nan)
+
+
+def _around(ends: Floats, place: Location, delta: float) -> Floats:
+    """Order statistics around the median, shape (n_groups, 2), as an interval around the location.
+
+    They move with it, and the ends are at least those of Student's interval with `SKEW` of Hall's correction:
+    the median of blocks of a skewed law varies less than their mean.
+    """
+    from scipy.special import stdtrit
+
+    moved = ends + (place.estimate - place.centre)[:, None]
+    with np.errstate(invalid="ignore", over="ignore"):
+        t = stdtrit(np.maximum(place.freedom, 1.0), 1.0 - delta / 2.0)
+        below, above = skewed(t, SKEW * place.skewness)
+        low, high = place.estimate - place.se * below, place.estimate + place.se * above
+    return np.stack([np.fmin(moved[:, 0], low), np.fmax(moved[:, 1], high)], axis=1)
 
 
 def _exact(

@@ -58,7 +58,8 @@ def pooled(ask: Request, first: RuleAnswer, rows: BlockState, sample: Floats, n_
     finite = own.answer.n_ruined.reshape(shape).sum(axis=1) < median_rank(filled.sum(axis=1))
     if own.given is None:
         finite &= own.finest.answerable.reshape(shape).all(axis=1)
-    median = np.where(finite, lower_median(mean), np.nan)
+    found = mean if own.given is not None else own.answer.estimate.reshape(shape)
+    median = np.where(finite, lower_median(found), np.nan)
     one_block = own.plain.reshape(shape)[:, 0] | (first.n_used == 0)
     first = replace(first, row_estimate=np.where(one_block, first.row_estimate, median))
     count, mean = compact(count, mean)

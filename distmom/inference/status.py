@@ -56,7 +56,10 @@ class NoInterval(IntEnum):
     SAMPLES_TOO_SMALL = 11, "samples of one row show no spread"
     SAMPLES_VACUOUS = 12, "the bound is vacuous for this confidence level; use more or smaller blocks"
     VARIANCE_UNKNOWN = 13, "the variance of the statistic is not known: there are too few rows"
-    FEW_FILES = 14, "rows within files are correlated, and an interval of whole files takes 24 files"
+    FEW_UNITS = (
+        14,
+        "rows are correlated, and an interval takes 24 files, folders or stretches that are independent",
+    )
 
 
 ALL_EQUAL = "all values are equal; whether others exist beyond these rows they cannot tell"

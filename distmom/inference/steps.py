@@ -12,6 +12,7 @@ import numpy as np
 
 from distmom.inference.block_set import Answer, BlockSet, Finest, Ladder, Screen
 from distmom.inference.ladder import Merger
+from distmom.inference.location import Location, location
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
 from distmom.theory.bounds import width_factor
@@ -142,17 +143,28 @@ def beyond_capacity(finest: Finest, ladder: Ladder, seen: Screen) -> Bools:
 
 
 def tested(
-    fine: Merger, finest: Finest, levels: Ints, usable: Bools, wanted: Ints, n_columns: int
+    fine: Merger,
+    finest: Finest,
+    levels: Ints,
+    usable: Bools,
+    wanted: Ints,
+    n_columns: int,
+    *,
+    located: bool = True,
 ) -> BlockSet:
     """The steps of the rule for a number of blocks that is ours to choose; `wanted` are those of the answer.
 
-    See `answer` for the other arguments; `usable` are the levels of each group.
+    See `answer` for the other arguments; `usable` are the levels of each group. The answer is the `location`
+    of the kept blocks, or if not `located` the median of those of the answer.
     """
     ladder = climb(fine, levels, usable, finest, n_columns)
     seen = screen(finest, ladder)
     mine = contradicted(finest, ladder, seen)
     seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
     found = answer(fine, finest, seen, wrong, levels, wanted)
+    if located:
+        n_blocks = np.count_nonzero(found.count, axis=1)
+        found = replace(found, place=location(found.kept, found.place.centre, n_blocks, finest.se))
     beyond = over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns)
     return BlockSet(fine, None, finest, ladder, seen, wrong, beyond, found)
 
@@ -198,7 +210,7 @@ def answer(
     kept = finest.blocks.without(seen.far & set_aside[:, None])
     wanted = np.where(set_aside, fewer_blocks(levels, wanted, kept.n_filled), wanted)
     count, mean, effective = at_kept(fine, kept, set_aside, wanted)
-    return Answer(kept, count, effective, mean, lower_median(mean))
+    return Answer(kept, count, effective, mean, Location.median(lower_median(mean)))
 
 
 def at_kept(fine: Merger, kept: Merger, set_aside: Bools, n_blocks: Ints) -> tuple[Ints, Floats, Floats]:

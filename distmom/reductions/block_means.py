@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from distmom.numerics.blocks.moments import Moments
+from distmom.numerics.samples.stretches import MOST
 from distmom.reductions import Accumulator
 from distmom.reductions.layout import Layout
 from distmom.reductions.state import MeanState, merge_states
@@ -55,6 +56,8 @@ class BlockMeans:
     pool_size, pool_quota : int
         Rows kept as a large uniform sample of each column, whatever their group, and those that a leaf offers
         to it; 0: none.
+    stretch_rows : int
+        Rows of a stretch at first, of which the means are kept; 0: none. There are none of groups.
     cuts : tuple of (tuple of float, tuple of float), length C or 0
         Of each column only rows with values strictly between these ends count: those of their group, by its
         code, or the last.
@@ -76,6 +79,7 @@ class BlockMeans:
     count_units: UnitKind | None = None
     pool_size: int = 0
     pool_quota: int = 0
+    stretch_rows: int = 0
     cuts: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
 
     @property
@@ -119,6 +123,6 @@ class BlockMeans:
 
     @property
     def pool_bytes(self) -> int:
-        """Bytes of the large samples of all columns, at most."""
-        row = 24 + 8 * (self.weights is not None)
-        return len(self.columns) * row * self.pool_size
+        """Bytes of the large samples and the stretches of all columns, at most."""
+        row = 32 + 8 * (self.weights is not None) + 8 * self.grouped
+        return len(self.columns) * (row * self.pool_size + 32 * MOST * bool(self.stretch_rows))

@@ -8,6 +8,8 @@ and so are cells: when lakes come together, each has its numbers turned by a dis
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,11 +44,11 @@ def turned(state: MeanState, spec: BlockMeans, root: str) -> MeanState:
         rows = np.roll(rows, by_block, axis=-1).reshape(*array.shape[:-1], n_blocks)
         return np.concatenate([rows, np.roll(array[..., n_blocks:], by_cell, axis=-1)], axis=-1)
 
-    pools = tuple(
-        p if p.cells is None else replace(p, cells=(p.cells + by_cell) % spec.n_cells) for p in state.pools
-    )
     units = state.units if spec.count_units != "file" else _told_apart(state.units, spec.seed, root)
-    return replace(state, moments=state.moments.each(turn), units=units, pools=pools)
+    key = folder_key(spec.seed, root)
+    runs = tuple(replace(s, files=s.files ^ key) for s in state.stretches)
+    pools = tuple(replace(p, files=None if p.files is None else p.files ^ key) for p in state.pools)
+    return replace(state, moments=state.moments.each(turn), units=units, pools=pools, stretches=runs)
 
 
 def cell_of(seed: int, path: str, n_cells: int, root: str | None = None) -> int:
@@ -55,13 +57,34 @@ def cell_of(seed: int, path: str, n_cells: int, root: str | None = None) -> int:
     return cell if root is None else (cell + _distance(seed, root, n_cells)) % n_cells
 
 
+def folder_key(seed: int, root: str) -> np.uint64:
+    """What the keys of the files of a folder are joined with, where lakes of several are brought together."""
+    return stream_key(seed, f"root/{root}")
+
+
+def keyed_paths(seed: int, files: Sequence[str], roots: Sequence[str] | None = None) -> dict[int, str]:
+    """Paths of files by the keys that sums have of them, in the order of names: part-2 before part-10."""
+    found: dict[int, str] = {}
+    for path, root in zip(files, roots or (None,) * len(files), strict=True):
+        key = file_key(seed, path)
+        if root is not None:
+            key ^= folder_key(seed, root)
+        found[int(key)] = path if root is None else f"{root.rstrip('/')}/{path}"
+    return dict(sorted(found.items(), key=lambda item: _natural(item[1])))
+
+
+def _natural(path: str) -> list[tuple[int, str]]:
+    """Numbers in names by their size: part-2 comes before part-10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path)]
+
+
 def _distance(seed: int, root: str, n: int) -> int:
-    return int(stream_key(seed, f"root/{root}")) % n if n else 0
+    return int(folder_key(seed, root)) % n if n else 0
 
 
 def _told_apart(units: UnitSketch | None, seed: int, root: str) -> UnitSketch | None:
     """Files of one path in two folders are two units."""
     if units is None:
         return None
-    hashes = units.hashes ^ (stream_key(seed, f"root/{root}") & LOW_BITS)
+    hashes = units.hashes ^ (folder_key(seed, root) & LOW_BITS)
     return smallest(hashes, units.groups, hashes.size + 1, units.bound)

@@ -15,6 +15,7 @@ from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.samples.stretches import Stretches
 
 Key = tuple[Any, ...]
 """Sortable key of a group; the empty tuple where there are no groups."""
@@ -45,6 +46,8 @@ class MeanState:
         Hashes of units that tell how many each group has.
     pools : tuple of RowPool, length C or 0
         Large uniform samples of the used rows, with the numbers of their groups where there are groups.
+    stretches : tuple of Stretches, length C or 0
+        Means of neighbouring rows, where there are no groups.
     """
 
     keys: tuple[Key, ...]
@@ -54,6 +57,7 @@ class MeanState:
     samples: tuple[RowSample, ...]
     units: UnitSketch | None = None
     pools: tuple[RowPool, ...] = ()
+    stretches: tuple[Stretches, ...] = ()
 
     def moved(self, distances: Sequence[float]) -> MeanState:
         """The state of the same rows, all values of each column being greater by a distance."""
@@ -62,13 +66,22 @@ class MeanState:
         samples = tuple(s._replace(values=s.values + distance) for s, distance in pairs)
         pools = zip(self.pools, distances, strict=False)
         moved = tuple(replace(p, values=p.values + distance) for p, distance in pools)
-        return replace(self, moments=columns[0].stacked(*columns[1:]), samples=samples, pools=moved)
+        runs = zip(self.stretches, distances, strict=False)
+        return replace(
+            self,
+            moments=columns[0].stacked(*columns[1:]),
+            samples=samples,
+            pools=moved,
+            stretches=tuple(replace(s, mean=s.mean + distance) for s, distance in runs),
+        )
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         samples = sum(s.keys.nbytes + s.values.nbytes for s in self.samples)
-        more = sum(p.nbytes for p in self.pools) + (0 if self.units is None else self.units.nbytes)
+        more = sum(p.nbytes for p in (*self.pools, *self.stretches)) + (
+            0 if self.units is None else self.units.nbytes
+        )
         return self.n_rows.nbytes + self.counts.nbytes + self.moments.nbytes + samples + more
 
 
@@ -92,6 +105,8 @@ def sizes_of(state: MeanState) -> tuple[int, ...]:
         and all(a.shape == (n_groups, size) for sample in state.samples for a in sample for size in sizes)
         and len(state.pools) in (0, n_columns)
         and all(p.sound(n_groups, weighted=weighted) for p in state.pools)
+        and len(state.stretches) in (0, n_columns)
+        and all(s.sound() for s in state.stretches)
     )
     if not good:
         raise ValueError("the arrays of a state do not fit each other")
@@ -113,6 +128,7 @@ def merge_states(
         tuple(a.merge(b, compiled=compiled) for a, b in zip(left.samples, right.samples, strict=True)),
         None if left.units is None or right.units is None else left.units.merge(right.units, sketch_size),
         tuple(a.merge(b, pool_size) for a, b in zip(left.pools, right.pools, strict=True)),
+        tuple(a.merge(b) for a, b in zip(left.stretches, right.stretches, strict=True)),
     )
 
 
@@ -137,6 +153,7 @@ def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
         tuple(s.each(lambda a, none: spread(a, 0, none)) for s in state.samples),
         None if state.units is None else state.units.renumbered(where),
         tuple(pool.renumbered(where) for pool in state.pools),
+        state.stretches,
     )
 
 

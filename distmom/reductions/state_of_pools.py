@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.labels import file_cells
 from distmom.numerics.blocks.small_files import file_moments
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.pool import RowPool
@@ -52,8 +53,9 @@ def _moments(pool: RowPool, n_fine: int, n_cells: int) -> BlockState:
     if n_fine:
         labels = np.arange(n) * n_fine // max(n, 1)
         every.append(file_moments(pool.values, labels, n_fine, pool.weights))
-    if n_cells and pool.cells is not None:
-        order = np.argsort(pool.cells, kind="stable")
+    if n_cells and pool.files is not None:
+        cells = file_cells(pool.files, n_cells)
+        order = np.argsort(cells, kind="stable")
         mine = pool.at(order)
-        every.append(file_moments(mine.values, pool.cells[order], n_cells, mine.weights))
+        every.append(file_moments(mine.values, cells[order], n_cells, mine.weights))
     return (every[0] if len(every) == 1 else every[0].joined(every[1])).at(None)

@@ -45,7 +45,7 @@ class EstimateResult(Result):
     ----------
     interval : (float, float) or None
         Confidence interval, None with an `interval_reason` where there is none.
-    interval_kind : {"order", "exact", "files", "paper", "none"}
+    interval_kind : {"order", "exact", "clusters", "paper", "none"}
     interval_reason : str or None
         Why there is no interval, or how far it can be trusted.
     achieved_level : float or None

@@ -20,6 +20,7 @@ from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.samples.stretches import Stretches
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.state import MeanState
 from distmom.reductions.stream import StreamNode, StreamState
@@ -34,6 +35,7 @@ CLASSES: dict[str, type] = {
         Rows,
         StreamNode,
         StreamState,
+        Stretches,
         UnitSketch,
         WeightedMoments,
     )

@@ -10,6 +10,7 @@ from rule_twin import (
     enough_rows,
     file_set,
     given_set,
+    location,
     lower_median,
     mad,
     merge,
@@ -49,11 +50,13 @@ def together(found, n, ladder, from_all):
         fitting = [level for level in ladder if level <= kept]
         k = fitting[-1] if fitting else kept - 1 + kept % 2
     best = min(((j * vector_factor(j, DELTA) ** 2, j) for j in levels if j <= kept), default=(0, None))[1]
-    out["blocks"], out["ball"], out["share"] = [], [], []
+    out["blocks"], out["ball"], out["share"], out["estimate"] = [], [], [], []
     for f, blocks in zip(found, from_all, strict=True):
         left = [b for b, wild in zip(f["finest"], far, strict=True) if not (wild and any(wrong))]
         source = left if any(wrong) else blocks
         out["blocks"].append(merge(source, k))
+        centre = lower_median(b[1] for b in out["blocks"][-1])
+        out["estimate"].append(location(left, centre, len(out["blocks"][-1]), f["se"])[0])
         out["ball"].append(None if best is None else merge(source, best))
         shares = [s for s, wild in zip(f["share"], far, strict=True) if not (wild and any(wrong))]
         out["share"].append(sum(shares))
@@ -89,6 +92,7 @@ def vector_rule(columns, samples, cells=None, k_given=None, source="rows"):
             "contradicted": any(f["contradicted"] for f in found),
             "beyond": any(f["beyond"] for f in found),
         }
+        out["estimate"] = [f["estimate"] for f in found]
         out |= {"blocks": [f["blocks"] for f in found], "ball": [f["blocks"] for f in found], "far": []}
         out["share"] = [1.0] * c
         finite = True
@@ -102,7 +106,6 @@ def vector_rule(columns, samples, cells=None, k_given=None, source="rows"):
         out["status"] = {"contaminated"} | ({"beyond capacity"} if out["beyond"] else set())
     if cells is not None and source != "units" and k_given is None:
         out = _files(out, found, cells, n, sample, finite, c)
-    out["estimate"] = [lower_median(b[1] for b in blocks) for blocks in out["blocks"]]
     if "no finite answer" in out["status"]:
         out["estimate"] = [math.nan] * c
     out["spread"] = []
@@ -139,8 +142,8 @@ def _files(out, found, cells, n, sample, finite, c):
         h_rows = row["h"][row["levels"].index(common[-1])]
         row_se = row["se"] if finite else math.inf
         tamed = h_rows * (file["se"] / row_se) if row_se > 4.0 * file["se"] else h_rows
-        row_answer = lower_median(b[1] for b in out["blocks"][i]) if finite else math.nan
-        file_answer = lower_median(b[1] for b in both["blocks"][i])
+        row_answer = out["estimate"][i] if finite else math.nan
+        file_answer = both["estimate"][i]
         apart = not abs(row_answer - file_answer) <= tamed + h_files
         differ = differ or ((apart or not finite) and file["se"] < row_se)
     if not differ:

@@ -52,7 +52,9 @@ def test_rows_in_random_order_keep_their_ranks(law):
     """False alarms have a probability of about 1e-6."""
     for seed in range(25):
         found = dm.mean(LAWS[law][0](np.random.default_rng([8, seed]), N), rng=seed)
-        assert found.interval == by_ranks(found) and IN_ORDER not in found.notes
+        low, high = (found.estimate + end - np.median(found.block_estimates) for end in by_ranks(found))
+        assert found.interval[0] <= low + 1e-12 and high <= found.interval[1] + 1e-12
+        assert IN_ORDER not in found.notes
 
 
 def test_sorted_rows_with_a_few_wild_ones():

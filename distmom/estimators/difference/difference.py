@@ -97,11 +97,11 @@ def difference(
     either: the breakdown point of about 0.69 times the fine blocks counts the outlying units of both
     together. The variance is that between blocks.
 
-    The mean of metric and denominator is asked first, in one pass more. Files that it accuses and that stand
-    out alone are left out (``files disagree``), where files are not the units; so are rows that share a value
-    far from all others, a code (``share set aside``). Other rows far out may be what the experiment is about:
-    they stay in, and the status tells (``share far out``). Where more is bad than can be told, the result is
-    ``beyond capacity`` and has no lift.
+    The mean of metric and denominator of each variant is asked first, in one pass more. Files that it accuses
+    and that stand out alone are left out (``files disagree``) where files are not the units; so are rows that
+    share one value far from all others, a code (``share set aside``). Other rows far out may be what the
+    experiment is about: they stay in, and the status tells (``share far out``). Where more is bad than can be
+    told, the result is ``beyond capacity`` and has no lift.
 
     The median of paired differences is not quite the difference of the two means shown beside it. The lift
     is the root L of the same median of y_variant - (1 + L) y_control, its interval Fieller's, which knows the

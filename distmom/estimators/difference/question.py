@@ -14,6 +14,7 @@ from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.survey import PASS, Surveyor
+from distmom.estimators.survey_groups import GroupSurveyor
 from distmom.estimators.surveyed import marked
 from distmom.lake import ReadOptions, Source
 from distmom.passes.opening import open_data, refuse_times
@@ -76,9 +77,20 @@ class PlannedDifference:
         found, skipped = run_plan(plan, 1, executor, progress)
         answers = differences(plan, found, question.control, question.denominator)
         data = data_facts(plan.files, skipped, question.opened[0])
-        return told([marked(one, seen) for one in answers], data, run)  # type: ignore[no-any-return]
+        by = question.by
+        sides = [(seen.of({by: one.control}), seen.of({by: one.variant})) for one in answers]
+        answers = [marked(one, *both) for one, both in zip(answers, sides, strict=True)]
+        return told(answers, data, run)  # type: ignore[no-any-return]
 
     def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
-        """Who knows what is bad in the metric, or its denominator, whatever the variant."""
-        seed, design = self.question.seed, self.question.options.design
-        return Surveyor(seed, executor, progress, experiment=True, design=design, same_files=True)
+        """Who knows what is bad in the metric, or its denominator, of each variant."""
+        question = self.question
+        return GroupSurveyor(
+            question.seed,
+            executor,
+            progress,
+            experiment=True,
+            design=question.options.design,
+            same_files=True,
+            by=question.by,
+        )

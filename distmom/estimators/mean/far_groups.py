@@ -26,7 +26,7 @@ from distmom.estimators.mean.partition import (
     stands,
 )
 from distmom.inference.share.gaps import FEWEST, MOST, NEAR, Apart, rows_apart
-from distmom.inference.share.look import Look
+from distmom.inference.share.look import Look, near_apart
 from distmom.inference.share.ranks import share_interval
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.small_files import file_moments
@@ -40,6 +40,8 @@ from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
+
+HALF = 0.5
 
 OWN = 512
 """A group with so many rows in the sample is looked at alone."""
@@ -81,8 +83,12 @@ class GroupsLook:
 
     @cached_property
     def near(self) -> tuple[Apart, dict[int, Apart]]:
-        """What is told where nothing is set aside."""
-        return self.look.near, self._own(self.look.near, lambda y: rows_apart(y, NEAR, modes=True))
+        """What is told where nothing is set aside: second groups of rows in a group alone.
+
+        Groups may lie decades from each other.
+        """
+        column = rows_apart(self.look.ordered, NEAR, modes=True)
+        return column, self._own(column, near_apart)
 
     def _own(self, all_rows: Apart, find: Any) -> dict[int, Apart]:
         """Cuts of the groups with many sampled rows, where these hold other cuts than the column."""
@@ -113,6 +119,12 @@ class GroupsLook:
         for g, one in own.items():
             lows[g], highs[g] = one.lo, one.hi
         return lows, highs
+
+    def most(self, apart: tuple[Apart, dict[int, Apart]]) -> Floats:
+        """The share of each group's rows that may lie beyond its cuts: of a second group half."""
+        most = np.full(self.n_groups, MOST)
+        most[[g for g, one in apart[1].items() if one.times is not None]] = HALF
+        return most
 
     def cut(self, apart: tuple[Apart, dict[int, Apart]]) -> Bools:
         """Groups that have a cut."""
@@ -164,7 +176,7 @@ def settle_groups(
     for g, fields in settled.fields(look.kept(look.apart)).items():
         found[g] = fields
     near = np.bincount(look.codes[~look.kept(look.near)], minlength=len(found))
-    told = (near > 0) & (near <= MOST * look.n_sampled) & look.cut(look.near)
+    told = (near > 0) & (near <= look.most(look.near) * look.n_sampled) & look.cut(look.near)
     for g in np.flatnonzero(told).tolist():
         if not found[g] and math.isfinite(first[g]["estimate"]):
             far = settled.told(g, "told", look.near, int(near[g]), None)

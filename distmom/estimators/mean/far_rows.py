@@ -177,7 +177,7 @@ class Found:
     @property
     def blind(self) -> bool:
         """Whether the answer is that of a sample that knows no files."""
-        return self.second is None and self.looks[0].pool.cells is None
+        return self.second is None and self.looks[0].pool.files is None
 
     def _as_told(self) -> dict[str, Any]:
         """What stands apart and stays in, with the word for it."""
@@ -201,6 +201,8 @@ class Found:
         shared = [self.shared | {"n_used": n}]
         [again] = partition_fields(plan, state, columns, shared, answer_columns(plan, state, columns))
         again |= {"plain_estimate": self.first["plain_estimate"]}
+        if self.second is None and plan.roots:  # where cells of the sample have other numbers
+            again["accused_files"] = self.first["accused_files"]
         if plan.options.weights is not None:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
@@ -245,7 +247,7 @@ def _of_sample(
     blocks, options = plan.blocks, plan.options
     if not options.design.by_file:
         n_fine = blocks.n_fine if blocks.n_blocks is not None else FINE_OF_SAMPLE
-        n_cells = 0 if looks[0].pool.cells is None else blocks.n_cells
+        n_cells = 0 if looks[0].pool.files is None else blocks.n_cells
         blocks = replace(blocks, layout=RandomLayout(0, n_fine), n_cells=n_cells)
         options = replace(options, design=RandomBlocks(blocks.n_blocks or "auto"))
     pools = [look.pool.at(kept) for look in looks]

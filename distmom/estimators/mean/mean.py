@@ -167,14 +167,21 @@ def mean(
     covers the median of the distribution of one block mean, which differs from the mean by a term of smaller
     order. Its level is that of independent blocks, so it is refused for samples and repeated partitions.
 
-    Where rows within files are correlated (status ``rows correlated``) they tell less than their number says.
-    By default, with random rows, the interval is then cluster-robust, of kind ``files``: from the cells of
-    files that the pass keeps, the jackknife variance, Student's quantile at the effective number of cells
-    less one, and 0.7 of Hall's transformation for skewness where that is wider. At 24 to 365 files of equal
-    and of log-normal sizes a nominal 99 % covered 0.976 to 0.997 for normal, exponential and Student-3 file
-    effects, and 0.955 to 0.996 for log-normal ones, at 1.0 to 1.9 times the width of a plain t interval;
-    with fewer there is none. The test compares variances of the mean by cells and by rows, at a false-alarm
-    rate of 1e-4, and counts where the interval of files is the wider one. The estimate stays that of rows.
+    Where neighbouring rows, or those of a file or folder, are alike (status ``rows correlated``) they tell
+    less than their number says. The pass keeps the means of up to 8,192 stretches of rows. They are joined to
+    longer ones, to files and to folders; for independent rows the variance of the mean that such units show
+    is that of rows. Where it is not, at a false-alarm rate of 1e-4 over all units, the first units are taken
+    with which all coarser ones agree, coarser ones as long as sixty are left. By default, with random rows,
+    the interval is then cluster-robust, of kind ``clusters``: the jackknife variance, Student's quantile at
+    the effective number of cells less one, and 0.7 of Hall's transformation for skewness where that is wider.
+    At 24 to 365 files of equal and of log-normal sizes a nominal 99 % covered 0.976 to 0.997 for normal,
+    exponential and Student-3 file effects, and 0.955 to 0.996 for log-normal ones, at 1.0 to 1.9 times the
+    width of a plain t interval; with fewer there is none, as where rows resemble their neighbours in any
+    length. The estimate stays that of rows, and an interval of rows that is wider stays, too. A vector's
+    radius is sqrt(trace F), F with the degrees of freedom that the covariance matrix of units gives it
+    (Satterthwaite). Rows that are sorted by their values, or by what goes with these, are a monotone curve
+    and what chance leaves about it: they are taken for independent rows that were sorted afterwards, with a
+    note. A trend in time looks the same. With groups, only files are units.
 
     With weights a block's value is m = sum w x / sum w, and the answer the median of these, every block
     counting once: it estimates E(w x)/E(w) with a bias of order 1/B, that of a ratio. The variance of m is

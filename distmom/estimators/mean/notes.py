@@ -10,7 +10,9 @@ import numpy as np
 
 from distmom.estimators.mean.contamination import counted_as
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.status import ALL_EQUAL, Finding
+from distmom.inference.estimate import Estimates
+from distmom.inference.files.dependence import FILES
+from distmom.inference.status import ALL_EQUAL
 from distmom.numerics.arrays import Bools, Ints
 from distmom.report.words import listed
 
@@ -29,11 +31,18 @@ ROWS_HEARD = (
 ROWS_ALONE = f"{_CONTRADICTED}, but the answer is by rows; use blocks=FileBlocks()"
 """Where the answer is that of rows whatever files say."""
 
-ALIKE = "rows within files are correlated (design effect about {:.3g})"
-PAID = f"{ALIKE}, so the interval is that of whole files"
+ALIKE = "rows within {} are correlated (design effect about {:.3g})"
+PAID = f"{ALIKE}, so the interval is that of whole {{}}"
 UNPAID = (
-    f"{ALIKE}, so this interval is too narrow to generalise beyond these files; for that use --block-by file "
-    "(blocks=FileBlocks())"
+    f"{ALIKE}, so this interval is too narrow to generalise beyond these {{}}; for that leave out what fixes "
+    "blocks or interval"
+)
+NEITHER = (
+    "rows resemble their neighbours in any length (design effect {1:.3g} and more), so there is no interval"
+)
+SORTED = (
+    "the rows are in the order of their values, or of what goes with these: the interval takes them for "
+    "independent rows that were sorted afterwards, and does not know how a trend in time would go on"
 )
 
 IN_ORDER = (
@@ -43,9 +52,12 @@ IN_ORDER = (
 
 
 def block_notes(
-    plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str, Any], *, pays_for_files: bool = False
+    plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str, Any], found: Estimates | None = None
 ) -> Iterator[str]:
-    """Notices about the number of blocks or units, and the files, behind a line of the rule's answer."""
+    """Notices about the number of blocks or units, and the files, behind a line of the rule's answer.
+
+    `found` are the estimates of a mean.
+    """
     wanted, n_blocks = plan.blocks.n_blocks, int(answer.n_blocks[line])
     if plan.options.contamination is not None:
         yield f"allows for {plan.blocks.outlying:,} arbitrary {counted_as(plan.options)}"
@@ -56,16 +68,27 @@ def block_notes(
     files_first = bool(answer.files_first[line])
     design = plan.options.design
     by_rows = not design.stored and design.chunk_rows == 1 and not files_first
-    if by_rows and math.isfinite(effect := answer.file_effect[line]):
-        told = UNPAID
-        if pays_for_files and plan.options.interval in ("auto", "none"):
-            told = PAID if math.isfinite(answer.files_low[line]) else ALIKE
-        if not pays_for_files or int(answer.status[line]) & Finding.ROWS_CORRELATED:
-            yield told.format(effect)
+    lines = slice(line, line + 1) if found is None else found.lines_of(line)
+    if by_rows and (effect := float(np.max(np.nan_to_num(answer.file_effect[lines])))) > 0.0:
+        yield _alike(plan, found, line, effect)
+    if by_rows and found is not None and found.units is not None and found.units.in_order:
+        yield SORTED
     if answer.disagree[line]:
         yield FILES_HEARD if files_first else ROWS_HEARD
     if fields.get("n_units", math.inf) < FEW_UNITS * n_blocks:
         yield _few_units(plan, n_blocks, fields)
+
+
+def _alike(plan: MeanPlan, found: Estimates | None, line: int, effect: float) -> str:
+    """The remark on rows that are correlated."""
+    units = None if found is None else found.units
+    unit = FILES if units is None else units.unit
+    if units is not None and units.clusters is None:
+        return NEITHER.format(unit, effect)
+    told = UNPAID
+    if found is not None and found.pays and plan.options.interval in ("auto", "none"):
+        told = PAID if math.isfinite(found.answer.files_low[line]) else ALIKE
+    return told.format(unit, effect, unit)
 
 
 def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:

@@ -14,12 +14,14 @@ from distmom.estimators.mean.notes import IN_ORDER, block_notes, value_notes, we
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise, Shown
+from distmom.inference.files.lake_units import dependence_of, tell
 from distmom.inference.ladder import Merger, scaled_mad
 from distmom.inference.status import Finding, NoInterval, in_order
 from distmom.numerics.arrays import Floats
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.reductions.roots import cell_of
+from distmom.numerics.samples.stretches import stretches_of
+from distmom.reductions.roots import cell_of, keyed_paths
 from distmom.reductions.state import MeanState
 from distmom.status import Status
 from distmom.theory.paper import mom_blocks, paper_halfwidth_mom
@@ -67,12 +69,17 @@ def row_and_cell_blocks(
     return rows, cells, "stored" if together else "rows"
 
 
+def of_random_rows(plan: MeanPlan) -> bool:
+    """Whether blocks hold single rows at random, as if these were independent."""
+    design = plan.options.design
+    return not (design.of_units or design.stored or design.sampled) and design.chunk_rows == 1
+
+
 def pays_for_files(plan: MeanPlan) -> bool:
-    """Whether the answer is to pay for rows of a file that are correlated: by default."""
-    design, options = plan.options.design, plan.options
-    random = not design.of_units and not design.stored and design.chunk_rows == 1 and design.repeats == 1
+    """Whether the answer is to pay for rows that are correlated: by default."""
+    options = plan.options
     free = options.contamination is None and plan.blocks.n_blocks is None
-    return random and free and options.window is None and not options.joint
+    return of_random_rows(plan) and options.design.repeats == 1 and free and options.window is None
 
 
 def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimates:
@@ -98,7 +105,9 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
     rows = _lines(rows, joint=method is not None)
     if promise.repeats > 1:
         rows = rows.each(lambda a: a.reshape(a.shape[0], promise.repeats, -1))
-    units = units_of_groups(state)
+    units, stretches = units_of_groups(state), stretches_of(state.pools[columns], state.stretches[columns])
+    known = bool(stretches) and bool(stretches[0].rows) and of_random_rows(plan)
+    pays = pays_for_files(plan)
     answer = answer_rule(
         rows,
         values.reshape(-1, values.shape[2]),
@@ -111,10 +120,21 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
         outlying=plan.blocks.outlying,
         n_columns=d,
         n_units=None if units is None else np.repeat(units, d),
-        pays_for_files=pays_for_files(plan),
+        pays_for_files=pays and not known and method is None,
         few_only=not plan.reader.options.by,
     )
-    return Estimates(answer, promise, d, method)
+    found = None
+    if known:
+        answer.file_effect[:] = np.nan
+        first = moments.at((slice(None), 0, slice(plan.blocks.layout.n_blocks // promise.repeats)))
+        wild = int(np.where(answer.status & int(Finding.CONTAMINATED), answer.n_set_aside, 0).max())
+        found = dependence_of(_paths(plan), stretches, first, wild=wild)
+        tell(answer, slice(0, d), found, promise.line_delta(d, method), pays=pays)
+    return Estimates(answer, promise, d, method, pays, found)
+
+
+def _paths(plan: MeanPlan) -> dict[int, str]:
+    return keyed_paths(plan.reduction.seed, [file.path for file in plan.files], plan.roots)
 
 
 def _lines(columns: BlockState, *, joint: bool) -> BlockState:
@@ -169,7 +189,7 @@ def partition_fields(
         own["other_estimate"], own["accused_files"] = found.other(g), files
         own["notes"] = (
             *value_notes(fields.get("columns"), same[mine], few[mine]),
-            *block_notes(plan, answer, mine.start, fields, pays_for_files=pays_for_files(plan)),
+            *block_notes(plan, answer, mine.start, fields, found),
             *weight_notes(plan, rows.count[0, g], fields),
             *([IN_ORDER] if own["interval_kind"] == "order" and equal[g] else []),
         )
@@ -254,7 +274,7 @@ def correlated(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool)
     if not of_sample or Status.ROWS_CORRELATED not in first["flags"]:
         return again
     told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
-    if first["interval_kind"] != "files":
+    if first["interval_kind"] != "clusters":
         return told
     ends = first["interval"]
     moved = ends and tuple(again["estimate"] + end - first["estimate"] for end in ends)

@@ -29,6 +29,7 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.samples.pool import leaf_quota
 from distmom.numerics.samples.row_samples import leaf_sizes
 from distmom.numerics.samples.sample_tree import SampleTree
+from distmom.numerics.samples.stretches import LEAST_ROWS, stretch_rows
 from distmom.passes.census import Census, count_rows, count_valid
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
@@ -187,7 +188,7 @@ def plan_mean(
         weights=options.weights,
     )
     if pooled and _has_sample(options, grouped):
-        reduction = replace(reduction, **_pool(n_bytes * share, counted, ledger))
+        reduction = replace(reduction, **_pool(n_bytes * share, counted, ledger, grouped))
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
@@ -228,12 +229,13 @@ def _has_sample(options: MeanOptions, grouped: bool) -> bool:
     return not (design.sampled or design.columns or (grouped and by_number))
 
 
-def _pool(n_bytes: float, counted: LakeCounts, ledger: Ledger | None) -> dict[str, Any]:
-    """Rows of the large sample, and of each leaf those that are offered to it."""
-    if ledger is not None:  # how many rows will come is not known
-        return {"pool_size": POOL_OF_STATE, "pool_quota": POOL_OF_STATE}
-    n_rows = int(n_bytes / ROW_BYTES) if counted.n_rows is None else counted.n_rows
-    return {"pool_size": POOL, "pool_quota": leaf_quota(POOL, n_rows)}
+def _pool(n_bytes: float, counted: LakeCounts, ledger: Ledger | None, grouped: bool) -> dict[str, Any]:
+    """Rows of the large sample, of each leaf those that are offered to it, and those of a stretch."""
+    size, quota, rows = POOL_OF_STATE, POOL_OF_STATE, LEAST_ROWS
+    if ledger is None:  # else how many rows will come is not known
+        n_rows = int(n_bytes / ROW_BYTES) if counted.n_rows is None else counted.n_rows
+        size, quota, rows = POOL, leaf_quota(POOL, n_rows), stretch_rows(n_rows)
+    return {"pool_size": size, "pool_quota": quota, "stretch_rows": 0 if grouped else rows}
 
 
 def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:

@@ -58,6 +58,8 @@ class MeanQuestion(RowsQuestion):
     state : str, path or State, optional
     memory_limit : int or str, optional
         Of the process that keeps the state.
+    few_groups : bool
+        Each group gets as many blocks as a whole lake.
     """
 
     scan: Scan
@@ -66,6 +68,7 @@ class MeanQuestion(RowsQuestion):
     options: MeanOptions
     state: Any = None
     memory_limit: int | str | None = None
+    few_groups: bool = False
     keeper: Keeper | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -124,9 +127,8 @@ class MeanQuestion(RowsQuestion):
     ) -> MeanPlan:
         """The pass over what is read and not in the ledger yet."""
         source = self.opened[0]
-        return plan_mean(
-            source, read, self.options, self.seed, executor, progress, self.share, ledger, pooled=True
-        )
+        how = {"few_groups": self.few_groups, "pooled": True}
+        return plan_mean(source, read, self.options, self.seed, executor, progress, self.share, ledger, **how)
 
 
 @dataclass

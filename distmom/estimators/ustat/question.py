@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from distmom.checks import names_of
 from distmom.cluster import Executor, Progress
 from distmom.cluster.memory import in_words as bytes_in_words
 from distmom.errors import NoAnswerError
@@ -17,7 +18,8 @@ from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
-from distmom.estimators.surveyed import Survey, borne, marked
+from distmom.estimators.survey_groups import GroupSurveyor
+from distmom.estimators.surveyed import borne, marked
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -98,8 +100,9 @@ class UStatQuestion(RowsQuestion):
         begun = self._begin(executor, progress)
         if not begun.surveyed:
             return begun.finish(executor, progress, run)
+        samples = self.opened
         surveyor = self._surveyor(executor, progress)
-        sets = self.options.column_sets(self.opened[0][1])
+        sets = self.options.column_sets(samples[0][1])
         suspects = {name for scan in self.scans for name in surveyor.suspect(scan, sum(sets, ()))}
         if not suspects:
             return begun.finish(executor, progress, run)
@@ -113,46 +116,45 @@ class UStatQuestion(RowsQuestion):
             for columns, found in seen.items()
             if any(one.scan is not scan for one, scan in zip(found, self.scans, strict=True))
         }
-        each: dict[tuple[str, ...], Any] = {}
+        each: dict[tuple[str, ...], list[Any]] = {}
         for scans, mine in [
             (self.scans, [columns for columns in sets if columns not in repaired]),
             *[(scans, [columns]) for columns, scans in repaired.items()],
         ]:
             if mine:
                 question = self.about(scans=scans, column=[name for columns in mine for name in columns])
-                found = question._begin(executor, progress).finish(executor, progress, run)
-                each |= zip(mine, Results.of(found), strict=True)
-        data = each[sets[0]].data
-        every = [
-            (columns in repaired and self._borne(columns, each[columns], seen[columns], executor, progress))
-            or marked(each[columns], *seen.get(columns, ()))
-            for columns in sets
-        ]
-        return told(every, data, run)
+                found = list(Results.of(question._begin(executor, progress).finish(executor, progress, run)))
+                n = len(found) // len(mine)  # groups
+                each |= {columns: found[i * n : (i + 1) * n] for i, columns in enumerate(mine)}
+        results: list[Any] = []
+        for columns in sets:
+            first = self._first(columns, executor, progress, run) if columns in repaired else ()
+            for i, one in enumerate(each[columns]):
+                mine = [survey.of(one.group) for survey in seen.get(columns, ())]
+                kept = borne(first[i], one, *mine) if len(first) == len(each[columns]) else None
+                results.append(kept or marked(one, *mine))
+        return told(results, each[sets[0]][0].data, run, several=bool(samples[0][1].by))
 
-    def _borne(
-        self,
-        columns: tuple[str, ...],
-        again: Any,
-        seen: list[Survey],
-        executor: Executor,
-        progress: Progress | None,
-    ) -> Any:
-        """The statistic of all rows, where blocks of units bear what was left out of another one."""
+    def _first(
+        self, columns: tuple[str, ...], executor: Executor, progress: Progress | None, run: dict[str, Any]
+    ) -> Sequence[Any]:
+        """The statistic of all rows in blocks of units, which may bear what was left out of another one."""
         if not self.options.rows.design.of_units:
-            return None
-        question, run = self.about(column=list(columns)), again.run
+            return ()
         with suppress(NoAnswerError):
-            first = question._begin(executor, progress).finish(executor, progress, run)
-            return borne(first, again, *seen)
-        return None
+            begun = self.about(column=list(columns))._begin(executor, progress)
+            return list(Results.of(begun.finish(executor, progress, run)))
+        return ()
 
     def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
-        """Who knows what is bad in the columns."""
+        """Who knows what is bad: in each group, where there are groups."""
         options, (source, read) = self.options, self.opened[0]
         design = options.rows.design if options.rows.design.of_units else BY_ROWS
-        borne_rows, lists = bears(options.rows, options.few_blocks), bool(source.reader(read).options.vectors)
-        return Surveyor(self.seed, executor, progress, borne_rows, design=design, lists=lists)
+        some = bears(options.rows, options.few_blocks)
+        if names_of("by", self.by):
+            return GroupSurveyor(self.seed, executor, progress, some, design=design, by=self.by)
+        lists = bool(source.reader(read).options.vectors)
+        return Surveyor(self.seed, executor, progress, some, design=design, lists=lists)
 
     def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
         """Plan the passes, and refuse what is too much."""
@@ -203,8 +205,9 @@ class Begun:
 
     @property
     def surveyed(self) -> bool:
-        """Whether what is bad is left out: not of groups, which may differ as it does."""
-        return not self.plans[0].reader.options.by
+        """Whether what is bad is left out: not of lists in groups, whose elements have no condition."""
+        reads = [plan.reader.options for plan in self.plans]
+        return not reads[0].by or all(r.columns == r.value_names for r in reads)
 
     def finish(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Count rows, form blocks, evaluate."""

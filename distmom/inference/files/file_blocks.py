@@ -40,7 +40,13 @@ class FileSet(BlockSet):
 
 
 def file_set(
-    files: BlockState, wanted: Bools, n_sample: Ints, n_most: Ints, n_columns: int = 1
+    files: BlockState,
+    wanted: Bools,
+    n_sample: Ints,
+    n_most: Ints,
+    n_columns: int = 1,
+    *,
+    located: bool = True,
 ) -> FileSet | None:
     """Test the cells of files; None where no group has enough of them.
 
@@ -54,6 +60,8 @@ def file_set(
         Sampled rows, and how many of them have the most frequent value.
     n_columns : int
         So many groups after one another are the columns of a vector: same rows, same cells set aside.
+    located : bool
+        As for `tested`.
     """
     groups = np.flatnonzero(wanted & (np.count_nonzero(files.count, axis=1) >= LEAST_CELLS))
     cells = Merger(files).subset(groups)
@@ -70,7 +78,7 @@ def file_set(
     usable = row_bound(levels, rows_at(merged, levels), n_sample, n_most)
     usable &= 2 * levels[None, :] <= merged.n_filled[:, None]
     at = answer_level(levels, usable, merged.n_effective)
-    found = tested(merged, finest, levels, usable, at, n_columns)
+    found = tested(merged, finest, levels, usable, at, n_columns, located=located)
     return FileSet(
         **vars(found),
         groups=groups,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from distmom.inference.answers import OfGroups
+from distmom.inference.hall import SKEW, skewed
 from distmom.inference.ladder import Merger
 from distmom.numerics.arrays import Bools, Floats, Ints
 
@@ -19,9 +20,6 @@ most cells that differ, and not a few."""
 
 LEAST_FILES = 22
 """Fewest cells for an interval: 24 files seldom share more than two of 945."""
-
-SKEW = 0.7
-"""Of Hall's correction. The whole one covers no better by more than 0.005 and is a tenth wider."""
 
 MEDIAN = np.pi / 2 - 1
 """Variance of a median of normal block means beyond that of their mean, as a share of the latter."""
@@ -64,6 +62,23 @@ class Clusters(OfGroups):
         farthest = np.argmax(np.abs(found.pull), axis=1)
         others = cells.filled & (np.arange(cells.filled.shape[1]) != farthest[:, None])
         return replace(found, least_effect=cls._of(cells, others).effect)
+
+    @classmethod
+    def of_units(cls, mass: Floats, mean: Floats, row_variance: Floats) -> Clusters:
+        """What units of these masses and means say, shapes (n,) and (d, n), beside a known `row_variance`."""
+        pull = mass / mass.sum() * (mean - np.sum(mass * mean, axis=1, keepdims=True) / mass.sum())
+        others = np.arange(mass.size) != np.argmax(np.abs(pull), axis=1)[:, None]
+        effects = []
+        for kept in (np.ones_like(others), others):
+            w = np.where(kept, mass, 0.0)
+            w /= w.sum(axis=1, keepdims=True)
+            n = 1.0 / np.sum(np.square(w), axis=1)
+            away = w * (mean - np.sum(w * mean, axis=1, keepdims=True))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                effects.append(np.sum(np.square(away), axis=1) * n / (n - 1.0) / row_variance)
+        share = np.broadcast_to(mass / mass.sum(), pull.shape)
+        n_cells, n = np.full(len(pull), mass.size), 1.0 / np.sum(np.square(share), axis=1)
+        return cls(n_cells, n, share, pull, row_variance, *effects)
 
     @classmethod
     def _of(cls, cells: Merger, kept: Bools) -> Clusters:
@@ -111,14 +126,21 @@ class Clusters(OfGroups):
             skewness = SKEW * np.sum(pull**3, axis=1) / squares**1.5
             scale = np.sqrt(squares * (1.0 - 1.0 / self.n_cells) + MEDIAN * self.row_variance)
             t = stdtrit(np.maximum(self.n_effective - 1.0, 1.0), 1.0 - delta / 2.0)
-            below = np.maximum(t, _skewed(t, skewness))
-            above = np.maximum(t, -_skewed(-t, skewness))
+            below, above = skewed(t, skewness)
             scale = np.where(self.n_cells >= LEAST_FILES, scale, np.nan)
             return estimate - scale * below, estimate + scale * above
 
+    def radius(self, delta: float) -> float:
+        """Radius of a ball around the mean vector, whose coordinates are the lines.
 
-def _skewed(t: Floats, skewness: Floats) -> Floats:
-    """Quantiles of a Studentised mean of some skewness, from those of a symmetric one (Hall 1992)."""
-    small = np.abs(skewness) < 1e-6
-    g = np.where(small, 1.0, skewness)
-    return np.asarray(np.where(small, t, 3.0 / g * (np.cbrt(1.0 + g * (t - g / 6.0)) - 1.0)))
+        The squared distance is taken as a multiple of chi-squared with the mean and variance that the
+        covariance matrix gives (Satterthwaite), over the freedom that is left: F in place of Student's t^2.
+        """
+        from scipy.special import fdtri
+
+        pull = self.pull / (1.0 - self.share)
+        matrix = pull @ pull.T * (1.0 - 1.0 / self.n_cells[0])
+        matrix[np.diag_indices_from(matrix)] += MEDIAN * self.row_variance
+        trace = float(np.trace(matrix))
+        freedom = trace * trace / float(np.sum(np.square(matrix)))
+        return float(np.sqrt(trace * fdtri(freedom, max(self.n_effective.min() - 1.0, 1.0), 1.0 - delta)))

@@ -59,8 +59,7 @@ class Look:
     @cached_property
     def near(self) -> Apart:
         """What is told where nothing is set aside."""
-        apart = rows_apart(self.ordered, NEAR, modes=True)
-        return apart if apart.n >= self.group.n else self.group
+        return near_apart(self.ordered, self.group)
 
     @property
     def centre(self) -> float:
@@ -111,3 +110,10 @@ class Look:
         """Rows of the sample that are not set aside."""
         low, high = self.cut
         return (self.pool.values > low) & (self.pool.values < high)
+
+
+def near_apart(y_sorted: Floats, group: Apart | None = None) -> Apart:
+    """What is told of rows of which none are set aside: those nearer, or a second group if that is larger."""
+    apart = rows_apart(y_sorted, NEAR, modes=True)
+    group = second_group(y_sorted) if group is None else group
+    return apart if apart.n >= group.n else group

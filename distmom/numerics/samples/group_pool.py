@@ -56,8 +56,9 @@ class GroupPoolSampler(PoolSampler):
             if rows.size:
                 rows = rows + start
                 keys = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-                w = None if weights is None else weights[rows]
-                self._mine.append((keys, x[rows], w, codes[rows], None))
+                self._mine.append(
+                    (keys, x[rows], None if weights is None else weights[rows], codes[rows], None, None)
+                )
                 self._n_mine += rows.size
                 if self._n_mine > PLENTY * self._quota:
                     self._thin()
@@ -71,7 +72,7 @@ class GroupPoolSampler(PoolSampler):
         """Keep the quota of the leaf that has begun."""
         pool = RowPool.smallest(self._quota, np.inf, *self._mine)
         self._below = min(self._below, float(pool.keys.max()))
-        self._mine = [pool.part]
+        self._mine = [pool.parts]
         self._n_mine = pool.keys.size
 
     def _end(self) -> None:
@@ -79,7 +80,7 @@ class GroupPoolSampler(PoolSampler):
         if self._n_mine >= self._quota and self._n_used > self._quota:
             self._thin()
         for part in self._mine:
-            self.add(part)
+            self.add(*part)
         self._mine, self._n_mine, self._n_used = [], 0, 0
 
     def result(self) -> RowPool:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints, Record, Words
-from distmom.numerics.blocks.labels import file_cell, file_cells, mix
+from distmom.numerics.blocks.labels import mix
 from distmom.numerics.blocks.leaf import LEAF_ROWS, NONE_GONE
 from distmom.numerics.samples.sample import leaf_sample, uniforms
 from distmom.numerics.twins import compiled_twin
@@ -32,8 +32,8 @@ HASHED = 64
 """A leaf of at most so many times its quota, or of few rows, has a key hashed for each row; of a larger one
 only the rows that are taken get a key."""
 
-Part = tuple[Floats, Floats, Floats | None, Ints | None, Ints | None]
-"""Keys, values, weights, groups and cells of files of some rows."""
+Part = tuple[Floats, Floats, Floats | None, Ints | None, Words | None, Ints | None]
+"""Keys, values, weights and groups of some rows; of which files they are, and their numbers there."""
 
 _STREAM = np.uint64(0x6A09E667F3BCC909)
 """Parts these keys from those of other draws about the same file."""
@@ -88,8 +88,8 @@ class RowPool(Record):
         Infinite if these are all rows.
     codes : ndarray of int64, shape (n,), or None
         Numbers of the rows' groups, where there are groups.
-    cells : ndarray of int64, shape (n,), or None
-        Cells of whole files, which say what rows of a file have in common.
+    files, rows : ndarray of uint64 and of int64, shape (n,), or None
+        Keys of the files, and numbers of the rows there.
     """
 
     keys: Floats
@@ -97,41 +97,42 @@ class RowPool(Record):
     weights: Floats | None
     below: np.float64
     codes: Ints | None = None
-    cells: Ints | None = None
+    files: Words | None = None
+    rows: Ints | None = None
 
     @classmethod
     def smallest(cls, size: int, below: float, *parts: Part) -> RowPool:
         """The sample of all rows of some parts, at most `size` of them."""
-        keys, values = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        keys = np.concatenate([part[0] for part in parts])
         some = np.flatnonzero(keys <= below)
         if some.size > size:
             some = some[np.argpartition(keys[some], size - 1)[:size]]
             below = float(keys[some].max())
-        weights, codes, cells = (_of_some(parts, i, some) for i in (2, 3, 4))
-        return cls(keys[some], values[some], weights, np.float64(below), codes, cells)
-
-    def at(self, rows: Ints | Bools) -> RowPool:
-        """Some of the rows, as if they were all."""
-        weights, codes, cells = (_of_some([self.part], i, rows) for i in (2, 3, 4))
-        return RowPool(self.keys[rows], self.values[rows], weights, self.below, codes, cells)
-
-    @property
-    def part(self) -> Part:
-        """The rows."""
-        return self.keys, self.values, self.weights, self.codes, self.cells
+        found = (_of_some(parts, i, some) for i in range(1, 6))
+        values, weights, codes, files, rows = found
+        return cls(keys[some], values, weights, np.float64(below), codes, files, rows)
 
     def sound(self, n_groups: int, *, weighted: bool) -> bool:
         """Whether the arrays fit each other, and the groups."""
-        arrays = [self.keys, self.values, *([] if self.weights is None else [self.weights])]
-        codes, cells = (
-            np.zeros(self.keys.size, np.int64) if a is None else a for a in (self.codes, self.cells)
-        )
+        arrays = [a for a in (self.keys, self.values, self.weights, self.files, self.rows) if a is not None]
+        codes = np.zeros(self.keys.size, np.int64) if self.codes is None else self.codes
         return (
             ((self.weights is not None) == weighted or not self.keys.size)
-            and all(a.ndim == 1 and a.shape == self.keys.shape and a.dtype == np.float64 for a in arrays)
-            and all(a.shape == self.keys.shape and a.dtype == np.int64 for a in (codes, cells))
+            and all(a.ndim == 1 and a.shape == self.keys.shape and a.dtype.itemsize == 8 for a in arrays)
+            and (codes.shape == self.keys.shape and codes.dtype == np.int64)
             and (not codes.size or 0 <= codes.min() <= codes.max() < n_groups)
         )
+
+    @property
+    def parts(self) -> Part:
+        """The arrays."""
+        return self.keys, self.values, self.weights, self.codes, self.files, self.rows
+
+    def at(self, some: Ints | Bools) -> RowPool:
+        """Some of the rows."""
+        parts: list[Any] = [None if a is None else a[some] for a in self.parts]
+        keys, values, weights, *places = parts
+        return RowPool(keys, values, weights, self.below, *places)
 
     def renumbered(self, where: Ints) -> RowPool:
         """The same rows, group g of which is number ``where[g]`` now."""
@@ -146,7 +147,8 @@ class RowPool(Record):
 
     def merge(self, other: RowPool, size: int) -> RowPool:
         """The sample of the union of two disjoint sets of rows, whose groups have the same numbers."""
-        return RowPool.smallest(size, min(self.below, other.below), self.part, other.part)
+        parts = [self.parts, other.parts]
+        return RowPool.smallest(size, min(self.below, other.below), *parts)
 
 
 def _of_some(parts: Sequence[Part], i: int, some: Ints | Bools) -> Any:
@@ -164,14 +166,12 @@ class PoolSampler:
         Most rows.
     quota : int
         Most rows of a leaf.
-    n_cells : int
-        Cells of whole files; 0 if there are none.
     compiled : bool
         Draw with Numba (the same rows).
     """
 
-    def __init__(self, size: int, quota: int, n_cells: int = 0, *, compiled: bool = False) -> None:
-        self._size, self._quota, self._n_cells, self._compiled = size, quota, n_cells, compiled
+    def __init__(self, size: int, quota: int, *, compiled: bool = False) -> None:
+        self._size, self._quota, self._compiled = size, quota, compiled
         self._parts: list[Part] = []
         self._waiting = 0
         self._below = np.inf
@@ -190,8 +190,8 @@ class PoolSampler:
         keys, rows = self._drawn(self._key, leaf, n_rows, gone)
         if keys.size:
             values, *weights = (_taken(*column, rows) for column in columns)
-            cells = np.full(keys.size, file_cell(key, self._n_cells)) if self._n_cells else None
-            self.add((keys, values, weights[0] if weights else None, None, cells))
+            places = np.full(keys.size, key), leaf * LEAF_ROWS + rows
+            self.add(keys, values, weights[0] if weights else None, None, *places)
 
     def _drawn(self, key: np.uint64, leaf: int, n_rows: int, gone: Bools | None) -> tuple[Floats, Ints]:
         n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
@@ -237,23 +237,30 @@ class PoolSampler:
             self._below = float(keys.max())
         return keys, rows
 
-    def add(self, part: Part) -> None:
+    def add(
+        self,
+        keys: Floats,
+        values: Floats,
+        weights: Floats | None,
+        codes: Ints | None = None,
+        files: Words | None = None,
+        rows: Ints | None = None,
+    ) -> None:
         """Add rows whose keys are known, in any order."""
-        self._parts.append(part)
-        self._waiting += part[0].size
+        self._parts.append((keys, values, weights, codes, files, rows))
+        self._waiting += keys.size
         if self._waiting > PLENTY * self._size:
             self._settle()
 
     def add_files(self, keys: Words, rows: Ints, values: Floats, weights: Floats | None) -> None:
         """Add all rows of files of one small leaf each: for each row its file's key and its number there."""
-        cells = file_cells(keys, self._n_cells) if self._n_cells else None
-        self.add((hashed_keys(pool_keys(keys), 0, rows), values, weights, None, cells))
+        self.add(hashed_keys(pool_keys(keys), 0, rows), values, weights, None, keys, rows)
 
     def _settle(self) -> RowPool:
-        nothing = np.empty(0)
-        parts = self._parts or [(nothing, nothing, None, None, None)]
+        nothing, nowhere = np.empty(0), (np.empty(0, np.uint64), np.empty(0, np.int64))
+        parts = self._parts or [(nothing, nothing, None, None, *nowhere)]
         pool = RowPool.smallest(self._size, self._below, *parts)
-        self._parts, self._below = [pool.part], float(pool.below)
+        self._parts, self._below = [pool.parts], float(pool.below)
         self._waiting = pool.keys.size
         return pool
 

@@ -16,6 +16,7 @@ from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.blocks.weighted_moments import LARGEST, plain_rows
 from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch
 from distmom.numerics.samples.pool import PoolSampler
+from distmom.numerics.samples.stretches import StretchSums
 from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions.accumulate.leaves import (
     KeyedFiles,
@@ -267,6 +268,7 @@ class MeansKeeper(KeyedFiles):
         self._tree = FileTree(spec, n_files)
         self._group_counts = GroupCounts(spec)
         self._units = UnitCounter(spec) if spec.count_units else None
+        self._stretches: list[StretchSums] = []
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
         moments = self._tree.result(len(keys))
@@ -276,8 +278,9 @@ class MeansKeeper(KeyedFiles):
         units = None if self._units is None else self._units.result()
         counts = self._group_counts.counts
         pools = tuple(pool.result() for pool in self._pools)
+        stretches = tuple(sums.result() for sums in self._stretches)
         n_rows = self._n_rows(moments)
-        return in_key_order(MeanState(tuple(keys), n_rows, counts, moments, samples, units, pools))
+        return in_key_order(MeanState(tuple(keys), n_rows, counts, moments, samples, units, pools, stretches))
 
     def _n_rows(self, moments: BlockState) -> Ints:
         """Rows of each group that passed the filter."""

@@ -11,6 +11,7 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.pool import PoolSampler
 from distmom.numerics.samples.sample import LeafSampler
+from distmom.numerics.samples.stretches import StretchSums
 from distmom.reductions.accumulate.files import MeansKeeper
 from distmom.reductions.accumulate.leaves import LeafCutter, Mask, Rows
 from distmom.reductions.accumulate.small_files import SmallFile, SmallFiles
@@ -35,11 +36,10 @@ class LeafwiseMeans(MeansKeeper):
             if spec.sample_size
             else []
         )
-        sizes, pooled = (
-            (spec.pool_size, spec.pool_quota, spec.n_cells),
-            spec.columns if spec.pool_size else (),
-        )
+        sizes, pooled = (spec.pool_size, spec.pool_quota), spec.columns if spec.pool_size else ()
         self._pools: list[PoolSampler] = [PoolSampler(*sizes, compiled=spec.compiled) for _ in pooled]
+        if spec.stretch_rows:
+            self._stretches = [StretchSums(spec.stretch_rows) for _ in spec.columns]
         self._cutter = LeafCutter()
         self._n_groups = 1
         self._strange = [False for _ in spec.sets]
@@ -82,8 +82,10 @@ class LeafwiseMeans(MeansKeeper):
                 self._group_counts.missing(rows, number)
                 for c in columns if self._samplers else ():
                     self._samplers[c].add(*together.sample(c))
-                for c in columns if self._pools else ():
-                    self._pools[c].add_files(*together.used(c))
+                for c in columns:
+                    for kept in (self._pools, self._stretches):
+                        if kept:
+                            kept[c].add_files(*together.used(c))
             if self._watcher is not None:
                 self._watcher.together(together)
             if self._units is not None:
@@ -124,6 +126,14 @@ class LeafwiseMeans(MeansKeeper):
             weights = () if rows.weights is None else (rows.weights,)
             n_leaf, n_rows = place.first_row // LEAF_ROWS, rows.x.size + rows.rest.size
             self._pools[c].offer(self._key, n_leaf, n_rows, rows.gone, (rows.x, rows.rest), *weights)
+        for c, rows, blocks in (
+            zip(self._spec.sets[number], mine, found, strict=True) if self._stretches else ()
+        ):
+            weights = () if rows.weights is None else (rows.weights,)
+            whole = float(blocks.mass[0, -1]), float(blocks.mean[0, -1])
+            self._stretches[c].offer(
+                self._key, place.first_row, rows.gone, whole, (rows.x, rows.rest), *weights
+            )
         if self._watcher is not None:
             for c, rows in zip(self._spec.sets[number], mine, strict=True):
                 self._watcher.leaf(c, rows)

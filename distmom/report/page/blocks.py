@@ -86,7 +86,8 @@ def tolerated(r: EstimateResult) -> str:
 
 def assumptions(r: EstimateResult) -> tuple[str, ...]:
     """In words, by scheme and kind of interval."""
-    units = "files" if r.interval_kind == "files" else r.blocks_of
+    clustered = r.interval_kind == "clusters"
+    units = "files, folders or stretches of rows that the notes name" if clustered else r.blocks_of
     found = [
         f"The {units} are independent of each other, and all but a minority come from one source "
         "whose values have a finite variance. The estimate is about the mean of that source."
@@ -112,10 +113,10 @@ def assumptions(r: EstimateResult) -> tuple[str, ...]:
             "The interval would be right as often as it says if the variance of a row were known. It is "
             "estimated from the same rows, so this holds nearly, and better in larger blocks."
         )
-    elif r.interval_kind == "files":
+    elif clustered:
         found.append(
-            "The interval is cluster-robust: it takes the variance from the spread between whole files, with "
-            "an allowance for skewness. It holds nearly, and better with more files of similar sizes."
+            "The interval is cluster-robust: it takes the variance from the spread between these units, with "
+            "an allowance for skewness. It holds nearly, and better with more units of similar sizes."
         )
     elif r.interval_kind == "paper":
         found.append("The interval is the paper's bound, with a variance estimated from the same rows.")

@@ -23,7 +23,7 @@ from distmom.status import Status
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",
     "exact": "a bound from the spread that the blocks show",
-    "files": "cluster-robust, from the spread between whole files",
+    "clusters": "cluster-robust, from the spread between units of rows that are alike",
     "paper": "closed form of the paper",
 }
 

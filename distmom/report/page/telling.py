@@ -38,9 +38,9 @@ DO: dict[str, str] = {
         "error; it is in the estimate.)"
     ),
     "rows correlated": (
-        "Use the estimate with its interval, which allows for the files; where there is none, add files. "
-        "(rows correlated: rows of a file are more alike than rows of different files, so they tell less "
-        "than their number says.)"
+        "Use the estimate with its interval, which allows for that unless blocks or interval were fixed; "
+        "where there is none, add files. (rows correlated: rows of a file or folder, or neighbouring rows, "
+        "are more alike than others, so they tell less than their number says.)"
     ),
     "files disagree": (
         "Look into the files, correct them or leave them out, and run again. (files disagree: whole files "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+import rule_twin
 from mean_lakes import cut_work, same, write
 from small_leaves import patch_leaves
 
@@ -24,6 +25,19 @@ LADDER = [5, 7, 9, 15, 21, 27, 35, 45, 63, 105, 135, 189, 315, 945]
 
 def lower_median(values: list[Fraction]) -> Fraction:
     return sorted(values)[(len(values) + 1) // 2 - 1]
+
+
+def located(finest: list[Fraction], k: int) -> tuple[float, float, float]:
+    """The answer of the rule from its finest blocks, with its interval at 95 %."""
+    values = [float(v) for v in finest]
+    size = len(values) // k
+    means = [float(sum(finest[i * size : (i + 1) * size])) / size for i in range(k)]
+    centre = rule_twin.lower_median(means)
+    kept = [(1, v, 0.0) for v in values]
+    estimate, about = rule_twin.location(kept, centre, k, rule_twin.mad(values) / len(values) ** 0.5)
+    order, _ = rule_twin.order_interval([(1, m, 0.0) for m in means], 0.05, 0)
+    ends = rule_twin.around(order, {"centre": centre, "estimate": estimate, "around": about}, 0.05)
+    return estimate, ends[0], ends[1]
 
 
 def merged(cells: list[Fraction], k: int) -> list[Fraction]:
@@ -44,12 +58,12 @@ class Twin:
             self.num[cell[unit]] += numerator
             self.den[cell[unit]] += denominator
         self.finest = max(k for k in LADDER if LEAST_UNITS * k <= self.n)
-        self.d = lower_median(merged(self.den, self.level(self.n, self.finest)))
-        self.d /= 945 // self.level(self.n, self.finest)
+        k = self.level(self.n, self.finest)
+        self.d = Fraction(located(merged(self.den, self.finest), k)[0]) / (945 // self.finest)
         quotients = zip(merged(self.num, self.finest), merged(self.den, self.finest), strict=True)
         self.ratio = lower_median([n / d for n, d in quotients if d > 0])
         for _ in range(ROUNDS):
-            self.ratio = lower_median(self.blocks(self.level(self.n, self.finest)))
+            self.ratio = Fraction(located(self.blocks(self.finest), k)[0])
 
     @staticmethod
     def level(n: int, finest: int) -> int:
@@ -105,7 +119,10 @@ def test_it_is_what_exact_fractions_give(denominator: str | None, seed: int) -> 
     apart = [b - a for a, b in zip(old.blocks(k), new.blocks(k), strict=True)]
     assert found.n_blocks == k
     assert found.block_estimates == pytest.approx([float(e) for e in apart], rel=1e-9)
-    assert found.difference == pytest.approx(float(lower_median(apart)), rel=1e-9)
+    each = (one.blocks(min(old.finest, new.finest)) for one in (old, new))
+    at, *ends = located([b - a for a, b in zip(*each, strict=True)], k)
+    assert found.difference == pytest.approx(at, rel=1e-9)
+    assert found.interval == pytest.approx(ends, rel=1e-9)
     assert (found.control_mean, found.variant_mean) == pytest.approx(
         (float(old.ratio), float(new.ratio)), rel=1e-9
     )
@@ -116,17 +133,21 @@ def test_it_is_what_exact_fractions_give(denominator: str | None, seed: int) -> 
 
 
 def test_the_lift_is_fiellers() -> None:
-    """Where all blocks of the control are positive: order statistics of the quotients of paired blocks."""
+    """Where the lift is L the rule finds that variant - (1 + L) control is 0, and at its ends it may be."""
     data = experiment(3)
     found = dm.difference(data, "spent", by="arm", unit="user", control="old", rng=3)
     old, new = (Twin(of_arm(data, arm, None), 3) for arm in ("old", "new"))
-    lifts = sorted(
-        float(b / a - 1) for a, b in zip(old.blocks(found.n_blocks), new.blocks(found.n_blocks), strict=True)
-    )
-    assert found.lift == pytest.approx(lifts[(len(lifts) + 1) // 2 - 1], rel=1e-9)
+    each = [one.blocks(min(old.finest, new.finest)) for one in (old, new)]
+
+    def at(lift: float) -> tuple[float, float, float]:
+        rest = [b - (1 + Fraction(lift)) * a for a, b in zip(*each, strict=True)]
+        return located(rest, found.n_blocks)
+
     assert found.lift_interval is not None and found.interval is not None
-    rank = sorted(found.block_estimates).index(found.interval[0])
-    assert found.lift_interval == pytest.approx((lifts[rank], lifts[-1 - rank]), rel=1e-9)
+    low, high = found.lift_interval
+    nothing = pytest.approx(0.0, abs=1e-9 * found.control_mean)
+    assert at(found.lift)[0] == nothing
+    assert at(low)[1] == nothing and at(high)[2] == nothing
 
 
 def swapped(data: dict[str, Any], seed: int, **options: Any) -> tuple[Any, Any]:

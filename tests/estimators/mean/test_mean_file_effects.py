@@ -12,7 +12,7 @@ from flat import flat
 from mean_lakes import write
 
 import distmom as dm
-from distmom.estimators.mean.notes import ALIKE, PAID, UNPAID
+from distmom.estimators.mean.notes import PAID, UNPAID
 
 
 def lake(folder: Path, effect: float, n_files: int = 60, n_rows: int = 200) -> Path:
@@ -31,8 +31,8 @@ def lake(folder: Path, effect: float, n_files: int = 60, n_rows: int = 200) -> P
         (0.3, {}, PAID, "rows correlated"),
         (0.3, {"interval": "order"}, UNPAID, "rows correlated"),
         (0.3, {"interval": "none"}, PAID, "rows correlated"),
-        (0.3, {"n_blocks": 21}, UNPAID, "ok"),
-        (0.3, {"contamination": 5}, UNPAID, "ok"),
+        (0.3, {"n_blocks": 21}, UNPAID, "rows correlated"),
+        (0.3, {"contamination": 5}, UNPAID, "rows correlated"),
         (0.3, {"block_by": "file"}, None, "ok"),
         (0.3, {"order": "stored"}, None, "ok"),
     ],
@@ -42,14 +42,16 @@ def test_file_effects_are_told(
 ) -> None:
     found = flat(dm.mean)(lake(tmp_path, effect), "x", rng=0, **options)
     assert found.status == status
-    told = [line for line in found.notes if line.startswith(ALIKE.split("{")[0])]
-    assert [line.endswith(note.split("}")[1]) for line in told] == [True] if note else not told
+    told = [line for line in found.notes if line.startswith("rows within files")]
+    assert [PAID.split("}")[2][:20] in line for line in told] == [note == PAID] if note else not told
 
 
 def test_the_default_interval_is_that_of_whole_files(tmp_path: Path) -> None:
     folder = lake(tmp_path / "lake", 0.3)
     found, rows = (flat(dm.mean)(folder, "x", rng=0, **more) for more in ({}, {"interval": "order"}))
-    assert found.estimate == rows.estimate and found.interval_kind == "files" and found.achieved_level is None
+    assert (
+        found.estimate == rows.estimate and found.interval_kind == "clusters" and found.achieved_level is None
+    )
     low, high = found.interval
     assert low < found.estimate < high and high - low > 2.0 * (rows.interval[1] - rows.interval[0])
     page = tmp_path / "page.html"
@@ -65,7 +67,8 @@ def test_few_files_have_no_interval(tmp_path: Path) -> None:
     found = dm.mean(lake(tmp_path, 1.0, n_files=15), "x", rng=0)
     assert found.status == "rows correlated" and found.interval is None
     assert "24 files" in str(found.interval_reason)
-    assert dm.mean(lake(tmp_path / "nine", 1.0, n_files=9), "x", rng=0).status == "ok"
+    nine = dm.mean(lake(tmp_path / "nine", 1.0, n_files=9), "x", rng=0)  # seen by their stretches
+    assert nine.status == "rows correlated" and nine.interval is None
 
 
 def test_groups_pay_for_their_files(tmp_path: Path) -> None:
@@ -76,7 +79,7 @@ def test_groups_pay_for_their_files(tmp_path: Path) -> None:
             tmp_path / f"{i:02}.parquet", {"x": g.standard_normal(400) + shift, "k": np.repeat([0, 1], 200)}
         )
     alone, alike = dm.mean(tmp_path, "x", by="k", rng=0)
-    assert (alone.status, alike.status, alike.interval_kind) == ("ok", "rows correlated", "files")
+    assert (alone.status, alike.status, alike.interval_kind) == ("ok", "rows correlated", "clusters")
 
 
 @pytest.mark.slow
@@ -115,7 +118,7 @@ def test_weights_and_times_have_the_interval_of_files(tmp_path: Path) -> None:
     found, weighted = (dm.mean(tmp_path, "x", rng=0, **more) for more in ({}, {"weights": "w"}))
     assert weighted.interval == pytest.approx(found.interval, rel=1e-12) and weighted.flags == found.flags
     took = dm.mean(tmp_path, "t", rng=0)
-    assert took.flags == ("rows correlated",) and took.interval_kind == "files"
+    assert took.flags == ("rows correlated",) and took.interval_kind == "clusters"
     seconds = [end.total_seconds() * 1e6 for end in took.interval]
     assert seconds == pytest.approx(found.interval, abs=1.0)
 

@@ -1,0 +1,272 @@
+"""Rows that resemble their neighbours: in which units they may be taken as independent, if in any.
+
+Stretches of neighbouring rows are joined step by step: to stretches of twice the length, to files, to
+folders. For independent rows the variance of the mean that units show is that of rows, whatever the units.
+Where rows are alike it grows with the units until these hold all that is alike: there, units are as good as
+independent, and the interval is theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from distmom.inference.files.file_effects import FALSE_ALARM, LEAST_FILES, MOST_CELLS, Clusters
+from distmom.inference.ladder import scaled_mad
+from distmom.inference.steps import CERTAIN
+from distmom.numerics.arrays import Floats, Ints
+
+LEAST_UNITS = 10
+"""Fewer units than this are not judged."""
+
+MOST_WILD = 4
+"""Of so many pieces one may have wild rows: where more have, it cannot be told which."""
+
+SERIAL = 2.33
+"""Standard errors by which units may resemble the next ones, or those that they are joined with."""
+
+FILES, FOLDERS = "files", "folders"
+
+ENOUGH_UNITS = 60
+"""So many units lose little by Student's quantile; more are joined further, to be as good as independent."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Means of the smallest units, in the order in which the rows lie: d lines of U pieces.
+
+    Attributes
+    ----------
+    levels : tuple of (str, ndarray of int64)
+        What the units of each level are, and for each piece the number of its unit, from fine to coarse.
+    files : ndarray of int64, shape (U,)
+        Number of the file, in the order of their names.
+    mass : ndarray, shape (U,)
+    mean : ndarray, shape (d, U)
+    variance : ndarray, shape (d,)
+        Of a row of mass 1.
+    of_mean : ndarray, shape (d,)
+        Variance of the mean of all rows if these are independent.
+    wild : int
+        So many blocks the answer leaves out as wild: then far pieces are left out, too.
+    """
+
+    levels: tuple[tuple[str, Ints], ...]
+    files: Ints
+    mass: Floats
+    mean: Floats
+    variance: Floats
+    of_mean: Floats
+    wild: int = 0
+
+    def kept(self) -> Pieces:
+        """The same without pieces that are not finite, or wild if those are to be left out."""
+        some = np.isfinite(self.mean).all(axis=0)
+        if self.wild:
+            z = (self.mean - np.median(self.mean[:, some], axis=1, keepdims=True)) * np.sqrt(self.mass)
+            spread = np.maximum(scaled_mad(z[:, some]), np.sqrt(self.variance))[:, None]
+            some &= (np.abs(z) <= max(CERTAIN, 0.5 * math.sqrt(some.size)) * spread).all(axis=0)
+        if some.all():
+            return self
+        levels = tuple((name, np.unique(units[some], return_inverse=True)[1]) for name, units in self.levels)
+        files = np.unique(self.files[some], return_inverse=True)[1]
+        mass, mean = self.mass[some], self.mean[:, some]
+        of_mean = self.of_mean * (self.mass.sum() / mass.sum())
+        return replace(self, levels=levels, files=files, mass=mass, mean=mean, of_mean=of_mean)
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """The units whose means are as good as independent, where rows are not; `in_order` of sorted rows.
+
+    Attributes
+    ----------
+    unit : str
+    effect : ndarray, shape (d,)
+        Variance of the mean by units over that by rows.
+    clusters : Clusters or None
+        The units; None where no units are independent, or rows are only in order.
+    """
+
+    unit: str
+    effect: Floats
+    clusters: Clusters | None = None
+    in_order: bool = False
+
+
+@dataclass(frozen=True)
+class _Level:
+    unit: str
+    clusters: Clusters
+    alarm: bool
+    chained: bool
+
+    @property
+    def freedom(self) -> float:
+        return float(max(self.clusters.n_effective.min() - 1.0, 1.0))
+
+
+def dependence(pieces: Pieces) -> Dependence | None:
+    """The units to go by; None where rows may be taken as independent.
+
+    Notes
+    -----
+    Rows are called alike where a level of at least `LEAST_UNITS` units says so, at `FALSE_ALARM` over all
+    levels: its variance, without the unit that adds most, is above the chi-squared quantile, and so is that
+    of most units. An alarm does not count where coarser units vary less, as where rows are sorted within each
+    file. The first level, from fine to coarse, is taken with which all coarser ones agree, and whose
+    stretches do not resemble the next ones; it is made coarser as long as `ENOUGH_UNITS` are left.
+    """
+    if MOST_WILD * pieces.wild > pieces.mass.size:
+        return None
+    pieces = pieces.kept()
+    levels = [level for name, units in pieces.levels if (level := _level(pieces, name, units)) is not None]
+    if not any(
+        one.alarm and not any(_lower(one, later) and not later.alarm for later in levels[i + 1 :])
+        for i, one in enumerate(levels)
+    ):
+        return None
+    if in_order(pieces):
+        return Dependence("", np.ones(pieces.mean.shape[0]), in_order=True)
+    good = [i for i, one in enumerate(levels) if all(_agree(one, later) for later in levels[i + 1 :])]
+    apart = [i for i in good if not levels[i].chained]
+    many = [i for i in apart if levels[i].clusters.n_cells.min() >= ENOUGH_UNITS]
+    found = levels[max(many) if many else min(apart, default=-1)]
+    return Dependence(found.unit, found.clusters.effect, found.clusters if apart else None)
+
+
+def _level(pieces: Pieces, name: str, units: Ints) -> _Level | None:
+    """What the units of one level say; None where they are too few."""
+    from scipy.special import chdtri
+
+    n = int(units.max(initial=-1)) + 1
+    if n < LEAST_UNITS:
+        return None
+    mass = np.bincount(units, pieces.mass, n).astype(np.float64, copy=False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = np.stack([np.bincount(units, pieces.mass * line, n) for line in pieces.mean]) / mass
+        z = (mean - np.median(mean, axis=1, keepdims=True)) * np.sqrt(mass)
+    clusters = Clusters.of_units(mass, mean, pieces.of_mean)
+    rate = FALSE_ALARM / max(1, len(pieces.levels)) / pieces.mean.shape[0]
+    freedom = np.maximum(clusters.n_effective - 1.0, 1.0)
+    most = np.square(scaled_mad(z)) / pieces.variance
+    sure = clusters.least_effect * freedom > chdtri(freedom, rate)
+    alarm = sure & (most > np.exp(MOST_CELLS / np.sqrt(clusters.n_cells)))
+    chained = name not in (FILES, FOLDERS) and _chained(clusters.pull)
+    return _Level(name, clusters, bool(alarm.any()), chained)
+
+
+def _chained(pull: Floats) -> bool:
+    """Whether stretches resemble the next ones: twice the standard error of their correlation."""
+    square = np.sum(np.square(pull), axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return bool(
+            (np.sum(pull[:, 1:] * pull[:, :-1], axis=1) > SERIAL * square / math.sqrt(pull.shape[1])).any()
+        )
+
+
+def _lower(level: _Level, coarser: _Level) -> bool:
+    """Whether coarser units vary less than independent ones would, in some line."""
+    from scipy.special import chdtri
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = coarser.clusters.effect / level.clusters.effect * coarser.freedom
+        return bool((ratio < chdtri(coarser.freedom, 1.0 - FALSE_ALARM)).any())
+
+
+def _agree(level: _Level, coarser: _Level) -> bool:
+    """Whether the coarser units show the same variance, up to chance, in all lines.
+
+    Of n units in m coarser ones the ratio of both has the variance 2/m (1 - m/n) where units are independent.
+    """
+    n, m = level.clusters.n_cells.min(), coarser.clusters.n_cells.min()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        more = coarser.clusters.effect / level.clusters.effect - 1.0
+        high = more > SERIAL * math.sqrt(max(2.0 / m * (1.0 - m / n), 0.0))
+    return not bool(high.any()) and not _lower(level, coarser)
+
+
+def in_order(pieces: Pieces) -> bool:
+    """Whether rows are sorted by their values, or by what goes with them: a monotone curve explains it all.
+
+    The curve is one through all files in the order of their names, or in that of their means where stretches
+    within files show the trend as well. What remains about it must be no more than rows leave to chance.
+    """
+    from scipy.special import chdtri
+
+    files, mass = pieces.files, pieces.mass
+    n_files = int(files.max(initial=0)) + 1
+    of_files = np.bincount(files, mass, n_files)
+    for line, variance in zip(pieces.mean, pieces.variance, strict=True):
+        centre = np.sum(mass * line) / mass.sum()
+        total = variance * mass.sum()
+        within = max(total - np.sum(mass * np.square(line - centre)), 0.0) / max(mass.sum() - mass.size, 1.0)
+        file_means = np.bincount(files, mass * line, n_files) / np.where(of_files > 0.0, of_files, 1.0)
+        inside = np.sum(mass * np.square(line - file_means[files]))
+        freedom = mass.size - n_files
+        trend = freedom > 0 and inside > within * chdtri(freedom, FALSE_ALARM)
+        place = np.argsort(np.argsort(file_means, kind="stable"), kind="stable")
+        down = np.argsort(-place[files], kind="stable")
+        up = np.argsort(place[files], kind="stable")
+        curves = [(line, mass), (-line, mass)]
+        if trend:
+            curves += [(line[up], mass[up]), (-line[down], mass[down])]
+        if n_files < LEAST_UNITS and trend:
+            curves += [(line - file_means[files], mass)]
+        if not any(_monotone(*curve, within) for curve in curves):
+            return False
+    return True
+
+
+def _monotone(mean: Floats, mass: Floats, within: float) -> bool:
+    """Whether a rising curve leaves no more than the rows' own variance."""
+    from scipy.special import chdtri
+
+    fit, n_steps = rising(mean, mass)
+    rest, freedom = float(np.sum(mass * np.square(mean - fit))), mean.size - n_steps
+    return rest == 0.0 or (freedom > 0 and rest <= within * float(chdtri(freedom, FALSE_ALARM)))
+
+
+def rising(mean: Floats, mass: Floats) -> tuple[Floats, int]:
+    """The rising sequence nearest to the means, and how many values it has (pool adjacent violators).
+
+    Examples
+    --------
+    >>> rising(np.array([1.0, 3.0, 2.0, 4.0]), np.ones(4))
+    (array([1. , 2.5, 2.5, 4. ]), 3)
+    """
+    steps: list[list[float]] = []
+    for m, w in zip(mean.tolist(), mass.tolist(), strict=True):
+        steps.append([m, w, 1])
+        while len(steps) > 1 and steps[-2][0] >= steps[-1][0]:
+            value, weight, n = steps.pop()
+            last = steps[-1]
+            last[0] += (value - last[0]) * weight / (last[1] + weight)
+            last[1], last[2] = last[1] + weight, last[2] + n
+    return np.repeat([s[0] for s in steps], [int(s[2]) for s in steps]), len(steps)
+
+
+def levels_of(files: Ints, numbers: Ints, rows: int, folders: Sequence[Ints]) -> tuple[tuple[str, Ints], ...]:
+    """The levels of pieces: stretches of doubled length within files, files, folders.
+
+    `files` and `numbers` (of the piece in its file) ascend; `folders` are those of the pieces at each depth,
+    from the inmost on.
+    """
+    found: list[tuple[str, Ints]] = []
+    n_files = int(files.max(initial=-1)) + 1
+    while True:
+        new = (np.diff(files) != 0) | (np.diff(numbers) != 0)
+        units = np.concatenate([[0], np.cumsum(new)])
+        if units[-1] + 1 <= n_files:
+            break
+        found.append((f"stretches of {rows:,} rows", units))
+        numbers, rows = numbers // 2, 2 * rows
+    found.append((FILES, files))
+    for folder in folders:
+        _, units = np.unique(folder, return_inverse=True)
+        if LEAST_FILES <= units.max() + 1 < found[-1][1].max() + 1:
+            found.append((FOLDERS, units))
+    return tuple(found)

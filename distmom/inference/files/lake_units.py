@@ -1,0 +1,111 @@
+"""From the stretches of a lake to units of rows, and what the answer says of rows that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.files.dependence import Dependence, Pieces, dependence, levels_of
+from distmom.inference.ladder import Merger, scaled_mad
+from distmom.inference.status import Finding
+from distmom.inference.steps import CERTAIN
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.median import lower_median
+from distmom.numerics.samples.stretches import Stretches
+
+
+def dependence_of(
+    paths: Mapping[int, str],
+    stretches: Sequence[Stretches],
+    rows: BlockState,
+    *,
+    wild: int,
+    without: Sequence[str] = (),
+) -> Dependence | None:
+    """What the stretches of some columns with the same rows say; `rows` are the row blocks of each.
+
+    `paths` are those of `keyed_paths`. Files that are left out are named in `without`. None where nothing was
+    kept of the order.
+    """
+    first = stretches[0]
+    if not first.rows or first.files.size < 2:
+        return None
+    number = {key: i for i, key in enumerate(paths)}
+    if not set(first.files.tolist()) <= set(number):
+        return None
+    names = list(paths.values())
+    of_files = np.array([number[key] for key in first.files.tolist()], np.int64)
+    kept = np.ones(of_files.size, np.bool_)
+    if without:
+        kept = ~np.isin(of_files, [i for i, name in enumerate(names) if name in set(without)])
+    some = np.flatnonzero(kept)
+    order = some[np.lexsort((first.numbers[some], of_files[some]))]
+    numbers, of_files = first.numbers[order], of_files[order]
+    whole = rows.total()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = _of_good_blocks(rows) if wild else np.asarray(whole.row_variance, np.float64)
+        of_mean = variance / np.maximum(whole.effective, 1.0)
+    if not (np.isfinite(variance) & (variance > 0.0)).all():
+        return None
+    mass = first.mass[order]
+    of_mean = of_mean * (first.mass.sum() / mass.sum())
+    _, present = np.unique(of_files, return_inverse=True)
+    pieces = Pieces(
+        levels_of(present, numbers, int(first.rows), _folders(names, of_files)),
+        present,
+        mass,
+        np.stack([one.mean[order] for one in stretches]),
+        variance * float(whole.mass.reshape(-1)[0]) / np.maximum(whole.effective, 1.0),
+        of_mean,
+        wild,
+    )
+    return dependence(pieces)
+
+
+def _of_good_blocks(rows: BlockState) -> Floats:
+    """Variance of a row in blocks of some ten rows, without those that are far out, as for `screen`."""
+    fine = Merger(rows)
+    size = max(ROWS_OF_BLOCK, int(fine.n.max(initial=0)) // rows.count.shape[1])
+    blocks = Merger(fine.moments_at(np.maximum(fine.n // size, 1)))
+    root, variance = np.sqrt(np.maximum(blocks.effective, 1.0)), blocks.blocks.row_variance
+    z = (blocks.mean - lower_median(blocks.mean)[:, None]) * root
+    spread = np.maximum(scaled_mad(z), np.sqrt(lower_median(variance)))[:, None]
+    far = np.maximum(CERTAIN, 0.5 * np.sqrt(blocks.n_filled))[:, None]
+    good = blocks.filled & np.isfinite(variance) & (np.abs(z) <= far * spread)
+    freedom = np.where(good, blocks.effective - 1.0, 0.0)
+    return np.asarray(np.sum(freedom * np.where(good, variance, 0.0), axis=1) / freedom.sum(axis=1))
+
+
+ROWS_OF_BLOCK = 10
+"""Rows of a block whose variance can be told."""
+
+
+def _folders(names: Sequence[str], of_files: Ints) -> list[Ints]:
+    """Number of the folder of each piece at each depth, from the inmost on."""
+    parts = [name.split("/")[:-1] for name in names]
+    depth = max((len(part) for part in parts), default=0)
+    found = []
+    for above in range(depth):
+        heads = ["/".join(part[: len(part) - above]) for part in parts]
+        _, numbers = np.unique(heads, return_inverse=True)
+        found.append(np.asarray(numbers, np.int64)[of_files])
+    return found
+
+
+def tell(answer: RuleAnswer, lines: slice, found: Dependence | None, delta: float, *, pays: bool) -> None:
+    """Say of some lines of the answer that rows are alike, and give the interval of units if it `pays`."""
+    if found is None or found.in_order or (answer.status[lines] & int(Finding.FILES_DISAGREE)).any():
+        return
+    estimate = answer.estimate[lines]
+    low = high = np.full(estimate.size, np.nan)
+    if pays and found.clusters is not None:
+        low, high = found.clusters.interval(estimate, delta)
+        rows = answer.intervals.order_high[lines] - answer.intervals.order_low[lines]
+        if (high - low <= rows).all():
+            return
+    answer.file_effect[lines] = found.effect
+    answer.status[lines] |= int(Finding.ROWS_CORRELATED)
+    answer.files_low[lines], answer.files_high[lines] = low, high

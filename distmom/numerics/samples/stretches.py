@@ -1,0 +1,231 @@
+"""Means of stretches of neighbouring rows: what is left of the order in which the rows of a column lie.
+
+The rows of a file are cut where their numbers are multiples of a size, a power of two. Where stretches get
+too many, each takes in its neighbour, as in a dyadic tree: the result does not depend on how the work is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats, Ints, Record, Words
+from distmom.numerics.blocks.leaf import LEAF_ROWS, together
+from distmom.numerics.samples.pool import RowPool
+
+LEAST_ROWS, FINE_ROWS = 512, 32
+"""Rows of a stretch at first: at least, and where a large sample holds all rows, which are `FEW_ROWS`."""
+
+FEW_ROWS = 16_384
+
+MOST = 8_192
+"""Stretches kept of a column. Files in larger numbers leave nothing of the order."""
+
+FREE_ROWS = 1 << 23
+"""From so many rows on a stretch is a leaf, whose mean is known."""
+
+
+def stretch_rows(n_rows: int) -> int:
+    """Rows of a stretch at first, of about so many rows in all.
+
+    Examples
+    --------
+    >>> stretch_rows(10_000), stretch_rows(5_000_000), stretch_rows(10**8)
+    (512, 1024, 131072)
+    """
+    if n_rows >= FREE_ROWS:
+        return LEAF_ROWS
+    return max(LEAST_ROWS, 1 << max(-(-n_rows // MOST) - 1, 0).bit_length())
+
+
+@dataclass(frozen=True)
+class Stretches(Record):
+    """Stretches with rows, in the order of the keys of their files and of their numbers there.
+
+    Attributes
+    ----------
+    files : ndarray of uint64, shape (n,)
+        Keys of the files.
+    numbers : ndarray of int64, shape (n,)
+        First row over `rows`.
+    mass, mean : ndarray of float64, shape (n,)
+        Used rows, or their sum of weights, and their mean.
+    rows : int
+        Rows of a whole stretch; 0 if there were too many files.
+    """
+
+    files: Words
+    numbers: Ints
+    mass: Floats
+    mean: Floats
+    rows: np.int64
+
+    @classmethod
+    def of(cls, rows: int, *parts: tuple[Words, Ints, Floats, Floats]) -> Stretches:
+        """Those of some parts, in the order of the lake where a stretch is in two of them."""
+        files, numbers, mass, mean = (np.concatenate([part[i] for part in parts]) for i in range(4))
+        order = np.lexsort((numbers, files))
+        found = cls(files[order], numbers[order], mass[order], mean[order], np.int64(rows))
+        return found._met()
+
+    def _met(self) -> Stretches:
+        """The same with neighbours of one number as one."""
+        found = self
+        while (
+            same := (found.files[1:] == found.files[:-1]) & (found.numbers[1:] == found.numbers[:-1])
+        ).any():
+            same[1:] &= ~same[:-1]  # the first two of several
+            first, second = np.flatnonzero(same), np.flatnonzero(same) + 1
+            mass, mean = found.mass.copy(), found.mean.copy()
+            mass[first] += mass[second]
+            with np.errstate(invalid="ignore", over="ignore"):
+                mean[first] += (mean[second] - mean[first]) * (mass[second] / mass[first])
+            rest = np.ones(mass.size, np.bool_)
+            rest[second] = False
+            found = Stretches(found.files[rest], found.numbers[rest], mass[rest], mean[rest], found.rows)
+        return found
+
+    def few(self, most_rows: float = np.inf) -> Stretches:
+        """The same in at most `MOST` stretches, or in stretches of `most_rows`."""
+        found = self
+        while found.files.size > MOST and found.rows < most_rows:
+            if np.count_nonzero(found.files[1:] != found.files[:-1]) + 1 > MOST:
+                return Stretches(
+                    found.files[:0], found.numbers[:0], found.mass[:0], found.mean[:0], np.int64(0)
+                )
+            found = found.of_rows(2 * int(found.rows))
+        return found
+
+    def of_rows(self, rows: int) -> Stretches:
+        """Stretches of so many rows, a power of two times those of these."""
+        found = self
+        while 0 < found.rows < rows:
+            found = Stretches(found.files, found.numbers // 2, found.mass, found.mean, 2 * found.rows)._met()
+        return found
+
+    def merge(self, other: Stretches) -> Stretches:
+        """Those of the union of two disjoint sets of rows, the ones here being first."""
+        return self.joined(other, np.inf)
+
+    def joined(self, other: Stretches, most_rows: float) -> Stretches:
+        """The same, as `few` has it."""
+        rows = max(int(self.rows), int(other.rows)) if self.rows and other.rows else 0
+        both = [one.of_rows(rows) for one in (self, other)]
+        if not rows:
+            return self if not self.rows else other
+        return Stretches.of(rows, *[(one.files, one.numbers, one.mass, one.mean) for one in both]).few(
+            most_rows
+        )
+
+    def sound(self) -> bool:
+        """Whether the arrays fit each other."""
+        arrays: tuple[Any, ...] = (self.files, self.numbers, self.mass, self.mean)
+        kinds = "uiff"
+        return all(
+            a.shape == self.files.shape and a.ndim == 1 and a.dtype.kind == k
+            for a, k in zip(arrays, kinds, strict=True)
+        )
+
+
+class StretchSums:
+    """Collects the stretches of one column, leaf by leaf."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._parts: list[tuple[Words, Ints, Floats, Floats]] = []
+        self._waiting = 0
+        self._found: list[Stretches] = []
+
+    def offer(
+        self,
+        key: np.uint64,
+        first_row: int,
+        gone: Bools | None,
+        whole: tuple[float, float],
+        *columns: tuple[Floats, Floats],
+    ) -> None:
+        """Add a leaf of the file with this key; rows that are `gone` do not count.
+
+        `whole` are mass and mean of its used rows; `columns` the values, and the weights where rows have
+        some, each in two arrays.
+        """
+        first = first_row // self._rows
+        if self._rows == LEAF_ROWS:
+            if whole[0] > 0.0:
+                self._add(key, np.array([first]), np.array([whole[0]]), np.array([whole[1]]))
+            return
+        x, *weights = (together(*column) for column in columns)
+        starts = np.arange(0, x.size, self._rows)
+        if gone is not None:
+            x = np.where(gone, 0.0, x)
+        with np.errstate(invalid="ignore", over="ignore"):
+            if weights:
+                w = weights[0] if gone is None else np.where(gone, 0.0, weights[0])
+                mass, sums = np.add.reduceat(w, starts), np.add.reduceat(w * x, starts)
+            elif gone is not None:
+                mass, sums = np.add.reduceat((~gone).astype(np.float64), starts), np.add.reduceat(x, starts)
+            else:
+                mass, sums = (
+                    np.minimum(x.size - starts, self._rows).astype(np.float64),
+                    np.add.reduceat(x, starts),
+                )
+            some = mass > 0.0
+            self._add(key, first + np.flatnonzero(some), mass[some], sums[some] / mass[some])
+
+    def _add(self, key: np.uint64, numbers: Ints, mass: Floats, mean: Floats) -> None:
+        self._append(np.full(numbers.size, key), numbers, mass, mean)
+
+    def _append(self, files: Words, numbers: Ints, mass: Floats, mean: Floats) -> None:
+        self._parts.append((files, numbers, mass, mean))
+        self._waiting += numbers.size
+        if self._waiting > 2 * MOST:
+            self._settle()
+
+    def add_files(self, keys: Words, rows: Ints, x: Floats, w: Floats | None) -> None:
+        """Add all used rows of small files: for each row its file's key and its number there."""
+        if not x.size:
+            return
+        numbers = rows // self._rows
+        new = (keys[1:] != keys[:-1]) | (numbers[1:] != numbers[:-1])
+        starts = np.concatenate([[0], 1 + np.flatnonzero(new)])
+        ones = np.ones(x.size) if w is None else w
+        with np.errstate(invalid="ignore", over="ignore"):
+            mass, sums = np.add.reduceat(ones, starts), np.add.reduceat(x if w is None else w * x, starts)
+            some = mass > 0.0
+            starts = starts[some]
+            self._append(keys[starts], numbers[starts], mass[some], sums[some] / mass[some])
+
+    def _settle(self) -> Stretches:
+        """Up to stretches of a leaf: larger ones are made of whole branches of the tree over leaves."""
+        nothing = np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), np.empty(0)
+        found = Stretches.of(self._rows, *(self._parts or [nothing])).few(LEAF_ROWS)
+        self._found = [found if not self._found else self._found[0].joined(found, LEAF_ROWS)]
+        self._parts, self._waiting = [], 0
+        return self._found[0]
+
+    def result(self) -> Stretches:
+        """Those of all rows offered."""
+        return self._settle().few()
+
+
+def stretches_of(pools: Sequence[RowPool], kept: Sequence[Stretches]) -> tuple[Stretches, ...]:
+    """The stretches that were kept of each column, or finer ones where a sample holds all rows."""
+    found = []
+    for i, stretches in enumerate(kept):
+        pool = pools[i] if pools else None
+        few = pool is not None and np.isinf(pool.below) and pool.keys.size <= FEW_ROWS
+        found.append(of_pool(pool, FINE_ROWS) if few and pool is not None else stretches)
+    return tuple(found)
+
+
+def of_pool(pool: RowPool, rows: int) -> Stretches:
+    """Stretches of the rows of a sample; of none where it does not know their places."""
+    sums = StretchSums(rows)
+    if pool.files is not None and pool.rows is not None:
+        order = np.lexsort((pool.rows, pool.files))
+        weights = None if pool.weights is None else pool.weights[order]
+        sums.add_files(pool.files[order], pool.rows[order], pool.values[order], weights)
+    return sums.result()
