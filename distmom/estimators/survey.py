@@ -174,7 +174,7 @@ class Surveyor:
         keys = [(id(scan), name) for name in columns]
         if design is BY_ROWS and all(key in self.asked for key in keys):
             return [self.asked[key][1] for key in keys]
-        means: list[MeanResult] = []
+        means: list[Any] = []
         step = self.together or len(columns)
         for start in range(0, len(columns), step):
             question = self._question(scan, columns[start : start + step], design)

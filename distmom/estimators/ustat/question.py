@@ -130,9 +130,9 @@ class UStatQuestion(RowsQuestion):
         for columns in sets:
             first = self._first(columns, executor, progress, run) if columns in repaired else ()
             for i, one in enumerate(each[columns]):
-                mine = [survey.of(one.group) for survey in seen.get(columns, ())]
-                kept = borne(first[i], one, *mine) if len(first) == len(each[columns]) else None
-                results.append(kept or marked(one, *mine))
+                told_of = [survey.of(one.group) for survey in seen.get(columns, ())]
+                kept = borne(first[i], one, *told_of) if len(first) == len(each[columns]) else None
+                results.append(kept or marked(one, *told_of))
         return told(results, each[sets[0]][0].data, run, several=bool(samples[0][1].by))
 
     def _first(

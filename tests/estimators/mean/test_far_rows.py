@@ -16,7 +16,7 @@ from distmom.estimators.mean import plan as mean_plan
 from distmom.estimators.mean import question as mean_question
 from distmom.estimators.mean.question import SECOND
 from distmom.inference.share import look
-from distmom.numerics.samples import pool as pool_module
+from distmom.reductions import state_of_pools
 
 N = 100_000
 CODE = -9_999.0
@@ -202,8 +202,7 @@ def test_an_answer_from_the_sample_pays_for_files_that_are_alike(
     probability of about 0.1: six of eight or more in 2e-5.
     """
     if not kept:
-        monkeypatch.setattr(pool_module, "file_cells", lambda keys, n: np.zeros(keys.size, np.int64))
-        monkeypatch.setattr(pool_module, "file_cell", lambda key, n: 0)
+        monkeypatch.setattr(state_of_pools, "file_cells", lambda keys, n: np.zeros(keys.size, np.int64))
     covered = 0
     for seed in range(8 if not kept else 4):
         true = of_files(tmp_path, seed, 0.01)
