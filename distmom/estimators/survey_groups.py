@@ -94,7 +94,8 @@ class GroupSurveyor(Surveyor):
             now, files = self._within(scan, far) if far else scan, []
         beyond = means
         if self.design.of_units and any(unrepaired(means)):
-            beyond = self.means(now, columns, self.design)
+            still = [m for m in means if Status.FILES_DISAGREE in m.flags and not self.design.by_file]
+            beyond = [*self.means(now, columns, self.design), *still]
         wrong = {place_of(one): list(unrepaired([one])) for one in beyond}
         return GroupSurveys(now, groups=self._told_of(now, means, far, tuple(sorted(files)), fewer, wrong))
 
