@@ -141,7 +141,7 @@ class Surveyor:
             if bad:
                 files, now = [*files, *bad], now.without(bad)
             else:
-                now = _within(now, cuts)
+                now = within(now, cuts)
                 far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
             means = self.means(now, columns)
         told = {
@@ -154,7 +154,7 @@ class Surveyor:
             for name, one in (*far.items(), *told.items())
         ]
         if self.design.by_file:
-            now, files = _within(scan, far) if far else scan, []
+            now, files = within(scan, far) if far else scan, []
         beyond = tuple(self._beyond(means))
         if beyond and self.design.of_units:  # they may bear what rows do not; but only files bear bad files
             still = [m for m in means if Status.FILES_DISAGREE in m.flags and not self.design.by_file]
@@ -246,7 +246,7 @@ def _divisible(one: Any) -> bool:
     return isinstance(one, MeanResult) and one.scale is None
 
 
-def unrepaired(means: Iterable[MeanResult]) -> Iterable[str]:
+def unrepaired(means: Iterable[Any]) -> Iterable[str]:
     """What the mean has to say that could not be repaired."""
     for one in means:
         if Status.FILES_DISAGREE in one.flags:
@@ -255,7 +255,7 @@ def unrepaired(means: Iterable[MeanResult]) -> Iterable[str]:
             yield f"more of {one.column} is bad than can be told from the rest"
 
 
-def _within(scan: Scan, cuts: dict[str, FarRows]) -> Scan:
+def within(scan: Scan, cuts: Mapping[str, FarRows]) -> Scan:
     """The rows of a scan that lie within the cuts of these columns."""
     bounds = tuple((name, one.low, one.high) for name, one in cuts.items())
     return scan.instead(Within(bounds, as_filter(scan.where, scan.source)))

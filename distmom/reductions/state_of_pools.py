@@ -12,6 +12,7 @@ from distmom.numerics.blocks.small_files import file_moments
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.samples.stretches import of_pool
 from distmom.reductions.state import MeanState
 
 
@@ -44,6 +45,7 @@ def state_of_pools(
         moments[0].stacked(*moments[1:]),
         tuple(samples),
         units,
+        stretches=tuple(map(of_pool, pools)) if n_fine else (),
     )
 
 

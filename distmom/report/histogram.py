@@ -62,7 +62,8 @@ def histogram(y_sorted: Floats) -> Histogram | None:
     Parameters
     ----------
     y_sorted : ndarray of float64
-        Sorted finite values; if all are equal, or the range exceeds that of float64, there is no histogram.
+        Sorted finite values; if all are equal, or the range exceeds that of float64 (or does so in
+        widths of the middle half), there is no histogram.
 
     Examples
     --------
@@ -88,7 +89,10 @@ def histogram(y_sorted: Floats) -> Histogram | None:
     else:
         centre = 0.0 if abs(centre) <= NEAR_ZERO * half else _rounded(centre, half)
         unit = half / 2.0
-        ends = np.arcsinh(np.array([low, high]) / unit - centre / unit)
+        with np.errstate(over="ignore"):
+            ends = np.arcsinh(np.array([low, high]) / unit - centre / unit)
+        if not np.isfinite(ends).all():
+            return None
         edges = np.sinh(np.linspace(ends[0], ends[1], n_bins + 1)) * unit + centre
         scale = {"centre": centre, "unit": unit}
     inner = np.searchsorted(y, edges[1:-1])

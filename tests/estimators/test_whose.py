@@ -31,7 +31,7 @@ def whose(data: Any, **how: Any) -> tuple[str, ...]:
     return tuple(found.far_rows.whose)
 
 
-@pytest.mark.parametrize("dictionary", [False, True])
+@pytest.mark.parametrize("dictionary", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_column_is_named_in_memory_and_in_files(tmp_path: Path, dictionary: bool) -> None:
     table = pa.table(rows())
     if dictionary:

@@ -40,7 +40,12 @@ def test_counts_and_places(name):
 
 
 def test_no_histogram_of_one_value_or_beyond_float64():
-    for x in (np.empty(0), np.ones(9), np.array([-1.7e308, 1.7e308])):
+    for x in (
+        np.empty(0),
+        np.ones(9),
+        np.array([-1.7e308, 1.7e308]),
+        np.append(np.arange(64.0) * 1e-12, 1e300),
+    ):
         assert histogram(x) is None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pyarrow.dataset as ds
 import pytest
 
 import distmom as dm
@@ -11,6 +13,7 @@ from distmom.estimators.survey import Surveyor
 from tests.statistics.damage_table import (
     CODES,
     COMMANDS,
+    FACTOR,
     FILES,
     UNIT,
     Answer,
@@ -20,7 +23,7 @@ from tests.statistics.damage_table import (
     write_lakes,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:block_size")]
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,18 @@ ALONE = ("`tournament`",)
 )
 def test_no_cell_is_wrong(command: str, lakes: dict[str, Path]) -> None:
     assert not {name: cell.text() for name, cell in cells(lakes, command).items() if cell.wrong}
+
+
+@pytest.mark.parametrize("damage", [FILES, FACTOR, UNIT])
+def test_least_squares_are_moved(damage: str, lakes: dict[str, Path]) -> None:
+    """The negative control of the learners."""
+    slopes = []
+    for name in ("clean", damage):
+        table = ds.dataset(lakes[name]).to_table(columns=["dep_delay", "distance", "arr_delay"])
+        rows = np.stack([column.to_numpy() for column in table.drop_null()], axis=1)
+        design = np.column_stack([rows[:, :2], np.ones(len(rows))])
+        slopes.append(np.linalg.lstsq(design, rows[:, 2])[0])
+    assert np.abs(slopes[0] - slopes[1])[2] > 2.0
 
 
 @pytest.mark.parametrize("damage", [FILES, CODES, UNIT])

@@ -173,8 +173,11 @@ def settle_groups(
     """
     found: list[dict[str, Any]] = [{} for _ in first]
     settled = _Settled(plan, look, column, shared, first, state.keys, second)
-    for g, fields in settled.fields(look.kept(look.apart)).items():
-        found[g] = fields
+    if any_cut(look.apart):
+        for g, fields in settled.fields(look.kept(look.apart)).items():
+            found[g] = fields
+    if not any_cut(look.near):
+        return found
     near = np.bincount(look.codes[~look.kept(look.near)], minlength=len(found))
     told = (near > 0) & (near <= look.most(look.near) * look.n_sampled) & look.cut(look.near)
     for g in np.flatnonzero(told).tolist():
@@ -182,6 +185,11 @@ def settle_groups(
             far = settled.told(g, "told", look.near, int(near[g]), None)
             found[g] = {"far_rows": far, "flags": (*first[g]["flags"], Status.SHARE_FAR_OUT)}
     return found
+
+
+def any_cut(apart: tuple[Apart, dict[int, Apart]]) -> bool:
+    """Whether there is any cut."""
+    return bool(apart[0].n or apart[1])
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.surveyed import ALIKE, Survey
+from distmom.estimators.surveyed import ALIKE, LEFT_OUT, NOT_TO_RELY, Survey
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import differences
@@ -60,36 +60,33 @@ class Before:
         Whether they are the risks; else statuses alone are theirs, as the number of blocks is given.
     losses : tuple of str
         Columns of `survey` that are losses.
-    others : tuple of int, optional
-        Champions of all rows, where it is not clear that what was left out is bad.
+    others : dict of str to tuple of int
+        Champions of other rows, where it is not clear which rows are bad.
     """
 
     survey: Survey
     means: dict[str, MeanResult]
     by_rule: bool
     losses: tuple[str, ...] = ()
-    others: tuple[int, ...] | None = None
+    others: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def disputes(self, champions: tuple[int, ...]) -> bool:
-        """Whether others are the champions of all rows."""
-        return set(champions if self.others is None else self.others) != set(champions)
+        """Whether others are the champions of other rows."""
+        return any(set(one) != set(champions) for one in self.others.values())
 
     def with_doubts(self, names: Sequence[str], champions: Sequence[int]) -> Before:
-        """The same, beyond capacity too where a loss is, of a candidate that may be better than champions.
+        """The same, beyond capacity too where a champion's loss is, or another one that may be less.
 
-        That is one whose mean loss without a few rows or files is less than theirs. Losses that are infinite
-        are what a candidate is like.
+        That is one that is less than the champion's without some of the extremes (at most 5 % of the rows).
+        Losses that are infinite are what a candidate is like.
         """
-        best = min((self.means[names[f]].estimate for f in champions if names[f] in self.means), default=None)
-        if best is None or not self.by_rule or self.survey.beyond:
-            return self
+        first = [self.means[names[f]] for f in champions if names[f] in self.means]
         told = []
         for name, one in self.means.items():
-            bad = {Status.BEYOND_CAPACITY, Status.FILES_DISAGREE}.intersection(one.flags)
-            least = [one.estimate, *(trimmed.mean for trimmed in one.without_extremes)]
-            if one.other_estimate is not None:
-                least.append(one.other_estimate)
-            if bad and not one.n_inf and min(least) <= best:
+            if Status.BEYOND_CAPACITY not in one.flags or one.n_inf:
+                continue
+            pairs = [zip(one.without_extremes, best.without_extremes, strict=False) for best in first]
+            if one in first or any(a.mean < b.mean for pair in pairs for a, b in pair):
                 told.append(f"more of the loss of {name} is bad than can be told from the rest")
         return replace(self, survey=replace(self.survey, beyond=(*self.survey.beyond, *told)))
 
@@ -110,7 +107,8 @@ def tournament_result(
     NoAnswerError if no candidate has a finite loss.
     """
     names = tuple(c.name for c in plan.field.candidates)
-    before = before.with_doubts(names, found.decided.champions)
+    if plan.options.rows.contamination is None:
+        before = before.with_doubts(names, found.decided.champions)
     one, options, survey = found.decided, plan.options, before.survey
     if not any(np.isfinite(v).any() for v in one.losses):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
@@ -158,21 +156,19 @@ def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], l
     survey, told = before.survey, []
     if survey.files:
         some = listed(map(printable, survey.files))
-        told.append(f"files that hold other values than the rest were left out: {some}")
+        told.append(f"{len(survey.files)} {LEFT_OUT}: {some}")
     stored = [far for far in survey.far if far.column not in before.losses]
     most = max((far.share for far in stored), default=0.0)
     for far in survey.far:  # of losses what the columns behind them do not tell
         if far in stored or far.share > 1.01 * most:
             told += far.words(level, "", numbers=far in stored)
-    told += [f"{words}: do not rely on this result" for words in dict.fromkeys(survey.beyond)]
+    told += [f"{words}: {NOT_TO_RELY}" for words in dict.fromkeys(survey.beyond)]
     if survey.correlated:
         told.append(f"rows of a file are alike ({listed(survey.correlated)}), {ALIKE}")
-    if before.disputes(found.decided.champions):
-        those = listed([names[f] for f in before.others or ()]) or "nobody"
-        told.append(
-            "these rows or files stand apart in predictions or losses of some candidates alone, and with "
-            f"them the champion is {those}: whether they are bad decides who is the best"
-        )
+    for words, champions in before.others.items():
+        if set(champions) != set(found.decided.champions):
+            those = listed([names[f] for f in champions])
+            told.append(f"{words} the champion is {those}: whether these are bad decides who is the best")
     return tuple(told)
 
 

@@ -3,8 +3,8 @@
 The mean is asked of the columns that losses read, and of the losses: of the least of all too, which is large
 only where no candidate predicts a row. What is bad in target, features or the least loss is bad data. What
 stands apart in predictions or in the losses of some candidates alone may be damage, or what a candidate is
-like: it is left out as well, but the matches are played with it too, and nobody is crowned that wins only
-in one of both.
+like: it is left out as well, but the matches are played with it too. Data that stands apart and is not left
+out may be bad: the matches are played without it, too. Who wins in one of these alone is not decided.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.checks import names_of
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.survey import BORNE, PASS, Surveyor
+from distmom.estimators.survey import BORNE, PASS, Surveyor, unrepaired, within
 from distmom.estimators.surveyed import Survey
 from distmom.estimators.tournament.answer import Before, tournament_result
 from distmom.lake.filters import as_filter
@@ -41,6 +41,11 @@ PREDICTIONS = 64
 """Of more candidates the predictions are seen in their losses alone."""
 
 
+WITH = "with the rows or files that stand apart in predictions or losses of some candidates alone"
+WITHOUT = "without the rows that stand apart and are told"
+"""Tournaments that are played beside the one that answers."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """What the survey found: in all columns, and the rows without what is bad as data alone."""
@@ -50,9 +55,13 @@ class Seen:
     means: Sequence[Any] = ()
 
     @property
-    def asks_both(self) -> bool:
-        """Whether what only some candidates show was left out, too."""
-        return self.survey.scan is not self.data
+    def alternatives(self) -> dict[str, Scan]:
+        """Rows on which others may win: with what may be good, or without what may be bad."""
+        told = {one.column: one for one in self.survey.far if one.action == "told" and one.column is not None}
+        return {
+            **({WITH: self.data} if self.survey.scan is not self.data else {}),
+            **({WITHOUT: within(self.survey.scan, told)} if told else {}),
+        }
 
 
 @dataclass(frozen=True)
@@ -77,11 +86,10 @@ class Contest:
         """
         seen = self._seen(executor, progress)
         plan, played = self._play(seen.survey.scan, executor, progress, "what is left ")
-        others: tuple[int, ...] | None = None
-        if seen.asks_both and not seen.survey.beyond:
-            others = ()
+        others = {}
+        for words, scan in seen.alternatives.items() if not seen.survey.beyond else ():
             with suppress(NoAnswerError):
-                others = self._play(seen.data, executor, progress, "all but bad data ")[1].decided.champions
+                others[words] = self._play(scan, executor, progress, f"{words} ")[1].decided.champions
         before = self._before(seen, executor, progress, others)
         return tournament_result(plan, played, run, before)
 
@@ -160,7 +168,7 @@ class Contest:
             return Seen(Survey(scan), scan)
         (data, own), surveyor = self._columns(), self._surveyor(executor, progress)
         try:
-            means = surveyor.means(scan, [*data, *own])
+            means: list[Any] = list(surveyor.means(scan, [*data, *own]))
         except (ConfigError, DataError, NoAnswerError):  # the tournament itself has the words for it
             return Seen(Survey(scan), scan)
         if not any(surveyor.worth(one) for one in means):
@@ -168,14 +176,17 @@ class Contest:
         first = self._found(surveyor, scan, data)
         then = self._found(surveyor, first.scan, own)
         options = self.matches.options
-        both = (first, then) if options.pairwise else (first,)  # losses of rows are heard by their means
-        beyond = tuple(words for one in both for words in one.beyond)
-        correlated = tuple(name for one in both for name in one.correlated if options.pairwise)
+        means = [*first.means, *then.means]
+        if not options.pairwise or options.kind == "ranking":  # no column of theirs alone decides much
+            means = [one for one in means if Status.FILES_DISAGREE in one.flags]
+        wrong = tuple(unrepaired(means)) if options.rows.contamination is None else ()
+        both = (first, then) if options.pairwise else ()  # losses of rows have statuses of their own
+        correlated = tuple(name for one in both for name in one.correlated)
         survey = Survey(
             then.scan,
             tuple(sorted((*first.files, *then.files))),
             (*first.far, *(far for far in then.far if far.action == "set aside")),
-            beyond if options.rows.contamination is None else (),
+            wrong,
             (Status.ROWS_CORRELATED,) if correlated else (),
             correlated,
         )
@@ -189,7 +200,7 @@ class Contest:
         return replace(found, far=tuple(replace(one, column=one.column or columns[0]) for one in found.far))
 
     def _before(
-        self, seen: Seen, executor: Executor, progress: Progress | None, others: tuple[int, ...] | None
+        self, seen: Seen, executor: Executor, progress: Progress | None, others: dict[str, tuple[int, ...]]
     ) -> Before:
         """What is known before the matches: with blocks by the rule, risks too."""
         options, survey = self.matches.options, seen.survey

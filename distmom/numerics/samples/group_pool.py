@@ -68,17 +68,22 @@ class GroupPoolSampler(PoolSampler):
         """Hashes below it are wanted: those of keys up to the largest that may enter."""
         return np.uint64(ALL if self._below >= 1.0 else min((int(self._below * 2.0**53) + 1) << 11, ALL))
 
+    def _lower(self) -> None:
+        """The sample is complete up to the last row of the quota of the leaf that has begun."""
+        keys = np.concatenate([part[0] for part in self._mine])
+        self._below = min(self._below, float(np.partition(keys, self._quota - 1)[self._quota - 1]))
+
     def _thin(self) -> None:
         """Keep the quota of the leaf that has begun."""
-        pool = RowPool.smallest(self._quota, np.inf, *self._mine)
-        self._below = min(self._below, float(pool.keys.max()))
+        self._lower()
+        pool = RowPool.smallest(self._quota, self._below, *self._mine)
         self._mine = [pool.parts]
         self._n_mine = pool.keys.size
 
     def _end(self) -> None:
-        """Take the rows of the leaf; what it holds back is above the last one."""
+        """Take the rows of the leaf."""
         if self._n_mine >= self._quota and self._n_used > self._quota:
-            self._thin()
+            self._lower()
         for part in self._mine:
             self.add(*part)
         self._mine, self._n_mine, self._n_used = [], 0, 0

@@ -33,6 +33,7 @@ class GroupSampler:
         self._values = np.empty((0, room))
         self._fill = np.empty(0, np.int64)
         self._last = np.empty(0, np.uint64)  # hashes above it are not needed
+        self._low = np.empty(0, np.uint64), np.empty(0, np.int64)
 
     def offer(
         self,
@@ -46,17 +47,19 @@ class GroupSampler:
     ) -> tuple[Words, Ints]:
         """Offer the rows ``first_row …`` of the file with this key; `codes` are their groups.
 
-        Returns hashes and places of the rows whose hash is below a `bound`.
+        Returns hashes and places of the rows whose hash is below a `bound`, in memory that is used again.
         """
         self._grow(n_groups)
         if self.compiled:
             none = gone if gone is not None else np.empty(0, np.bool_)
-            n, n_low = x.size if bound else 0, 0
-            low_words, low_rows = np.empty(n, np.uint64), np.empty(n, np.int64)
+            n_low = 0
+            if bound and self._low[0].size < x.size:
+                self._low = np.empty(x.size, np.uint64), np.empty(x.size, np.int64)
+            low_words, low_rows = self._low
             if self._fill.size:
                 kept = self._last, self._keys, self._values, self._fill
-                low = bound, low_words, low_rows
-                n_low = _kernels.offer_rows(~key, first_row, codes, x, none, self.size, *kept, *low)
+                how = bound, *self._low
+                n_low = _kernels.offer_rows(~key, first_row, codes, x, none, self.size, *kept, *how)
             return low_words[:n_low], low_rows[:n_low]
         with np.errstate(over="ignore"):
             words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)

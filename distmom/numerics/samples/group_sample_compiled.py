@@ -14,6 +14,7 @@ from distmom.numerics.blocks.labels_compiled import mix
 U = np.uint64
 CHUNK = 2_048  # rows whose hashes are held at a time: they stay in the nearest cache
 MOST_HALVINGS = 64
+FEW_GROUPS = 16  # with so many rows of a batch for each, groups are looked at once more for each batch
 
 
 @inline
@@ -64,6 +65,8 @@ def offer_rows(key, first_row, codes, x, gone, size, last, keys, values, fill, b
     how many they are.
     """
     n_low = np.int64(0)
+    apart = bound > U(0) and FEW_GROUPS * last.size > x.size
+    near_last = last if apart or bound == U(0) else np.maximum(last, bound - U(1))
     some_gone = gone.size > 0
     words = np.empty(CHUNK, np.uint64)
     near = np.empty(CHUNK + 1, np.int64)
@@ -72,10 +75,16 @@ def offer_rows(key, first_row, codes, x, gone, size, last, keys, values, fill, b
         for j in range(n):
             words[j] = _word(first_row + start + j, key)
         n_near = np.int64(0)
-        for j in range(n):
-            near[n_near] = j
-            # the code of a row that is gone may be -1
-            n_near += np.int64(words[j] <= last[codes[start + j]]) | np.int64(words[j] < bound)
+        if apart:
+            for j in range(n):
+                near[n_near] = j
+                n_near += np.int64((words[j] <= last[codes[start + j]]) | (words[j] < bound))
+        else:
+            for j in range(n):
+                near[n_near] = j
+                n_near += np.int64(
+                    words[j] <= near_last[codes[start + j]]
+                )  # of a row that is gone it may be -1
         for c in range(n_near):
             j = near[c]
             i = start + j

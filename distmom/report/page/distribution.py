@@ -9,11 +9,12 @@ from typing import Any
 from distmom.report.histogram import Histogram
 from distmom.report.page.pictures import AxisScale, Bars
 from distmom.report.page.scales import Numbers, Times
+from distmom.report.page.svg import NEAR_END
 from distmom.report.words import cell
 
 MOST_TICKS = 5
-LEAST_APART = 0.19
-"""Ticks are apart by so much of the axis: on a telephone labels would touch each other."""
+LETTER = 0.024
+"""Share of the axis that a letter takes on a narrow telephone."""
 
 LEAST_CODE = 0.1
 """Values far out that are named have this share of the rows far out."""
@@ -67,6 +68,15 @@ def _apart(places: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
     """Those that have room, the first ones before the others."""
     kept: list[tuple[float, str]] = []
     for place, words in places:
-        if all(abs(place - other) >= LEAST_APART for other, _ in kept):
+        low, high = _extent(place, words)
+        taken = [_extent(*other) for other in kept]
+        if all(high + LETTER <= first or last + LETTER <= low for first, last in taken):
             kept.append((place, words))
     return kept
+
+
+def _extent(place: float, words: str) -> tuple[float, float]:
+    """Where words begin and end that stand at a place, or inside of an end of the axis."""
+    width = LETTER * len(words)
+    low = place if place < NEAR_END else place - width if place > 1 - NEAR_END else place - width / 2
+    return low, low + width

@@ -24,6 +24,9 @@ TICKS = 4
 """On a telephone more labels would touch each other."""
 
 STRIP_HEIGHT, AXIS_HEIGHT, BAR_HEIGHT, CURVE_HEIGHT = 110, 26, 22, 200
+NEAR_END = 0.06
+"""Labels so near an end of an axis stand inside of it."""
+
 INNER = 1000
 """Units of an inner picture, on both sides."""
 
@@ -171,7 +174,7 @@ def draw_bars(bars: Bars) -> Drawing:
     drawn = [Mark("svg", {**frame, "viewBox": f"0 0 {INNER} {STRIP_HEIGHT}"}, inner=tuple(marks))]
     drawn += [_upright(cut, top, STRIP_HEIGHT, "plain") for cut in bars.cuts]
     for place, words in bars.named:
-        anchor = "start" if place < 0.06 else "end" if place > 0.94 else "middle"
+        anchor = _anchor(place)
         at = {"x": _percent(place), "y": 13, "text-anchor": anchor, "class": "plain"}
         drawn.append(Mark("text", at, words))
     drawn += _axis(list(bars.ticks), lambda share: share, STRIP_HEIGHT)
@@ -248,11 +251,15 @@ def _axis(ticks: list[tuple[float, str]], at: Any, top: int) -> list[Mark]:
     marks = [Mark("line", {"x1": "0%", "x2": "100%", "y1": top + 0.5, "y2": top + 0.5, "class": "axis"})]
     for value, label in ticks:
         share = at(value)
-        anchor = "start" if share < 0.06 else "end" if share > 0.94 else "middle"
+        anchor = _anchor(share)
         place = _percent(share)
         marks.append(Mark("line", {"x1": place, "x2": place, "y1": top, "y2": top + 5, "class": "axis"}))
         marks.append(Mark("text", {"x": place, "y": top + 19, "text-anchor": anchor}, label))
     return marks
+
+
+def _anchor(share: float) -> str:
+    return "start" if share < NEAR_END else "end" if share > 1 - NEAR_END else "middle"
 
 
 def _band(at: Any, ends: tuple[float, float], y: float, height: float) -> Mark:

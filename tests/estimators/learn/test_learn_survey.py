@@ -110,7 +110,7 @@ TOLERANCE = {"regression": 0.15, "classification": 0.35, "ranking": 0.25, "metri
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", TOLERANCE)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 def test_a_model_is_that_of_the_good_rows(
     name: str, damage: str, lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,16 +135,12 @@ def test_what_is_clean_has_the_bits_of_a_model_without_a_survey(
 ) -> None:
     g = np.random.default_rng(2)
     heavy = g.standard_t(2.5, size=(5_000, 3)), np.exp(g.normal(size=5_000))  # no damage: real tails
-    makes = [make for make, _ in LEARNERS.values()]
 
     def models() -> list[Any]:
-        found = [fitted(name, lakes["clean"], max_iter=20) for name in LEARNERS]
-        labels = heavy[1] > 1.0
-        targets = [heavy[1], labels, heavy[1], labels, None]
-        return [
-            *found,
-            *(m(random_state=0, max_iter=20).fit(heavy[0], y) for m, y in zip(makes, targets, strict=True)),
-        ]
+        found = [fitted(name, lakes["clean"], max_iter=9) for name in LEARNERS]
+        for make, y in ((dm.RobustLinearRegression, heavy[1]), (dm.RobustKMeans, None)):
+            found.append(make(random_state=0, max_iter=9).fit(heavy[0], y))
+        return found
 
     asked = models()
     assert all(one.flags_ == [] and one.n_dropped_ == 0 for one in asked)
@@ -176,6 +172,7 @@ def test_the_same_bits_on_processes(damage: str, lakes: dict[str, Path]) -> None
     assert (there.flags_, there.notes_, bits(there)) == (here.flags_, here.notes_, bits(here))
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_a_state_after_the_same_survey(lakes: dict[str, Path], tmp_path: Path) -> None:
     whole = fitted("regression", lakes["codes"], max_iter=40)
     fitted("regression", lakes["codes"], max_iter=15, state=tmp_path / "state")

@@ -55,7 +55,8 @@ def against_the_right_one(data: Columns, bad: np.ndarray) -> None:
 
 
 DAMAGES = (code_in_a_feature, factor_in_the_target, code_everywhere, against_the_right_one)
-SEEDS = 25
+SEEDS, MANY = 25, 30_000
+"""Of so many rows 1 % are more than blocks of the matches: most blocks have one."""
 
 
 def outcomes(damage: Callable[[Columns, np.ndarray], None], loss: str) -> list[tuple[str | None, bool]]:
@@ -63,8 +64,8 @@ def outcomes(damage: Callable[[Columns, np.ndarray], None], loss: str) -> list[t
     found = []
     for seed in range(SEEDS):
         g = np.random.default_rng(seed)
-        data = rows(g, 6_000)
-        damage(data, g.choice(6_000, 60, replace=False))
+        data = rows(g, MANY)
+        damage(data, g.choice(MANY, MANY // 100, replace=False))
         one = play(data, loss=loss, rng=seed)
         found.append((one.champion, one.ok))
     return found
@@ -121,6 +122,7 @@ def test_more_than_can_be_told_from_the_rest_has_no_champion() -> None:
     assert play(data, contamination=0.25).champions  # what was announced is borne by the blocks
 
 
+@pytest.mark.slow
 def test_a_hopeless_candidate_spoils_nothing() -> None:
     g = np.random.default_rng(1)
     data = rows(g, 6_000)
@@ -137,9 +139,20 @@ def test_predictions_that_decide_are_told() -> None:
     data["best"][g.choice(20_000, 400, replace=False)] *= 1_000.0
     found = dm.tournament(data, ["best", "next"], "y", rng=0)
     assert found.champions == ("best",) and found[0].flags[0] == "not decided"
-    assert "with them the champion is next" in found.remarks[-1]
+    assert "alone the champion is next: whether" in found.remarks[-1]
     seen = dm.tournament(data, ["best", "next"], "y", rng=0, where="best < 50 and best > -50")
     assert seen.champions == ("best",) and seen.decided
+
+
+def test_rows_that_are_told_and_would_decide_are_told() -> None:
+    g = np.random.default_rng(6)
+    data = rows(g, 12_000)
+    bad = g.choice(12_000, 600, replace=False)
+    data["y"][bad] = -20.0 * data["x"][bad]
+    found = play(data)
+    assert found.champion != "right" and "share far out" in found[0].flags  # so near as this they stay
+    assert found[0].flags[0] in ("not decided", "beyond capacity") and not found.decided
+    assert "without the rows that stand apart and are told the champion is right" in found.remarks[-1]
 
 
 def zero_one(seed: int, n: int = 20_000) -> tuple[bool, bool]:
@@ -153,11 +166,11 @@ def zero_one(seed: int, n: int = 20_000) -> tuple[bool, bool]:
     return low <= 0.067 <= high, blocks[rank - 1] <= 0.067 <= blocks[-rank]
 
 
-@pytest.mark.parametrize("n_runs", [40, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_runs", [20, pytest.param(400, marks=pytest.mark.slow)])
 def test_a_zero_one_risk_is_covered(n_runs: int) -> None:
-    # nominal 99 %: P(Bin(40, 0.01) > 4) = 5e-5 and P(Bin(400, 0.01) > 14) = 2e-5
+    # nominal 99 %: P(Bin(20, 0.01) > 3) = 4e-5 and P(Bin(400, 0.01) > 14) = 2e-5
     covered, before = np.array([zero_one(seed) for seed in range(n_runs)]).sum(axis=0)
-    assert n_runs - covered <= (4 if n_runs == 40 else 14)
+    assert n_runs - covered <= (3 if n_runs == 20 else 14)
     assert before < 0.8 * n_runs  # the control: blocks of a hundred rows
 
 
@@ -235,7 +248,7 @@ def lakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("how", [{}, {"loss": "absolute", "blocks": 21}], ids=str)
 @pytest.mark.parametrize("damage", WORDS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_a_damaged_lake_has_the_champion_of_the_clean_one(
     damage: str, how: dict[str, Any], lakes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

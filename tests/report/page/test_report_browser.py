@@ -109,11 +109,11 @@ def test_the_page_of_the_paper_opens_in_a_browser(browser: Any, tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_every_kind_of_report_opens_on_every_screen(browser: Any, name: str, tmp_path: Path) -> None:
-    dm.write_results(PAGES[name](tmp_path), tmp_path / "page.html")
+    dm.write_results(PAGES[name](tmp_path), tmp_path / "_page.html")
     for width in (320, 375, 1280):
         for scheme in ("light", "dark"):
-            look(browser, tmp_path / "page.html", width, scheme)
-    check_print(browser, tmp_path / "page.html")
+            look(browser, tmp_path / "_page.html", width, scheme)
+    check_print(browser, tmp_path / "_page.html")
 
 
 @pytest.mark.slow
