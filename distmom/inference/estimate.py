@@ -155,6 +155,8 @@ class Estimates:
         Whether intervals are those of units where rows are correlated.
     units : Dependence, optional
         What is known of the units, where there are no groups.
+    odd_files : tuple of str
+        Files that hold other values than the rest, and are left out.
     """
 
     answer: RuleAnswer
@@ -163,6 +165,7 @@ class Estimates:
     method: str | None = None
     pays: bool = False
     units: Dependence | None = None
+    odd_files: tuple[str, ...] = ()
 
     def lines(self, g: int) -> slice:
         """The lines of a group."""

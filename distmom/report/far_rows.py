@@ -178,10 +178,7 @@ OFTEN = 0.1
 """A value of a second group is named if it has this share of its rows."""
 
 GROUP = "; whether it is in another unit, or real, the rows cannot tell: it is in the estimate"
-SECOND_PASS = (
-    "its interval takes them as independent. mean with passes=2 (--passes 2) reads the data once more, takes "
-    "all rows that are left, and sees whether rows of a file are correlated"
-)
+SECOND_PASS = "mean with passes=2 (--passes 2) reads the data once more and takes all rows that are left"
 
 
 def _literal(value: float) -> str:

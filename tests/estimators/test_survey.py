@@ -253,3 +253,12 @@ def test_the_mean_is_asked_once_of_what_stays(
     monkeypatch.setattr(survey.Surveyor, "_question", lambda *a: asked.append(a[2]) or question(*a))
     dm.ustatistic(lakes["codes"], ["x", "z"], kernel="gini", rng=0)
     assert asked == [("x", "z"), ("x",)]  # all columns, then what is left of the bad one
+
+
+def test_a_variant_in_another_unit_is_told() -> None:
+    g = np.random.default_rng(0)
+    arm, x = g.integers(0, 2, 8_000), g.normal(20.0, 5.0, 8_000)
+    assert dm.difference({"x": x, "arm": arm}, "x", by="arm", rng=0).ok
+    assert dm.difference({"x": np.where(arm, 10.0 * x, x), "arm": arm}, "x", by="arm", rng=0).ok
+    found = dm.difference({"x": np.where(arm, 60.0 * x, x), "arm": arm}, "x", by="arm", rng=0)
+    assert found.status == "share far out" and "times as large as those of '0'" in found.notes[0]

@@ -13,7 +13,7 @@ import distmom as dm
 from distmom.lake.keys.keyvalues import components
 from distmom.lake.within import Within
 
-N_FILES, N = 40, 1_200
+N_FILES, N = 40, 500
 BAD = ("03.parquet", "11.parquet", "17.parquet", "23.parquet", "38.parquet")
 CODE = -9_999.0
 
@@ -71,8 +71,21 @@ def test_a_code_of_all_groups_is_left_out_of_each(lakes: dict[str, Path]) -> Non
     assert [str(one.status) for one in found] == ["share set aside"] * 3 + ["ok"] and near(found, clean)
     assert found["rare"].estimate == clean["rare"].estimate and found["rare"].n_used == 12 * N_FILES
     for one in list(found)[:3]:
-        assert one.far_rows.values[0][0] == CODE and one.far_rows.share == pytest.approx(0.02, rel=0.2)
+        assert one.far_rows.values[0][0] == CODE and one.far_rows.share == pytest.approx(
+            0.02, rel=0.4
+        )  # 130 rows: 4.6 sd
         assert one.n_used == one.n_rows < clean[one.group["k"]].n_used
+
+
+@pytest.mark.slow
+def test_batches_and_threads_change_no_bit(lakes: dict[str, Path]) -> None:
+    found = gini(lakes["codes of b"])
+    again = gini(dm.scan(lakes["codes of b"], batch_rows=77), executor=dm.Threads(2))
+    assert all(one == other for one, other in zip(again, found, strict=True))
+
+
+@pytest.mark.slow
+def test_groups_of_two_columns_too(lakes: dict[str, Path]) -> None:
     two = dm.ustatistic(lakes["codes"], "x", by=["k", "j"], kernel="gini", rng=0)
     assert [str(one.status) for one in two] == ["share set aside"] * 6 + ["ok"] * 2
 
@@ -88,8 +101,6 @@ def test_what_is_wrong_in_one_group_changes_that_alone(lakes: dict[str, Path], t
     dm.write_results(found, tmp_path / "out.parquet")
     rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert [row["status"] for row in rows] == [str(one.status) for one in found]
-    again = gini(dm.scan(lakes["codes of b"], batch_rows=77), executor=dm.Threads(2))
-    assert all(one == other for one, other in zip(again, found, strict=True))
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.adaptive import FEW_CARRY
 from distmom.inference.differences import Paired, estimate_of
 from distmom.inference.ratios import RatioBlocks, RobustRatio, robust_ratio
+from distmom.inference.share.second_group import APART, FEW_VALUES
 from distmom.inference.status import ALL_EQUAL, Finding
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
@@ -32,7 +33,10 @@ CARRIED = 10, 9
 
 @dataclass(frozen=True)
 class Variant:
-    """One variant: its value of the `by` column, counts, robust and plain mean, sampled rows on one side."""
+    """One variant: its value of the `by` column, counts, robust and plain mean, sampled rows on one side.
+
+    `size` is the median of absolute values that are not zero; NaN where too few are sampled.
+    """
 
     value: Any
     counts: dict[str, Any]
@@ -40,6 +44,7 @@ class Variant:
     ratio: RobustRatio
     plain: float
     carried: bool
+    size: float
 
 
 def differences(
@@ -116,7 +121,15 @@ def _variant(plan: MeanPlan, state: MeanState, g: int, value: Any, denominator: 
     with np.errstate(invalid="ignore", divide="ignore"):
         plain = float(np.divide(plain, by[0])) if by else plain
     mine, plain = None if units is None else units[g], plain if counts["n_used"] else math.nan
-    return Variant(value, counts, mine, ratio, plain, _carried(state, g, ratio.value, counts["n_used"]))
+    carried = _carried(state, g, ratio.value, counts["n_used"])
+    return Variant(value, counts, mine, ratio, plain, carried, _size(state, g))
+
+
+def _size(state: MeanState, g: int) -> float:
+    sample = state.samples[0]
+    x = np.abs(sample.values[g][np.isfinite(sample.keys[g])])
+    x = x[np.isfinite(x) & (x > 0.0)]
+    return float(np.median(x)) if x.size >= FEW_VALUES else math.nan
 
 
 def _carried(state: MeanState, g: int, ratio: float, n_used: int) -> bool:
@@ -148,6 +161,12 @@ def _result(
     finite = not one.status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
     if finite and (control.carried or variant.carried):
         one = one.with_status(Finding.CARRIED_BY_FEW_ROWS)
+    times = max(variant.size, control.size) / min(variant.size, control.size)
+    if finite and times >= APART:
+        one = one.with_status(Finding.SHARE_FAR_OUT)
+        larger, other = sorted((variant, control), key=lambda side: -side.size)
+        about = f"about {float(f'{times:.2g}'):,.10g} times as large as those of {cell(other.value)!r}"
+        notes = (f"values of {cell(larger.value)!r} are {about}: another unit?", *notes)
     told = one.fields()
     del told["block_size"]  # in units, not rows
     lift = paired.lift(plan.options.interval)

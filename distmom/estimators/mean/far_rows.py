@@ -32,6 +32,7 @@ from distmom.inference.status import NoInterval, in_order
 from distmom.numerics.arrays import Bools
 from distmom.numerics.blocks.small_files import file_moments
 from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.samples.stretches import of_pool
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
 from distmom.report.far_rows import Action, FarRows, Trimmed
@@ -251,6 +252,7 @@ def _of_sample(plan: MeanPlan, looks: Sequence[Look], kept: Bools) -> tuple[Mean
         np.zeros((1 + (plan.options.weights is not None), 1, 3), np.int64),
         moments[0].stacked(*moments[1:]),
         tuple(samples),
+        stretches=tuple(of_pool(look.pool.at(kept)) for look in looks),
     )
     blocks = replace(plan.blocks, layout=RandomLayout(0, n_fine), n_cells=0, hears_files=False)
     options = replace(plan.options, design=RandomBlocks(plan.blocks.n_blocks or "auto"))

@@ -40,6 +40,10 @@ UNPAID = (
 NEITHER = (
     "rows resemble their neighbours in any length (design effect {1:.3g} and more), so there is no interval"
 )
+ODD = (
+    "{} file(s) hold other values than all others, as happens by chance in about one of 1,000 lakes, and are "
+    "left out"
+)
 SORTED = (
     "the rows are in the order of their values, or of what goes with these: the interval takes them for "
     "independent rows that were sorted afterwards, and does not know how a trend in time would go on"
@@ -73,7 +77,9 @@ def block_notes(
         yield _alike(plan, found, line, effect)
     if by_rows and found is not None and found.units is not None and found.units.in_order:
         yield SORTED
-    if int(answer.status[line]) & Finding.FILES_DISAGREE:
+    if found is not None and found.odd_files:
+        yield ODD.format(len(found.odd_files))
+    elif int(answer.status[line]) & Finding.FILES_DISAGREE:
         yield FILES_HEARD if files_first else ROWS_HEARD
     if fields.get("n_units", math.inf) < FEW_UNITS * n_blocks:
         yield _few_units(plan, n_blocks, fields)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +15,13 @@ from distmom.estimators.mean.notes import IN_ORDER, block_notes, value_notes, we
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise, Shown
-from distmom.inference.files.lake_units import dependence_of, tell
+from distmom.inference.files.lake_units import dependence_of, rest_of, tell
 from distmom.inference.ladder import Merger
 from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.numerics.samples.stretches import stretches_of
+from distmom.numerics.samples.stretches import Stretches, stretches_of
 from distmom.reductions.roots import cell_of, keyed_paths
 from distmom.reductions.state import MeanState
 from distmom.status import Status
@@ -123,14 +124,30 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
         pays_for_files=pays and not known and method is None,
         few_only=not plan.reader.options.by,
     )
-    found = None
-    if known:
-        answer.file_effect[:] = np.nan
-        first = moments.at((slice(None), 0, slice(plan.blocks.layout.n_blocks // promise.repeats)))
-        wild = int(np.where(answer.status & int(Finding.CONTAMINATED), answer.n_set_aside, 0).max())
-        found = dependence_of(_paths(plan), stretches, first, wild=wild)
-        tell(answer, slice(0, d), found, promise.line_delta(d, method), pays=pays)
-    return Estimates(answer, promise, d, method, pays, found)
+    found = Estimates(answer, promise, d, method, pays)
+    return _with_units(plan, found, moments, stretches) if known else found
+
+
+def _with_units(
+    plan: MeanPlan, found: Estimates, moments: BlockState, stretches: Sequence[Stretches]
+) -> Estimates:
+    """The answer without files that are odd, and with what the units of rows say."""
+    answer, promise = found.answer, found.promise
+    answer.file_effect[:] = np.nan
+    rows = moments.at((slice(None), 0, slice(plan.blocks.layout.n_blocks // promise.repeats)))
+    flags = int(np.bitwise_or.reduce(answer.status))
+    if flags & (Finding.FILES_DISAGREE | Finding.NO_FINITE_ANSWER | Finding.NO_ROWS):
+        return found
+    rest = None
+    paths, wild = _paths(plan), int(answer.n_set_aside.max()) if flags & Finding.CONTAMINATED else 0
+    if found.pays and not flags & (Finding.CONTAMINATED | Finding.BEYOND_CAPACITY | Finding.PLAIN_MEAN):
+        rest = rest_of(paths, stretches, rows)
+        answer = answer if rest is None else rest.answer(answer, found.delta)
+    units = dependence_of(paths, stretches, rows, wild=wild, rest=rest)
+    tell(answer, slice(0, found.n_lines), units, found.delta, pays=found.pays)
+    if rest is not None:
+        answer.status[:] |= int(Finding.FILES_DISAGREE)
+    return replace(found, answer=answer, units=units, odd_files=() if rest is None else rest.odd)
 
 
 def _paths(plan: MeanPlan) -> dict[int, str]:
@@ -147,8 +164,8 @@ def _lines(columns: BlockState, *, joint: bool) -> BlockState:
 
 def accused_files(plan: MeanPlan, found: Estimates) -> list[tuple[str, ...]]:
     """For each group the files (with their folders where these are several) in its suspected cells."""
-    if not any(found.disagree):
-        return [()] * len(found.disagree)
+    if found.odd_files or not any(found.disagree):
+        return [found.odd_files] * len(found.disagree)
     suspects = found.answer.suspect_cells[:: found.n_lines] & np.array(found.disagree)[:, None]
     paths: dict[int, list[str]] = {}
     roots = plan.roots or (None,) * len(plan.files)
@@ -191,7 +208,7 @@ def partition_fields(
             *value_notes(fields.get("columns"), same[mine], few[mine]),
             *block_notes(plan, answer, mine.start, fields, found),
             *weight_notes(plan, rows.count[0, g], fields),
-            *([IN_ORDER] if own["interval_kind"] == "order" and equal[g] else []),
+            *([IN_ORDER] if own["interval_kind"] == "order" and equal[g] and not found.odd_files else []),
         )
         yield own
 
@@ -265,8 +282,12 @@ def set_aside(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) 
 
 
 def correlated(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:
-    """The answer of the sample, which knows no files, with what all rows say of them."""
-    if not of_sample or Status.ROWS_CORRELATED not in first["flags"]:
+    """The answer of the sample, with what all rows say of their units if the sample does not show it."""
+    if (
+        Status.ROWS_CORRELATED in again["flags"]
+        or not of_sample
+        or Status.ROWS_CORRELATED not in first["flags"]
+    ):
         return again
     told = again | {"flags": (*again["flags"], Status.ROWS_CORRELATED)}
     if first["interval_kind"] != "clusters":

@@ -65,6 +65,8 @@ class Pieces:
     def kept(self) -> Pieces:
         """The same without pieces that are not finite, or wild if those are to be left out."""
         some = np.isfinite(self.mean).all(axis=0)
+        if not some.any():
+            return replace(self, levels=())
         if self.wild:
             z = (self.mean - np.median(self.mean[:, some], axis=1, keepdims=True)) * np.sqrt(self.mass)
             spread = np.maximum(scaled_mad(z[:, some]), np.sqrt(self.variance))[:, None]

@@ -8,6 +8,7 @@ import numpy as np
 
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.files.dependence import Dependence, Pieces, dependence, levels_of
+from distmom.inference.files.odd_files import Rest, odd_files
 from distmom.inference.ladder import Merger, scaled_mad
 from distmom.inference.status import Finding
 from distmom.inference.steps import CERTAIN
@@ -23,11 +24,11 @@ def dependence_of(
     rows: BlockState,
     *,
     wild: int,
-    without: Sequence[str] = (),
+    rest: Rest | None = None,
 ) -> Dependence | None:
     """What the stretches of some columns with the same rows say; `rows` are the row blocks of each.
 
-    `paths` are those of `keyed_paths`. Files that are left out are named in `without`. None where nothing was
+    `paths` are those of `keyed_paths`. `rest` says which files are left out. None where nothing was
     kept of the order.
     """
     first = stretches[0]
@@ -39,14 +40,15 @@ def dependence_of(
     names = list(paths.values())
     of_files = np.array([number[key] for key in first.files.tolist()], np.int64)
     kept = np.ones(of_files.size, np.bool_)
-    if without:
-        kept = ~np.isin(of_files, [i for i, name in enumerate(names) if name in set(without)])
+    if rest is not None:
+        kept = ~np.isin(of_files, [i for i, name in enumerate(names) if name in set(rest.odd)])
     some = np.flatnonzero(kept)
     order = some[np.lexsort((first.numbers[some], of_files[some]))]
     numbers, of_files = first.numbers[order], of_files[order]
     whole = rows.total()
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = _of_good_blocks(rows) if wild else np.asarray(whole.row_variance, np.float64)
+        variance = variance if rest is None else rest.variance
         of_mean = variance / np.maximum(whole.effective, 1.0)
     if not (np.isfinite(variance) & (variance > 0.0)).all():
         return None
@@ -63,6 +65,29 @@ def dependence_of(
         wild,
     )
     return dependence(pieces)
+
+
+def rest_of(paths: Mapping[int, str], stretches: Sequence[Stretches], rows: BlockState) -> Rest | None:
+    """The rows of all files but those that hold other values than the rest; None where there are no such."""
+    first, whole = stretches[0], rows.total()
+    keys, files = np.unique(first.files, return_inverse=True)
+    mass = np.bincount(files, first.mass).astype(np.float64, copy=False)
+    odd, within, means = np.zeros(keys.size, np.bool_), [], []
+    for line, variance in zip(stretches, np.asarray(whole.row_variance).tolist(), strict=True):
+        with np.errstate(invalid="ignore", over="ignore"):
+            mean = np.bincount(files, line.mass * line.mean) / mass
+            between = np.sum(mass * np.square(mean - np.sum(mass * mean) / mass.sum()))
+            within.append((variance * mass.sum() - between) / max(mass.sum() - keys.size, 1.0))
+        odd |= odd_files(mass, mean, within[-1])
+        means.append(mean)
+    if not odd.any() or not set(keys[odd].tolist()) <= set(paths):
+        return None
+    kept = mass[~odd]
+    centre = np.array([np.sum(kept * mean[~odd]) for mean in means]) / kept.sum()
+    between = np.array([np.sum(kept * np.square(m[~odd] - c)) for m, c in zip(means, centre, strict=True)])
+    effective = float(np.asarray(whole.effective).reshape(-1)[0]) * kept.sum() / mass.sum()
+    names = tuple(sorted(paths[key] for key in keys[odd].tolist()))
+    return Rest(names, centre, np.array(within) + between / kept.sum(), effective)
 
 
 def _of_good_blocks(rows: BlockState) -> Floats:
@@ -97,7 +122,7 @@ def _folders(names: Sequence[str], of_files: Ints) -> list[Ints]:
 
 def tell(answer: RuleAnswer, lines: slice, found: Dependence | None, delta: float, *, pays: bool) -> None:
     """Say of some lines of the answer that rows are alike, and give the interval of units if it `pays`."""
-    if found is None or found.in_order or (answer.status[lines] & int(Finding.FILES_DISAGREE)).any():
+    if found is None or found.in_order:
         return
     estimate = answer.estimate[lines]
     low = high = np.full(estimate.size, np.nan)

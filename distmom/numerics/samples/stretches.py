@@ -217,13 +217,13 @@ def stretches_of(pools: Sequence[RowPool], kept: Sequence[Stretches]) -> tuple[S
     for i, stretches in enumerate(kept):
         pool = pools[i] if pools else None
         few = pool is not None and np.isinf(pool.below) and pool.keys.size <= FEW_ROWS
-        found.append(of_pool(pool, FINE_ROWS) if few and pool is not None else stretches)
+        found.append(of_pool(pool) if few and pool is not None else stretches)
     return tuple(found)
 
 
-def of_pool(pool: RowPool, rows: int) -> Stretches:
+def of_pool(pool: RowPool) -> Stretches:
     """Stretches of the rows of a sample; of none where it does not know their places."""
-    sums = StretchSums(rows)
+    sums = StretchSums(FINE_ROWS)
     if pool.files is not None and pool.rows is not None:
         order = np.lexsort((pool.rows, pool.files))
         weights = None if pool.weights is None else pool.weights[order]

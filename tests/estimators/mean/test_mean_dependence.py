@@ -104,3 +104,39 @@ def test_the_same_bits_on_any_threads_and_batches(tmp_path: Path) -> None:
     one = dm.mean(dm.scan(tmp_path, batch_rows=100_000), "x", rng=0, executor=dm.Threads(1))
     other = dm.mean(dm.scan(tmp_path, batch_rows=37), "x", rng=0, executor=dm.Threads(3))
     assert one.flags == ("rows correlated",) and one.interval == other.interval
+
+
+@pytest.mark.filterwarnings("ignore::distmom.DoubtfulResultWarning")
+@pytest.mark.parametrize(("n_files", "effect"), [(50, 0.0), (50, 1.0), (7, 0.0)])
+def test_a_file_of_the_other_sign_is_named_and_left_out(tmp_path: Path, n_files: int, effect: float) -> None:
+    g, kept = np.random.default_rng(3), []
+    for i in range(n_files):
+        x = 64.0 + g.standard_normal(400) * 8.0 + effect * g.standard_normal()
+        if i != 3:
+            kept.append(x)
+        write(tmp_path / f"{i:02}.parquet", {"x": x if i != 3 else -x, "y": x})
+    bad, good = dm.mean(tmp_path, ["x", "y"], rng=0)
+    assert bad.status == "files disagree" and bad.accused_files == ("03.parquet",)
+    assert "files disagree" not in good.flags
+    assert bad.estimate == pytest.approx(np.concatenate(kept).mean(), abs=0.3)
+    assert bad.interval[0] < np.concatenate(kept).mean() < bad.interval[1]
+    assert ("rows correlated" in bad.flags) == (effect > 0.0)
+    both = dm.mean(tmp_path, ["x", "y"], joint=True, rng=0)
+    assert both.accused_files == bad.accused_files and abs(both.estimate[0] - bad.estimate) < 1.0
+
+
+@pytest.mark.filterwarnings("ignore::distmom.DoubtfulResultWarning")
+@pytest.mark.parametrize("n_rows", [200, pytest.param(2_500, marks=pytest.mark.slow)])
+def test_rows_that_are_left_of_correlated_files_pay_for_these(tmp_path: Path, n_rows: int) -> None:
+    """Of all rows in memory, and of a sample of 65,536 of them."""
+    g = np.random.default_rng(4)
+    for i in range(60):
+        x = g.standard_normal(n_rows) + g.standard_normal()
+        x[::50] = -9_999.0
+        write(tmp_path / f"{i:02}.parquet", {"x": x})
+    found = dm.mean(tmp_path, "x", rng=0)
+    assert found.flags == ("share set aside", "rows correlated") and found.interval_kind == "clusters"
+    low, high = found.interval
+    assert low < 0.0 < high and 0.4 < high - low < 1.3  # 2 * 2.66 / sqrt(60) = 0.69 for known effects
+    both = dm.mean(dm.scan(tmp_path, where="x > -100"), "x", rng=0)
+    assert high - low == pytest.approx(both.interval[1] - both.interval[0], rel=0.1)

@@ -56,7 +56,7 @@ def twin(sizes: tuple[int, ...], size: int, quota: int) -> tuple[list[float], li
     return [one[0] for one in every], [one[1] for one in every], below
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("sizes", "size", "quota"),
     [((400, 30), 1_000, 1_000), ((3_000, 5_000), 1_000, 300), ((140_000, 2_000), 2_000, 500)],

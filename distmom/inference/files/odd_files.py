@@ -1,0 +1,120 @@
+"""Few files that hold other values than all others: a reversed sign, another unit, a shift.
+
+Each file's mean is held against those of the others. File means may have a law with heavy tails, so it takes
+more than a distance: a gap to all others, which means of one law would hardly leave, or others that differ
+by no more than their rows do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from distmom.inference.answers import RuleAnswer
+from distmom.inference.ladder import scaled_mad
+from distmom.numerics.arrays import Bools, Floats
+
+LEAST_FILES = 5
+"""Fewer files are not judged."""
+
+MOST = 5
+"""One of so many files may be odd."""
+
+NEAR, FAR = 8.0, 40.0
+"""Spreads that an odd file is from the middle at least; and standard errors of its rows from which on it is
+odd without a gap, if the others differ by chance alone."""
+
+GAPS = (40.0, 12.0, 8.0, 6.0)
+"""Times as far as all others are one, two, three, and more files that are odd by a gap; others count as at
+least `LEAST_AWAY` away."""
+
+LEAST_AWAY, BY_CHANCE = 2.0, 0.05
+
+
+def odd_files(mass: Floats, mean: Floats, within: float) -> Bools:
+    """Which files are odd, from their rows, their means and the variance of rows within files.
+
+    Notes
+    -----
+    False alarms in 20,000 lakes each of 5 to 200 files, whose means have normal, exponential, Student-3 or
+    log-normal effects of 0 to 30 standard errors of a file mean: at most 0.15 in 1,000 for the first three,
+    and 1.2 for log-normal ones (0.9 with five files). One row however far out moves its file by at most the
+    root of the number of files in standard errors. Of files whose rows are independent, one that is 60
+    standard errors off is found among ten or more in 93 of 100, 164 off among five in 87, else in all.
+    """
+    from scipy.special import chdtri
+
+    n = mean.size
+    nobody = np.zeros(n, np.bool_)
+    if n < LEAST_FILES or not np.isfinite(mean).all() or not within > 0.0:
+        return nobody
+    away, spread = np.abs(mean - np.median(mean)), float(scaled_mad(mean[None])[0])
+    if spread == 0.0:
+        return nobody
+    error = np.sqrt(within / mass)
+    distance = away / np.maximum(spread, error)
+    order = np.argsort(-distance, kind="stable")
+    far = distance[order]
+    for j in range(1, max(1, n // MOST) + 1):
+        gap = GAPS[min(j, len(GAPS)) - 1]
+        if far[j - 1] >= max(gap * max(far[j], LEAST_AWAY), NEAR):
+            nobody[order[:j]] = True
+            return nobody
+    odd = away >= FAR * error
+    freedom = n - 1 - np.count_nonzero(odd)
+    if n < 2 * MOST or not 0 < n - 1 - freedom <= n // MOST:
+        return nobody
+    others = float(np.sum(np.square(away / error)[~odd]))
+    return odd if others <= chdtri(freedom, BY_CHANCE) else nobody
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The rows of the other files.
+
+    Attributes
+    ----------
+    odd : tuple of str
+        Names of the files that are left out.
+    mean, variance : ndarray, shape (d,)
+        Of the rows that are left.
+    mass : float
+    """
+
+    odd: tuple[str, ...]
+    mean: Floats
+    variance: Floats
+    mass: float
+
+    def answer(self, answer: RuleAnswer, delta: float) -> RuleAnswer:
+        """The answer of the rows that are left: their mean, where blocks of all rows saw nothing wild.
+
+        How many rows of the odd files are in a block is left to chance in small files, so blocks of all rows
+        are moved to it as they are.
+        """
+        from scipy.special import ndtri
+
+        half = -ndtri(0.5 * delta) * np.sqrt(self.variance / self.mass)
+        moved = (self.mean - answer.estimate)[:, None]
+        exact = 0.5 * (answer.intervals.exact_high - answer.intervals.exact_low)
+        ends = {
+            "order_low": self.mean - half,
+            "order_high": self.mean + half,
+            "exact_low": self.mean - exact,
+            "exact_high": self.mean + exact,
+            "exact_centre": self.mean.copy(),
+        }
+        had = {
+            name: np.where(np.isfinite(getattr(answer.intervals, name)), new, np.nan)
+            for name, new in ends.items()
+        }
+        changes: dict[str, Any] = {
+            "estimate": self.mean.copy(),
+            "file_estimate": answer.estimate.copy(),
+            "block_estimates": answer.block_estimates + moved,
+            "ball_means": answer.ball_means + moved,
+            "intervals": replace(answer.intervals, **dict[str, Any](had)),
+        }
+        return replace(answer, **changes)
