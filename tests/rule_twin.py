@@ -540,7 +540,7 @@ def _files(out, found, finite, cells, n, sample, k_given):
     if not (differ and sharper):
         return found
     if k_given is not None:
-        out["status"].add("files disagree")
+        out["status"].add("beyond capacity")
         return found
     out["files_first"] = True
     out["status"] = {"files disagree"}

@@ -17,7 +17,7 @@ JOINT = o.Option(
 
 PASSES = o.Option(
     "--passes",
-    "Where rows stand apart and are left out: estimate from a sample of the others, or read all once more.",
+    "Where rows stand apart: 1 estimates from a sample of the others, 2 (the default) reads all again.",
     click.Choice(["1", "2"]),
     "Promise",
     callback=lambda context, option, value: None if value is None else int(value),

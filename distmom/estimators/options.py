@@ -97,7 +97,7 @@ class MeanOptions:
     on_bad_file: str = "error"
     interval: str = "auto"
     confidence_level: float = 0.99
-    passes: int = 1
+    passes: int | None = None
     window: float | None = None
 
     @classmethod
@@ -115,7 +115,8 @@ class MeanOptions:
         check_choice("nan", self.nan, NAN)
         check_choice("interval", self.interval, INTERVALS)
         check_fraction("confidence_level", self.confidence_level, 1.0, "such as 0.99")
-        check_count("passes", self.passes, least=1, most=2)
+        if self.passes is not None:
+            check_count("passes", self.passes, least=1, most=2)
         self._check_contamination()
         if self.weights is not None and not isinstance(self.weights, str):
             raise ConfigError(f"weights: must be a column's name, not {self.weights!r}")

@@ -5,11 +5,11 @@ the mean knows what that is: files by its cells of whole files, rows by its larg
 is asked first. Where it finds nothing, nothing changes. Where files disagree, each file is looked at alone,
 and the accused ones that stand out are left out; where a share of the rows stands apart, so is that share;
 and the mean is asked again of what is left, until it has nothing to say, or nothing that can be repaired.
+Where files are the blocks they bear bad ones themselves, and rows alone are left out.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,16 +21,14 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
+from distmom.estimators.surveyed import Survey
 from distmom.inference.status import in_order
 from distmom.lake.filters import as_filter
 from distmom.lake.within import Within
 from distmom.passes.scan import Scan
-from distmom.report import MeanResult, Results
-from distmom.report.estimate import EstimateResult
-from distmom.report.far_rows import FarRows, column_of
-from distmom.report.words import listed
+from distmom.report import MeanResult, Results, VectorResult
+from distmom.report.far_rows import FarRows
 from distmom.status import Status
-from distmom.words import printable
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -42,6 +40,9 @@ FEW, SOME = 10, 40
 """So many rows far out are borne by the blocks of any statistic, where they do not move the mean: between
 the two, one in a thousand."""
 
+BORNE = 4
+"""One of so many given blocks may hold a row far out without moving their median far."""
+
 CODE = 0.5
 """Of the rows that stand apart so many have one value where that value is a code."""
 
@@ -50,88 +51,8 @@ BY_ROWS = RandomBlocks()
 PASSED_ON = (Status.CONTAMINATED, Status.ROWS_CORRELATED, Status.CARRIED_BY_FEW_ROWS)
 """What the mean says of rows that are left, and what any statistic of them has to say, too."""
 
-OF_SIZES = (Status.CONTAMINATED, Status.CARRIED_BY_FEW_ROWS)
-BOUNDED = ("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace")
-"""Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
-
-ALIKE = "and the interval takes them as independent: blocks of whole files (--block-by file) allow for it"
-
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
 """What plans say of it."""
-
-NOT_RELIABLE = "the result is beyond capacity"
-NO_VERDICT = {
-    "lift": math.nan,
-    "lift_interval": None,
-    "lift_reason": NOT_RELIABLE,
-    "p_value": None,
-    "p_adjusted": None,
-    "p_reason": NOT_RELIABLE,
-}
-"""What results have no more that cannot be relied upon."""
-
-LEFT_OUT = "files that hold other values than the rest were left out"
-NOT_TO_RELY = "do not rely on this result"
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What is to be read of a scan, and what is left out of it.
-
-    Attributes
-    ----------
-    scan : Scan
-        Without what is bad.
-    files : tuple of str
-        That were left out.
-    far : tuple of FarRows
-        Of each column with rows that stand apart: what was left out, or told.
-    beyond : tuple of str
-        What is wrong and could not be repaired.
-    passed_on : tuple of Status
-        What the mean says of the rows that are left.
-    correlated : tuple of str
-        Columns whose rows within files are correlated.
-    columns : tuple of str
-        That were asked for.
-    means : tuple of MeanResult
-        Of the columns, on the rows that are left; of none where the mean itself has no answer.
-    """
-
-    scan: Scan
-    files: tuple[str, ...] = ()
-    far: tuple[FarRows, ...] = ()
-    beyond: tuple[str, ...] = ()
-    passed_on: tuple[Status, ...] = ()
-    correlated: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    means: tuple[MeanResult, ...] = ()
-
-    @property
-    def nothing(self) -> bool:
-        """Whether there is nothing to say."""
-        return not (self.files or self.far or self.beyond or self.passed_on)
-
-    def of(self, _: Any) -> Survey:
-        """What is said of a group: the same of all."""
-        return self
-
-    def flags(self) -> list[Status]:
-        """The words for it."""
-        actions = {far.action for far in self.far}
-        return [
-            *[Status.BEYOND_CAPACITY] * bool(self.beyond),
-            *[Status.SHARE_SET_ASIDE] * ("set aside" in actions),
-            *[Status.FILES_DISAGREE] * bool(self.files),
-            *[Status.SHARE_FAR_OUT] * ("told" in actions),
-            *self.passed_on,
-        ]
-
-    def words(self, level: str = "99 %") -> list[str]:
-        """The same in sentences."""
-        files = [f"{len(self.files)} {LEFT_OUT}: {listed(map(printable, self.files))}"] * bool(self.files)
-        far = [words for one in self.far for words in one.words(level, one.column or self.columns[0])]
-        return [*files, *far, *(f"{words}: {NOT_TO_RELY}" for words in self.beyond)]
 
 
 @dataclass(frozen=True)
@@ -158,6 +79,8 @@ class Surveyor:
         Of the means' intervals.
     together : int
         So many columns are asked for in one pass, which bounds its memory; 0: all.
+    lists : bool
+        Columns hold lists, and make one vector.
     """
 
     seed: int
@@ -168,9 +91,10 @@ class Surveyor:
     design: BlockDesign = BY_ROWS
     real: Callable[[Mapping[str, FarRows]], Collection[str]] | None = None
     same_files: bool = False
-    asked: dict[tuple[int, str], tuple[Scan, MeanResult]] = field(default_factory=dict)
+    asked: dict[tuple[int, str], tuple[Scan, Any]] = field(default_factory=dict)
     confidence_level: float = 0.99
     together: int = 0
+    lists: bool = False
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""
@@ -194,7 +118,8 @@ class Surveyor:
         if scan.source.one_pass:
             return []
         try:
-            return [one.column for one in self.means(scan, columns) if self.worth(one)]
+            bad = [one.column for one in self.means(scan, columns) if self.worth(one)]
+            return list(columns) if bad and self.lists else bad
         except (ConfigError, DataError, NoAnswerError):
             return []
 
@@ -205,7 +130,9 @@ class Surveyor:
         real = set[str]()
         for _ in range(ROUNDS):
             bad = self._bad_files([one for one in means if Status.FILES_DISAGREE in one.flags])
-            cuts = {} if bad else _far((one for one in means if one.column not in real), self._cuts)
+            cuts = (
+                {} if bad else _far((m for m in means if _divisible(m) and m.column not in real), self._cuts)
+            )
             if cuts and self.real is not None:
                 real |= set(self.real(cuts))
                 cuts = {name: one for name, one in cuts.items() if name not in real}
@@ -226,16 +153,20 @@ class Surveyor:
             replace(one, estimate_with=None, of_sample=False, column=name if len(columns) > 1 else one.column)
             for name, one in (*far.items(), *told.items())
         ]
-        beyond = tuple(unrepaired(means))
-        if beyond and self.design.of_units:
-            beyond = tuple(unrepaired(self.means(now, columns, self.design)))
+        if self.design.by_file:
+            now, files = within(scan, far) if far else scan, []
+        beyond = tuple(self._beyond(means))
+        if beyond and self.design.of_units:  # they may bear what rows do not; but only files bear bad files
+            still = [m for m in means if Status.FILES_DISAGREE in m.flags and not self.design.by_file]
+            beyond = tuple(self._beyond([*still, *self.means(now, columns, self.design)]))
         passed_on = in_order(flag for one in means for flag in self._passed_on(one))
         correlated = [one.column for one in means if Status.ROWS_CORRELATED in self._passed_on(one)]
         words = beyond, passed_on, tuple(correlated), tuple(columns), tuple(means)
         return Survey(now, tuple(sorted(files)), tuple(every), *words)
 
     def _question(self, scan: Scan, columns: Sequence[str], design: BlockDesign) -> MeanQuestion:
-        options = MeanOptions.of(scan, design, confidence_level=self.confidence_level)
+        promise: dict[str, Any] = {"confidence_level": self.confidence_level, "passes": 1}
+        options = MeanOptions.of(scan, design, joint=self.lists, **promise)
         return MeanQuestion(scan, list(columns), None, options, rng=self.seed)
 
     def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
@@ -243,7 +174,7 @@ class Surveyor:
         keys = [(id(scan), name) for name in columns]
         if design is BY_ROWS and all(key in self.asked for key in keys):
             return [self.asked[key][1] for key in keys]
-        means: list[MeanResult] = []
+        means: list[Any] = []
         step = self.together or len(columns)
         for start in range(0, len(columns), step):
             question = self._question(scan, columns[start : start + step], design)
@@ -254,7 +185,7 @@ class Surveyor:
                 if start + step >= len(columns) and not means:
                     raise
                 continue
-            means += [one for one in Results.of(found) if isinstance(one, MeanResult)]
+            means += [one for one in Results.of(found) if isinstance(one, MeanResult | VectorResult)]
         if design is BY_ROWS:
             self.asked.update({(id(scan), one.column): (scan, one) for one in means})
         return means
@@ -282,7 +213,15 @@ class Surveyor:
 
     def worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
-        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(unrepaired([one])))
+        return self._cuts(one) or self._told(one) or bool(self._passed_on(one) or list(self._beyond([one])))
+
+    def _beyond(self, means: Iterable[Any]) -> Iterable[str]:
+        """What the mean has to say that was not repaired."""
+        for one in means:
+            found = list(unrepaired([one]))
+            yield from found
+            if not found and self._cuts(one) and not _divisible(one):
+                yield CUT.format(one.column)
 
     def _passed_on(self, one: MeanResult) -> list[Status]:
         """What the mean says of a column that a statistic has to say, too."""
@@ -299,7 +238,15 @@ def _is_code(far: FarRows) -> bool:
     return bool(far.values) and far.values[0][1] >= CODE * far.share
 
 
-def unrepaired(means: Iterable[MeanResult]) -> Iterable[str]:
+CUT = "rows of {} lie far from all others, and no condition leaves them out"
+
+
+def _divisible(one: Any) -> bool:
+    """Whether a condition can leave rows out by their value: not those of lists and times."""
+    return isinstance(one, MeanResult) and one.scale is None
+
+
+def unrepaired(means: Iterable[Any]) -> Iterable[str]:
     """What the mean has to say that could not be repaired."""
     for one in means:
         if Status.FILES_DISAGREE in one.flags:
@@ -314,36 +261,15 @@ def within(scan: Scan, cuts: Mapping[str, FarRows]) -> Scan:
     return scan.instead(Within(bounds, as_filter(scan.where, scan.source)))
 
 
-def marked(result: Any, *found: Survey) -> Any:
-    """The result with what was left out of its data, or should have been."""
-    found = tuple(one for one in found if not one.nothing)
-    if not found:
-        return result
-    told = {flag for one in found for flag in one.flags()}
-    if getattr(result, "kernel", "") in BOUNDED:
-        told = told.difference(OF_SIZES)
-    flags = {*result.flags, *told}
-    files = tuple(dict.fromkeys(file for one in found for file in one.files))
-    far = [far for one in found for far in one.far]
-    notes = []
-    if files:
-        notes.append(f"{len(files)} {LEFT_OUT}")
-    notes += [words for more in far[1:] for words in more.words(result.level, column_of(result))]
-    for words in dict.fromkeys(words for one in found for words in one.beyond):
-        notes.append(f"{words}: {NOT_TO_RELY}")
-    alike = list(dict.fromkeys(name for one in found for name in one.correlated))
-    if alike:
-        notes.append(f"rows of a file are alike ({listed(alike)}), {ALIKE}")
-    if not notes and not far and flags == set(result.flags):
-        return result
-    changes: dict[str, Any] = {
-        "flags": in_order(flags),
-        "status": Status.OK,
-        "notes": (*notes, *result.notes),
-    }
-    if isinstance(result, EstimateResult):
-        changes |= {"far_rows": far[0] if far else None, "accused_files": files}
-        changes["files_named"] = bool(files)
-    if Status.BEYOND_CAPACITY in flags:
-        changes |= {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
-    return replace(result, **changes)
+def bears(rows: MeanOptions, few: int | None = None) -> Callable[[int], float] | None:
+    """How many rows far out, of a number, the blocks bear; None where their number is not given.
+
+    Of units, which may have many, nobody knows beforehand (`borne`).
+    """
+    if rows.contamination is not None:
+        share = 0 if rows.design.of_units else rows.contamination
+        return lambda n: share * n if isinstance(share, float) else share
+    if rows.design.sampled:
+        return lambda n: 0
+    n_blocks = rows.design.n if isinstance(rows.design.n, int) else few
+    return None if n_blocks is None else lambda n: n_blocks // BORNE

@@ -18,7 +18,8 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.survey import BY_ROWS, ROUNDS, Survey, Surveyor, unrepaired
+from distmom.estimators.survey import BY_ROWS, CUT, ROUNDS, Surveyor, unrepaired
+from distmom.estimators.surveyed import Survey
 from distmom.inference.status import in_order
 from distmom.lake.filters import as_filter
 from distmom.lake.keys.keyvalues import Key, components
@@ -89,9 +90,12 @@ class GroupSurveyor(Surveyor):
                 left = {place_of(one): one.n_rows for one in means}
                 fewer |= {key for one in before if left.get(key := place_of(one)) != one.n_rows}
             far |= {place: replace(one, action="set aside") for place, one in cuts.items() if one is not None}
+        if self.design.by_file:
+            now, files = self._within(scan, far) if far else scan, []
         beyond = means
         if self.design.of_units and any(unrepaired(means)):
-            beyond = self.means(now, columns, self.design)
+            still = [m for m in means if Status.FILES_DISAGREE in m.flags and not self.design.by_file]
+            beyond = [*self.means(now, columns, self.design), *still]
         wrong = {place_of(one): list(unrepaired([one])) for one in beyond}
         return GroupSurveys(now, groups=self._told_of(now, means, far, tuple(sorted(files)), fewer, wrong))
 
@@ -162,9 +166,6 @@ class GroupSurveyor(Surveyor):
         means = [one for one in Results.of(found) if isinstance(one, MeanResult)]
         self.said[id(scan), tuple(columns), by_rows] = scan, means
         return means
-
-
-CUT = "rows of {} lie far from all others, and no condition leaves them out"
 
 
 def place_of(one: MeanResult) -> Place:

@@ -70,8 +70,9 @@ def answer_rule(
     files : Moments or WeightedMoments, optional
         Cells by hash of the file's path, shape (n_groups, n_cells), holding the same rows.
     n_blocks : int or "auto"
-        A number is kept: the blocks are tested, but nothing is set aside, and the files never come first.
-        Where a group has fewer rows, its number is lowered to them.
+        A number is kept: the blocks are tested, but nothing is set aside, and the files never come first:
+        where they contradict the rows, the answer is beyond capacity. Where a group has fewer rows, its
+        number is lowered to them.
     block_source : {"rows", "units", "stored", "statistics"}
         What a fine block holds: random rows; whole units (then cells of files are ignored); contiguous rows,
         or chunks of them; a statistic of random rows other than their mean. But for the first a level needs
@@ -212,6 +213,7 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
         row_halfwidth=np.full(n_groups, np.nan),
         file_halfwidth=np.full(n_groups, np.nan),
         file_estimate=np.full(n_groups, np.nan),
+        disagree=np.zeros(n_groups, np.bool_),
         files_first=np.zeros(n_groups, np.bool_),
         file_effect=np.full(n_groups, np.nan),
         files_low=np.full(n_groups, np.nan),

@@ -145,6 +145,8 @@ class RuleAnswer(OfGroups):
         Half-widths with which the two answers are compared; NaN where they are not.
     file_estimate : ndarray of float64, shape (n_groups,)
         Answer of the cells of files; NaN where there are too few.
+    disagree : ndarray of bool, shape (n_groups,)
+        Cells of files contradict the row blocks.
     files_first : ndarray of bool, shape (n_groups,)
         `estimate`, its blocks and intervals are those of the cells of files.
     file_effect : ndarray of float64, shape (n_groups,)
@@ -190,6 +192,7 @@ class RuleAnswer(OfGroups):
     row_halfwidth: Floats
     file_halfwidth: Floats
     file_estimate: Floats
+    disagree: Bools
     files_first: Bools
     file_effect: Floats
     files_low: Floats

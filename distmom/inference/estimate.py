@@ -194,7 +194,7 @@ class Estimates:
     @cached_property
     def disagree(self) -> list[bool]:
         """Whether blocks of rows and of files disagree in a group."""
-        return [bool(flags & Finding.FILES_DISAGREE) for flags in self.status.tolist()]
+        return np.any(self.answer.disagree.reshape(-1, self.n_lines), axis=1).tolist()  # type: ignore[no-any-return]
 
     def other(self, g: int) -> Any:
         """The answer that is not shown first, where blocks of rows and of files disagree."""

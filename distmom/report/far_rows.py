@@ -178,7 +178,7 @@ OFTEN = 0.1
 """A value of a second group is named if it has this share of its rows."""
 
 GROUP = "; whether it is in another unit, or real, the rows cannot tell: it is in the estimate"
-SECOND_PASS = "mean with passes=2 (--passes 2) reads the data once more and takes all rows that are left"
+SECOND_PASS = "mean without passes=1 (--passes 1) takes all rows that are left, where these can be read again"
 
 
 def _literal(value: float) -> str:

@@ -31,13 +31,13 @@ def lakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return write_lakes(tmp_path_factory.mktemp("damage"))
 
 
-ALONE = ("`tournament`",)
-"""Commands that do not ask the survey."""
+ALONE = ("gini, `FileBlocks`",)
+"""Blocks of whole files bear bad files, and do not ask the survey for rows."""
 
 
 @pytest.mark.parametrize(
     "command",
-    [pytest.param(name, marks=[pytest.mark.xfail] * (name in ALONE)) for name in COMMANDS],
+    [pytest.param(name, marks=[pytest.mark.xfail(strict=False)] * (name in ALONE)) for name in COMMANDS],
 )
 def test_no_cell_is_wrong(command: str, lakes: dict[str, Path]) -> None:
     assert not {name: cell.text() for name, cell in cells(lakes, command).items() if cell.wrong}

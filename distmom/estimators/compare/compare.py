@@ -116,7 +116,7 @@ def compare(
     then name the units in `blocks`. Three units against three allow no p-value below 1/20.
 
     The mean of each sample is asked first, in one pass more: accused files that stand out alone are left out
-    (``files disagree``), unless files are the units, and so are codes (``share set aside``); other rows far
+    (``files disagree``) where files are not the units, and so are codes (``share set aside``); other rows far
     out are told (``share far out``). Beyond capacity there is no p-value.
 
     Two passes over each sample serve all columns and statistics, and one over each column draws the rows of

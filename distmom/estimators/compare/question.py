@@ -16,7 +16,8 @@ from distmom.estimators.compare.permuted import Tested, bandwidth_of, draw_rows,
 from distmom.estimators.compare.samples import Sample, plan_values, samples_by
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import PASS, Survey, Surveyor, marked
+from distmom.estimators.survey import PASS, Surveyor
+from distmom.estimators.surveyed import Survey, marked
 from distmom.estimators.ustat.partition import PartitionQuestions, sample_question
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
@@ -76,14 +77,13 @@ class CompareQuestion(RowsQuestion):
         scans = tuple(one.scan for one in self.samples) * (1 if self.by is None else 2)
         if self.by is not None:  # what its pass needs is refused here too
             plan_values(scans[0], self.columns[0], self.by, executor, None)
-        if not options.means.rows.design.by_file:
-            Surveyor(self.seed, executor, None).check(scans[0], self.columns)
+        Surveyor(self.seed, executor, None).check(scans[0], self.columns)
         first = UStatQuestion(scans, self.columns[0], None, options.means, rng=self.seed)
         plan = first.plan(executor, None).describe(executor)
         plan.pop("kernel")
         return {
             **plan,
-            "survey": None if options.means.rows.design.by_file else PASS,
+            "survey": PASS,
             "columns": list(self.columns),
             "statistics": [one.name for one in options.statistics],
             "test_rows": options.test.rows,
@@ -126,9 +126,7 @@ class CompareQuestion(RowsQuestion):
     def _survey(
         self, samples: Sequence[Sample], executor: Executor, progress: Progress | None
     ) -> dict[str, list[Survey]]:
-        """What is bad in the columns with something bad in either sample; files that are units bear it."""
-        if self.options.means.rows.design.by_file:
-            return {}
+        """What is bad in the columns with something bad in either sample."""
         design, same = self.options.means.rows.design, samples[0].scan.data is samples[1].scan.data
         surveyor = Surveyor(self.seed, executor, progress, experiment=True, design=design, same_files=same)
         suspects = {name for one in samples for name in surveyor.suspect(one.scan, self.columns)}

@@ -98,7 +98,7 @@ def difference(
     together. The variance is that between blocks.
 
     The mean of metric and denominator of each variant is asked first, in one pass more. Files that it accuses
-    and that stand out alone are left out (``files disagree``), unless files are the units; so are rows that
+    and that stand out alone are left out (``files disagree``) where files are not the units; so are rows that
     share one value far from all others, a code (``share set aside``). Other rows far out may be what the
     experiment is about: they stay in, and the status tells (``share far out``). Where more is bad than can be
     told, the result is ``beyond capacity`` and has no lift.

@@ -13,8 +13,9 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import PASS, Survey, Surveyor, marked
+from distmom.estimators.survey import PASS, Surveyor
 from distmom.estimators.survey_groups import GroupSurveyor
+from distmom.estimators.surveyed import marked
 from distmom.lake import ReadOptions, Source
 from distmom.passes.opening import open_data, refuse_times
 from distmom.passes.scan import Scan
@@ -57,11 +58,10 @@ class PlannedDifference:
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks."""
-        if self.surveyed:
-            self._surveyor(executor, None).check(self.question.scan, self.question.opened[1].columns)
+        self._surveyor(executor, None).check(self.question.scan, self.question.opened[1].columns)
         return {
             **self.pass_.describe(executor),
-            "survey": PASS if self.surveyed else None,
+            "survey": PASS,
             "skipped": [s._asdict() for s in self.pass_.skipped],
         }
 
@@ -69,32 +69,21 @@ class PlannedDifference:
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]
     ) -> DifferenceResult | Results:
         """Read the rows; the result or results."""
-        question, plan, seen = self.question, self.pass_, self._survey(executor, progress)
-        if seen is not None and seen.scan is not question.scan:
+        question, plan = self.question, self.pass_
+        seen = self._surveyor(executor, progress).survey(question.scan, question.opened[1].columns)
+        if seen.scan is not question.scan:
             question = question.about(scan=seen.scan)
             plan = question.plan(executor, progress).pass_
         found, skipped = run_plan(plan, 1, executor, progress)
         answers = differences(plan, found, question.control, question.denominator)
         data = data_facts(plan.files, skipped, question.opened[0])
-        if seen is not None:
-            by = question.by
-            sides = [(seen.of({by: one.control}), seen.of({by: one.variant})) for one in answers]
-            answers = [marked(one, *both) for one, both in zip(answers, sides, strict=True)]
+        by = question.by
+        sides = [(seen.of({by: one.control}), seen.of({by: one.variant})) for one in answers]
+        answers = [marked(one, *both) for one, both in zip(answers, sides, strict=True)]
         return told(answers, data, run)  # type: ignore[no-any-return]
 
-    @property
-    def surveyed(self) -> bool:
-        """Whether what is bad is left out: files that are units bear it themselves."""
-        return not self.question.options.design.by_file
-
-    def _survey(self, executor: Executor, progress: Progress | None) -> Survey | None:
-        """What is bad in the metric, or its denominator, of each variant."""
-        question = self.question
-        if not self.surveyed:
-            return None
-        return self._surveyor(executor, progress).survey(question.scan, question.opened[1].columns)
-
     def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
+        """Who knows what is bad in the metric, or its denominator, of each variant."""
         question = self.question
         return GroupSurveyor(
             question.seed,

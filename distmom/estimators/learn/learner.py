@@ -41,7 +41,7 @@ from distmom.estimators.learn.survey import (
     survey_of_arrays,
     warn,
 )
-from distmom.estimators.survey import Survey
+from distmom.estimators.surveyed import Survey
 from distmom.inference.status import in_order
 from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median

@@ -17,7 +17,8 @@ from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.run import ALL_ROWS, KIND, SAMPLE, DescentKeeper, sample_of
 from distmom.estimators.learn.survey import survey_of
 from distmom.estimators.mean.plan import worth_compiling
-from distmom.estimators.survey import PASS, Survey, Surveyor
+from distmom.estimators.survey import PASS, Surveyor
+from distmom.estimators.surveyed import Survey
 from distmom.numerics.arrays import Floats
 from distmom.passes.census import column_share
 from distmom.passes.opening import refuse_times

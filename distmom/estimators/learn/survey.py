@@ -15,7 +15,8 @@ from distmom.errors import DoubtfulResultWarning, NoAnswerError
 from distmom.estimators.learn.rows import ArrayRows
 from distmom.estimators.mean.mean import mean
 from distmom.estimators.session import quietly, warns
-from distmom.estimators.survey import Survey, Surveyor
+from distmom.estimators.survey import Surveyor
+from distmom.estimators.surveyed import Survey
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.passes.scan import Scan, scan

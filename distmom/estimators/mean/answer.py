@@ -52,7 +52,7 @@ def answer_of(
     read = plan.reader.options
     whole = ", ".join(read.columns if plan.options.weights is None else read.columns[:-1])
     results: list[Any] = []
-    looks = looks_of(state) if looks is None else looks
+    looks = looks_of(state, plan.options.window) if looks is None else looks
     for c, column in enumerate([whole] if joint else names):
         columns = slice(0, len(names)) if joint else slice(c, c + 1)
         shared = fields_of_groups(plan, state, c, column)
@@ -69,7 +69,9 @@ def answer_of(
             look = GroupsLook(looks[c], len(shared))
             changed = settle_groups(plan, look, c, shared, every, state, second)
         elif looks:
-            changed = [Found(plan, looks[columns], columns, shared[0], every[0], second).fields()]
+            changed = [
+                Found(plan, looks[columns], columns, shared[0], every[0], second, state.units).fields()
+            ]
         for own, fields, more in zip(every, shared, changed, strict=True):
             results.append(kind(**{**fields, **own, **more}))
     if not any(np.isfinite(r.estimate).all() for r in results):

@@ -19,6 +19,7 @@ from distmom.estimators.mean.counts import n_effective
 from distmom.estimators.mean.partition import (
     answer_columns,
     correlated,
+    error_of,
     errors_allowed,
     partition_fields,
     set_aside,
@@ -30,11 +31,10 @@ from distmom.inference.share.ranks import share_interval
 from distmom.inference.share.scale import block_scale, sample_scale
 from distmom.inference.status import NoInterval, in_order
 from distmom.numerics.arrays import Bools
-from distmom.numerics.blocks.small_files import file_moments
-from distmom.numerics.samples.sample import RowSample
-from distmom.numerics.samples.stretches import of_pool
+from distmom.numerics.samples.distinct import UnitSketch
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
+from distmom.reductions.state_of_pools import state_of_pools
 from distmom.report.far_rows import Action, FarRows, Trimmed
 from distmom.report.histogram import histogram
 from distmom.status import Status
@@ -49,15 +49,14 @@ Cuts = tuple[tuple[float, ...], tuple[float, ...]]
 """Lower and upper ends for some groups, the last for all others."""
 
 
-def looks_of(state: MeanState) -> tuple[Look, ...]:
-    """What stands apart in each column; nothing where no large sample was kept."""
-    return tuple(Look(pool.in_order()) for pool in state.pools)
+def looks_of(state: MeanState, share: float | None = None) -> tuple[Look, ...]:
+    """What stands apart in each column; nothing where no large sample was kept. A `share` may be bad."""
+    return tuple(Look(pool.in_order(), share) for pool in state.pools)
 
 
-def cuts_of(plan: MeanPlan, looks: Sequence[Look]) -> tuple[Cuts, ...]:
+def cuts_of(looks: Sequence[Look]) -> tuple[Cuts, ...]:
     """Cuts for a second pass over the rows; `NO_CUT` where nothing is to be cut, or a sample has all rows."""
-    share = plan.options.window
-    cuts = [NO_CUT if np.isinf(look.pool.below) else look.cut_for(share) for look in looks]
+    cuts = [NO_CUT if np.isinf(look.pool.below) else look.second_cut for look in looks]
     return tuple(((low,), (high,)) for low, high in cuts)
 
 
@@ -75,6 +74,8 @@ class Found:
         Fields of the result of all rows: those that do not depend on the blocks, and the others.
     second : MeanState, optional
         What a second pass found in the rows within the cuts.
+    units : UnitSketch, optional
+        Files, where these make the blocks.
     """
 
     plan: MeanPlan
@@ -83,6 +84,7 @@ class Found:
     shared: dict[str, Any]
     first: dict[str, Any]
     second: MeanState | None
+    units: UnitSketch | None = None
 
     @property
     def complete(self) -> bool:
@@ -94,24 +96,20 @@ class Found:
         """Rows of the sample that stand apart in no column."""
         return np.asarray(np.logical_and.reduce([look.kept for look in self.looks]))
 
-    @cached_property
-    def some_apart(self) -> bool:
-        """Whether some stand apart."""
-        return any(look.apart.n for look in self.looks)
-
     def fields(self) -> dict[str, Any]:
         """The fields that change."""
         if not np.isfinite(self.first["estimate"]).all() or not self.looks[0].ordered.size:
             return {}
         if self.plan.options.window is not None:
             return self._given(self.plan.options.window) | self._of_look()
-        found = self._with_rows_apart() if self.some_apart else self._without()
+        apart = any(look.apart.n for look in self.looks)
+        found = self._with_rows_apart() if apart else self._without()
         return found if len(self.looks) > 1 else found | self._of_look()
 
     def _given(self, share: float) -> dict[str, Any]:
         """The mean of the window that a given share of the rows cannot move far."""
         [look], options = self.looks, self.plan.options
-        window = look.given(share)
+        window = look.given
         estimate, n = window.estimate, window.kept
         if self.second is not None:
             rows = self.second.moments.at((self.columns.start, 0, slice(self.plan.blocks.layout.n_blocks)))
@@ -144,11 +142,14 @@ class Found:
         flags = self.first["flags"]
         allowed = errors_allowed(flags)
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
-        agree = self._agree(again["estimate"], [allowed * scale / math.sqrt(n) for scale in scales])
+        errors = np.array(scales) / math.sqrt(n)
+        if self.plan.options.design.by_file:  # rows of a file are no independent ones
+            errors = np.maximum(errors, error_of(self.first["block_estimates"]))
+        agree = self._agree(again["estimate"], allowed * errors)
         group = any(look.group.n for look in self.looks)
         if stands(flags, agree=agree):
             return self._as_told() if group else self._told("borne")
-        again = set_aside(self.first, again, of_sample=self.second is None)
+        again = set_aside(self.first, again, of_sample=self.blind)
         if group:
             far = self._told("told")["far_rows"]
             words = far.words(f"{100 * self.plan.options.confidence_level:.6g} %", "", numbers=False)
@@ -157,8 +158,10 @@ class Found:
         return again | {"n_used": n} | self._told("set aside", n)
 
     def _without(self) -> dict[str, Any]:
-        told = self._as_told() if any(look.near.n for look in self.looks) else {}
-        if self.complete:
+        by_file = self.plan.options.design.by_file
+        borne = by_file and Status.CONTAMINATED in self.first["flags"]
+        told = self._as_told() if not borne and any(look.near.n for look in self.looks) else {}
+        if self.complete or by_file:
             return told
         m, n = self.kept.size, self.shared["n_used"]
         scales = [sample_scale(look.pool.values, look.ordered) for look in self.looks]
@@ -168,9 +171,13 @@ class Found:
         again, m = self._again()
         if self._agree(again["estimate"], allowed):
             return told
-        again = correlated(self.first, again, of_sample=self.second is None)
-        others = (f for f in again["flags"] if f is not Status.BEYOND_CAPACITY)
-        return again | told | {"flags": (Status.BEYOND_CAPACITY, *others), "n_used": m}
+        again = correlated(self.first, again, of_sample=self.blind)
+        return again | told | {"flags": in_order((Status.BEYOND_CAPACITY, *again["flags"])), "n_used": m}
+
+    @property
+    def blind(self) -> bool:
+        """Whether the answer is that of a sample that knows no files."""
+        return self.second is None and self.looks[0].pool.files is None
 
     def _as_told(self) -> dict[str, Any]:
         """What stands apart and stays in, with the word for it."""
@@ -186,13 +193,16 @@ class Found:
         if self.second is not None:
             plan, state, columns = self.plan, self.second, self.columns
         else:
-            plan, state = _of_sample(self.plan, self.looks, self.kept)
+            plan, state = _of_sample(self.plan, self.looks, self.kept, self.units)
             columns = slice(0, len(self.looks))
-        n = int(state.moments.at((columns.start, 0, slice(plan.blocks.layout.n_blocks))).count.sum())
+        blocks = slice(plan.blocks.layout.n_blocks or None)  # or only cells, of files
+        n = int(state.moments.at((columns.start, 0, blocks)).count.sum())
         n //= plan.blocks.layout.repeats
         shared = [self.shared | {"n_used": n}]
         [again] = partition_fields(plan, state, columns, shared, answer_columns(plan, state, columns))
         again |= {"plain_estimate": self.first["plain_estimate"]}
+        if self.second is None and plan.roots:  # where cells of the sample have other numbers
+            again["accused_files"] = self.first["accused_files"]
         if plan.options.weights is not None:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
@@ -230,32 +240,18 @@ class Found:
         return {"without_extremes": tuple(trimmed), "histogram": histogram(ordered)}
 
 
-def _of_sample(plan: MeanPlan, looks: Sequence[Look], kept: Bools) -> tuple[MeanPlan, MeanState]:
-    """The kept rows of the sample in blocks, as the state of a pass over them alone."""
-    n_fine = plan.blocks.n_fine if plan.blocks.n_blocks is not None else FINE_OF_SAMPLE
-    size = plan.blocks.sample_size
-    n = int(np.count_nonzero(kept))
-    labels = np.arange(n) * n_fine // max(n, 1)
-    moments = [
-        file_moments(look.pool.values[kept], labels, n_fine, look.pool.weights_of(kept)).at(None)
-        for look in looks
-    ]
-    samples = []
-    for look in looks:
-        sample = RowSample.empty(1, size)
-        few = look.pool.values[kept][:size]
-        sample.keys[0, : few.size], sample.values[0, : few.size] = look.pool.keys[kept][:size], few
-        samples.append(sample)
-    state = MeanState(
-        ((),),
-        np.array([n]),
-        np.zeros((1 + (plan.options.weights is not None), 1, 3), np.int64),
-        moments[0].stacked(*moments[1:]),
-        tuple(samples),
-        stretches=tuple(of_pool(look.pool.at(kept)) for look in looks),
-    )
-    blocks = replace(plan.blocks, layout=RandomLayout(0, n_fine), n_cells=0, hears_files=False)
-    options = replace(plan.options, design=RandomBlocks(plan.blocks.n_blocks or "auto"))
+def _of_sample(
+    plan: MeanPlan, looks: Sequence[Look], kept: Bools, units: UnitSketch | None
+) -> tuple[MeanPlan, MeanState]:
+    """The kept rows of the sample, in random blocks unless files make the blocks, as if they were all."""
+    blocks, options = plan.blocks, plan.options
+    if not options.design.by_file:
+        n_fine = blocks.n_fine if blocks.n_blocks is not None else FINE_OF_SAMPLE
+        n_cells = 0 if looks[0].pool.files is None else blocks.n_cells
+        blocks = replace(blocks, layout=RandomLayout(0, n_fine), n_cells=n_cells)
+        options = replace(options, design=RandomBlocks(blocks.n_blocks or "auto"))
+    pools = [look.pool.at(kept) for look in looks]
+    state = state_of_pools(pools, blocks.layout.n_blocks, blocks.n_cells, blocks.sample_size, units)
     return replace(plan, blocks=blocks, options=options), state
 
 

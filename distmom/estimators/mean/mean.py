@@ -8,8 +8,8 @@ from typing import Any, Literal, Unpack, overload
 from distmom.cluster.executors.backends import as_backend
 from distmom.designs.blocks import Blocks, as_design
 from distmom.estimators.command import answer, command
-from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions, RowKeywords
+from distmom.estimators.surveyed_mean import SurveyedMean
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import MeanResult, Results, VectorResult
@@ -20,7 +20,7 @@ class MeanKeywords(RowKeywords, total=False):
     """Arguments of `mean` that do not decide what it returns."""
 
     state: str | os.PathLike[str] | State | None
-    passes: Literal[1, 2]
+    passes: Literal[1, 2] | None
 
 
 class OfNumbers(MeanKeywords, total=False):
@@ -80,7 +80,7 @@ def mean(
     contamination: int | float | None = None,
     interval: Literal["auto", "order", "exact", "paper", "none"] = "auto",
     confidence_level: float = 0.99,
-    passes: Literal[1, 2] = 1,
+    passes: Literal[1, 2] | None = None,
     rng: Any = None,
     state: str | os.PathLike[str] | State | None = None,
     executor: Any = None,
@@ -124,10 +124,11 @@ def mean(
         correlated, one of whole files (see Notes).
     confidence_level : float
         In (0, 1).
-    passes : {1, 2}
+    passes : {1, 2}, optional
         Where rows stand apart from all others and move the estimate, it becomes that of the rows that are
-        left (see Notes): in memory of all of these, of files of a sample of 65,536 rows, or with 2, which
-        reads the files once more if such rows are found, of all of them. Not with a `state`.
+        left (see Notes): of all of these, for which files are read once more if such rows are found; or with
+        1, and for streams and states, of a sample of 65,536 rows (16,384 in states). 2 does not go with a
+        `state`.
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
         there already, it means the seed of that state.
@@ -228,6 +229,14 @@ def mean(
     Groups are judged by the cuts of the whole column, which hold in a group that loses at most 15 % of its
     rows by them; a group that lies beyond them stays. One with 512 rows in the sample has cuts of its own
     beside them. In one pass a group with fewer than 64 sampled rows keeps the answer of all its rows.
+    Sampled rows know the cells of their files: where these are correlated, the interval of an answer from the
+    sample is that of whole files, too.
+
+    The automatic rule answers by whole files where these contradict the rows (``files disagree``). A given
+    number of blocks cannot: so bad files, which are looked at one by one, are left out and the blocks are
+    those of the rest; where that is not possible (``passes=1``, streams, states, groups, or no file stands
+    out alone) the answer is ``beyond capacity``. Units in columns and samples see neither bad files nor bad
+    shares: a pass of the default mean comes first, and what it finds is left out unless the blocks bear it.
 
     A share e as `contamination` allows for t bad rows of the sample: e n of all n rows, or the quantile of
     the binomial distribution that is exceeded with probability 1e-6. The estimate is the mean of the largest
@@ -310,5 +319,5 @@ def mean(
         passes=passes,
     )
     limit = as_backend(executor).memory_limit
-    question = MeanQuestion(scan, column, by, options, state, limit, rng=rng)
+    question = SurveyedMean(scan, column, by, options, state, limit, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]

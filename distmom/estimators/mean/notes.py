@@ -12,7 +12,7 @@ from distmom.estimators.mean.contamination import counted_as
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.estimate import Estimates
 from distmom.inference.files.dependence import FILES
-from distmom.inference.status import ALL_EQUAL, Finding
+from distmom.inference.status import ALL_EQUAL
 from distmom.numerics.arrays import Bools, Ints
 from distmom.report.words import listed
 
@@ -79,7 +79,7 @@ def block_notes(
         yield SORTED
     if found is not None and found.odd_files:
         yield ODD.format(len(found.odd_files))
-    elif int(answer.status[line]) & Finding.FILES_DISAGREE:
+    elif answer.disagree[line]:
         yield FILES_HEARD if files_first else ROWS_HEARD
     if fields.get("n_units", math.inf) < FEW_UNITS * n_blocks:
         yield _few_units(plan, n_blocks, fields)

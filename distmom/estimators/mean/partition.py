@@ -16,8 +16,8 @@ from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise, Shown
 from distmom.inference.files.lake_units import dependence_of, rest_of, tell
-from distmom.inference.ladder import Merger
-from distmom.inference.status import Finding, NoInterval
+from distmom.inference.ladder import Merger, scaled_mad
+from distmom.inference.status import Finding, NoInterval, in_order
 from distmom.numerics.arrays import Floats
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
@@ -136,7 +136,7 @@ def _with_units(
     answer.file_effect[:] = np.nan
     rows = moments.at((slice(None), 0, slice(plan.blocks.layout.n_blocks // promise.repeats)))
     flags = int(np.bitwise_or.reduce(answer.status))
-    if flags & (Finding.FILES_DISAGREE | Finding.NO_FINITE_ANSWER | Finding.NO_ROWS):
+    if answer.disagree.any() or flags & (Finding.NO_FINITE_ANSWER | Finding.NO_ROWS):
         return found
     rest = None
     paths, wild = _paths(plan), int(answer.n_set_aside.max()) if flags & Finding.CONTAMINATED else 0
@@ -266,6 +266,11 @@ def errors_allowed(flags: Sequence[Status]) -> float:
     return AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
 
 
+def error_of(points: Floats) -> Floats:
+    """Standard error of each coordinate of a mean of blocks, by the robust spread of these."""
+    return np.asarray(scaled_mad(points.reshape(len(points), -1).T) / math.sqrt(len(points)))
+
+
 def stands(flags: Sequence[Status], *, agree: bool) -> bool:
     """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
     return agree and (Status.BEYOND_CAPACITY not in flags or Status.FILES_DISAGREE in flags)
@@ -274,11 +279,11 @@ def stands(flags: Sequence[Status], *, agree: bool) -> bool:
 def set_aside(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:
     """The answer of the rows that are left, with what all rows say of files."""
     again = correlated(first, again, of_sample=of_sample)
-    flags = (Status.SHARE_SET_ASIDE, *again["flags"])
-    if Status.FILES_DISAGREE in first["flags"] and first["accused_files"]:
+    flags = [Status.SHARE_SET_ASIDE, *again["flags"]]
+    if first["accused_files"]:
         again = again | {"accused_files": first["accused_files"]}
-        flags = (*flags, *([] if Status.FILES_DISAGREE in flags else [Status.FILES_DISAGREE]))
-    return again | {"flags": flags}
+        flags.append(Status.FILES_DISAGREE)
+    return again | {"flags": in_order(flags)}
 
 
 def correlated(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:

@@ -187,8 +187,7 @@ def plan_mean(
         count_units=None if not options.design.of_units else "columns" if read.units else "file",
         weights=options.weights,
     )
-    by_number = grouped and (options.joint or options.contamination is not None)
-    if pooled and not by_number and not (options.design.sampled or options.design.of_units):
+    if pooled and _has_sample(options, grouped):
         reduction = replace(reduction, **_pool(n_bytes * share, counted, ledger, grouped))
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
@@ -221,6 +220,13 @@ def plan_mean(
     name = worst.name if worst is not None else "the data"
     check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, name)
     return plan
+
+
+def _has_sample(options: MeanOptions, grouped: bool) -> bool:
+    """Whether a large sample of the rows tells of bad shares."""
+    design = options.design
+    by_number = options.joint or options.contamination is not None or design.by_file
+    return not (design.sampled or design.columns or (grouped and by_number))
 
 
 def _pool(n_bytes: float, counted: LakeCounts, ledger: Ledger | None, grouped: bool) -> dict[str, Any]:

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from distmom.reductions.state import Key, MeanState
 
 
+SECOND = "a second pass follows if rows are set aside"
+"""What plans say of data that can be read again."""
+
+
 @dataclass
 class MeanQuestion(RowsQuestion):
     """The robust means of columns of a scan, in groups or not.
@@ -68,7 +72,7 @@ class MeanQuestion(RowsQuestion):
     keeper: Keeper | None = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.state is not None and self.options.passes > 1:
+        if self.state is not None and self.options.passes == 2:
             raise ConfigError("passes=2 does not go with state: a state does not hold the rows; drop one")
         if not names_of("by", self.by):
             self.options = self.options.by_window()
@@ -92,6 +96,14 @@ class MeanQuestion(RowsQuestion):
         if self.keeper is not None:
             read = self.keeper.begin(self.scan.data, source, read, self.options, self.seed, self.shown_seed)
         return source, read
+
+    @property
+    def rereads(self) -> bool:
+        """Whether all rows can, and may, be read once more."""
+        source, _ = self.opened
+        if source.one_pass or self.keeper is not None:
+            return False
+        return source.in_memory or self.options.passes != 1
 
     @property
     def ledger(self) -> Ledger | None:
@@ -140,6 +152,7 @@ class PlannedMean:
             if self.filter_counts
             else None
         )
+        told["second_pass"] = SECOND if self.question.rereads else None
         return told
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
@@ -150,9 +163,9 @@ class PlannedMean:
             question.planned(executor, progress, read, question.ledger) if self.filter_counts else self.pass_
         )
         found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
+        both = zip(looks_of(found, plan.options.window), plan.reduction.columns, strict=False)
         looks = tuple(
-            replace(look, whose=partial(whose, source, read, plan.files, column))
-            for look, column in zip(looks_of(found), plan.reduction.columns, strict=False)
+            replace(look, whose=partial(whose, source, read, plan.files, column)) for look, column in both
         )
         second = self._second_pass(plan, found, looks, executor, progress)
         data = data_facts(plan.files, skipped, source)
@@ -166,12 +179,6 @@ class PlannedMean:
         named = name_files(question.scan, Results.of(results), question.seed, executor, progress)
         return told(named, data, run, several=several)
 
-    @property
-    def _rows_stay(self) -> bool:
-        """Whether all rows can, or may, be read once more."""
-        source, _ = self.question.opened
-        return self.question.options.passes > 1 or (source.in_memory and not source.one_pass)
-
     def _second_pass(
         self,
         plan: MeanPlan,
@@ -182,13 +189,13 @@ class PlannedMean:
     ) -> MeanState | None:
         """The rows within the cuts, where rows stand apart and all can be read once more."""
         n_keys = len(self.question.opened[1].by)
-        if not self._rows_stay or not looks:
+        if not self.question.rereads or not looks:
             return None
         own: list[int] = []
         if n_keys:
             cuts, own = cuts_of_groups([GroupsLook(look, len(found.keys)) for look in looks])
         else:
-            cuts = cuts_of(plan, looks)
+            cuts = cuts_of(looks)
         if all(map(math.isinf, chain.from_iterable(chain.from_iterable(cuts)))):
             return None
         kept = replace(plan.reduction, cuts=cuts, pool_size=0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.survey import ALIKE, LEFT_OUT, NOT_TO_RELY, Survey
+from distmom.estimators.surveyed import ALIKE, LEFT_OUT, NOT_TO_RELY, Survey
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import differences

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 from distmom.checks import names_of
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
-from distmom.estimators.survey import PASS, Survey, Surveyor, unrepaired, within
+from distmom.estimators.survey import BORNE, PASS, Surveyor, unrepaired, within
+from distmom.estimators.surveyed import Survey
 from distmom.estimators.tournament.answer import Before, tournament_result
-from distmom.estimators.ustat.question import BORNE
 from distmom.lake.filters import as_filter
 from distmom.passes.losses import Losses, LossSource
-from distmom.report import MeanResult
 from distmom.status import Status
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Seen:
 
     survey: Survey
     data: Scan
-    means: Sequence[MeanResult] = ()
+    means: Sequence[Any] = ()
 
     @property
     def alternatives(self) -> dict[str, Scan]:
@@ -169,7 +168,7 @@ class Contest:
             return Seen(Survey(scan), scan)
         (data, own), surveyor = self._columns(), self._surveyor(executor, progress)
         try:
-            means = surveyor.means(scan, [*data, *own])
+            means: list[Any] = list(surveyor.means(scan, [*data, *own]))
         except (ConfigError, DataError, NoAnswerError):  # the tournament itself has the words for it
             return Seen(Survey(scan), scan)
         if not any(surveyor.worth(one) for one in means):
@@ -209,7 +208,7 @@ class Contest:
             return Before(survey, {}, by_rule=False, others=others)
         by_rule = options.design.number is None and options.rows.contamination is None
         names = {name: one.name for name, one in self.losses.candidates.items()}
-        means = list(seen.means)
+        means: list[Any] = list(seen.means)
         if by_rule and options.rows.design != RandomBlocks() and not survey.scan.source.one_pass:
             surveyor = self._surveyor(executor, progress)
             with suppress(ConfigError, DataError, NoAnswerError):

@@ -75,7 +75,7 @@ class Answerer(BlockLines):
             told["estimate"], notes = self._projected(told["estimate"])
             told |= {"columns": self.plan.reduction.columns, "method": options.joint}
         bias = self._bias_of_order(g, mine, told["estimate"], told.get("interval"))
-        files = int(Finding.FILES_DISAGREE) if self._disagreeing[g] else 0
+        files = int(Finding.BEYOND_CAPACITY) if self._disagreeing[g] else 0
         order = 0 if bias is None else int(Finding.ROWS_IN_ORDER)
         told["flags"] = one.with_status(files | order).flags
         told |= shared | sigmas_of(options.kernel, self.blocks, mine)

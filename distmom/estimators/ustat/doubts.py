@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.adaptive import answer_rule
-from distmom.inference.status import Finding
 from distmom.reductions.state import MeanState
 
 LEAST_BLOCKS, LEAST_ROWS = 80, 8
@@ -101,7 +100,7 @@ def disagreeing_columns(plan: MeanPlan, state: MeanState) -> list[tuple[str, ...
             block_source=source,
             intervals=(),
         )
-        for g in np.flatnonzero(answer.status & int(Finding.FILES_DISAGREE)):
+        for g in np.flatnonzero(answer.disagree):
             found[g].append(column)
     return [tuple(columns) for columns in found]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,11 +13,13 @@ import numpy as np
 from distmom.checks import names_of
 from distmom.cluster import Executor, Progress
 from distmom.cluster.memory import in_words as bytes_in_words
+from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
-from distmom.estimators.survey import PASS, Surveyor, marked
+from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
 from distmom.estimators.survey_groups import GroupSurveyor
+from distmom.estimators.surveyed import borne, marked
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -35,9 +38,6 @@ from distmom.passes.census import Census, count_rows
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
 from distmom.report import Results
-
-BORNE = 4
-"""One of so many blocks may hold a row far out without moving their median far."""
 
 ADDED = ("n_files", "n_bytes", "n_units")
 """What the plans of the passes over all samples say of each."""
@@ -126,19 +126,35 @@ class UStatQuestion(RowsQuestion):
                 found = list(Results.of(question._begin(executor, progress).finish(executor, progress, run)))
                 n = len(found) // len(mine)  # groups
                 each |= {columns: found[i * n : (i + 1) * n] for i, columns in enumerate(mine)}
-        results = [
-            marked(one, *(survey.of(one.group) for survey in seen.get(columns, ())))
-            for columns in sets
-            for one in each[columns]
-        ]
+        results: list[Any] = []
+        for columns in sets:
+            first = self._first(columns, executor, progress, run) if columns in repaired else ()
+            for i, one in enumerate(each[columns]):
+                told_of = [survey.of(one.group) for survey in seen.get(columns, ())]
+                kept = borne(first[i], one, *told_of) if len(first) == len(each[columns]) else None
+                results.append(kept or marked(one, *told_of))
         return told(results, each[sets[0]][0].data, run, several=bool(samples[0][1].by))
+
+    def _first(
+        self, columns: tuple[str, ...], executor: Executor, progress: Progress | None, run: dict[str, Any]
+    ) -> Sequence[Any]:
+        """The statistic of all rows in blocks of units, which may bear what was left out of another one."""
+        if not self.options.rows.design.of_units:
+            return ()
+        with suppress(NoAnswerError):
+            begun = self.about(column=list(columns))._begin(executor, progress)
+            return list(Results.of(begun.finish(executor, progress, run)))
+        return ()
 
     def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
         """Who knows what is bad: in each group, where there are groups."""
-        borne = bears(self.options)
+        options, (source, read) = self.options, self.opened[0]
+        design = options.rows.design if options.rows.design.of_units else BY_ROWS
+        some = bears(options.rows, options.few_blocks)
         if names_of("by", self.by):
-            return GroupSurveyor(self.seed, executor, progress, borne, by=self.by)
-        return Surveyor(self.seed, executor, progress, borne)
+            return GroupSurveyor(self.seed, executor, progress, some, design=design, by=self.by)
+        lists = bool(source.reader(read).options.vectors)
+        return Surveyor(self.seed, executor, progress, some, design=design, lists=lists)
 
     def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
         """Plan the passes, and refuse what is too much."""
@@ -189,13 +205,9 @@ class Begun:
 
     @property
     def surveyed(self) -> bool:
-        """Whether what is bad is left out: not of blocks of files, which may differ as it does.
-
-        Nor of lists, whose elements have no condition, and of a single block, which is no robust statistic.
-        """
-        reads, design = [plan.reader.options for plan in self.plans], self.options.rows.design
-        asked = not design.by_file and design.n != 1
-        return asked and all(r.columns == r.value_names for r in reads)
+        """Whether what is bad is left out: not of lists in groups, whose elements have no condition."""
+        reads = [plan.reader.options for plan in self.plans]
+        return not reads[0].by or all(r.columns == r.value_names for r in reads)
 
     def finish(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Count rows, form blocks, evaluate."""
@@ -209,15 +221,3 @@ class Begun:
         files = [file for plan in self.plans for file in plan.files]
         data = data_facts(files, skipped.values(), *(source for source, _ in samples))
         return told(results, data, run, several=bool(samples[0][1].by))
-
-
-def bears(options: UStatOptions) -> Callable[[int], float] | None:
-    """How many rows far out, of a number, the blocks bear; None where their number is not given."""
-    rows, few = options.rows, options.few_blocks
-    if rows.contamination is not None:
-        share = rows.contamination
-        return lambda n: share * n if isinstance(share, float) else share
-    if options.sampled:
-        return lambda n: 0
-    n_blocks = rows.design.n if isinstance(rows.design.n, int) else few
-    return None if n_blocks is None else lambda n: n_blocks // BORNE

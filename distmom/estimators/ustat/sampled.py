@@ -124,7 +124,7 @@ def sample_result(
         told["interval_reason"] = "the samples are too small to tell their variance"
     disagreeing = files_disagree(plan, states)[0]
     if disagreeing:
-        told["flags"] = found.with_status(Finding.FILES_DISAGREE).flags
+        told["flags"] = found.with_status(Finding.BEYOND_CAPACITY).flags
         notes.append(disagreement_note(disagreeing))
     if 0 < k < filled.size:
         notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")

@@ -177,10 +177,10 @@ def ustatistic(
     The mean of the columns is asked first, in one pass more. Files that it accuses and that stand out alone
     are left out (``files disagree``), and so are rows that stand apart from all others, if they are more than
     blocks bear (``share set aside``): `accused_files` and `far_rows` tell which, and `plain_estimate` and all
-    counts are those of the rows that are left. What cannot be told apart makes the result ``beyond
-    capacity``. With `by` each group has its own cuts and statuses: a rare group far from all others stays.
-    Not so with `FileBlocks`, lists, streams and ``blocks=1``: there ``files disagree`` only says that blocks
-    of whole files and random blocks do about the mean.
+    counts are those of the rows that are left. What cannot be told apart, or be left out (elements of lists,
+    files of streams), makes the result ``beyond capacity``. With `by` each group has its own cuts and
+    statuses: a rare group far from all others stays. `FileBlocks` keep bad files, and blocks of units the
+    rows that they bear.
 
     Samples of rows (`SampledBlocks`, all pairs of each) and of pairs share rows, so order statistics of their
     values cover only the median given the data: their interval is ``exact``, by a bound for such medians that

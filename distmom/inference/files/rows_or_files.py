@@ -47,7 +47,10 @@ def hear_files(result: RuleAnswer, own: RowSet, found: FileSet, ask: Request) ->
     result.file_effect[groups] = np.where(alike, clusters.effect, np.nan)
     accused = over_columns(active & found.contradicted & (same | sharper), ask.n_columns)
     result.suspect_cells[groups] = found.wild_cells & accused[:, None]
-    result.status[groups] |= np.where(disagree, int(Finding.FILES_DISAGREE), 0)
+    # a given number of blocks stays, and random ones hold the bad files
+    word = Finding.FILES_DISAGREE if own.given is None else Finding.BEYOND_CAPACITY
+    result.status[groups] |= np.where(disagree, int(word), 0)
+    result.disagree[groups] = disagree
     if ask.pays_for_files:
         _pay(result, groups, clusters, alike & finite & ~disagree, ask.delta)
     if own.given is not None or not disagree.any():

@@ -65,10 +65,9 @@ class GivenShare:
         Least and greatest kept row: with all rows at hand, average those between.
     left_out, allowed : int
         Sampled rows that are left out, and that may be bad.
-    bias : float
-        Half-width that the bad rows account for, if the good rows spread as little as a window of them can.
     bias_bound : float
-        The same for all good rows among those that do not stand apart, however much they spread.
+        Half-width that the bad rows account for, however much the good rows among those spread that do not
+        stand apart.
     more_apart : bool
         More rows stand apart than are allowed for: they are left out, and neither half-width holds.
     cut_ties : bool
@@ -83,7 +82,6 @@ class GivenShare:
     ends: tuple[float, float]
     left_out: int
     allowed: int
-    bias: float
     bias_bound: float
     more_apart: bool
     cut_ties: bool
@@ -138,10 +136,8 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
     at most (1 + `KAPPA`) sd G sqrt(e / (1 - 2e)), beside that of mean G. No estimator can promise less than
     sd sqrt(e / (1 - 2e)) for all laws.
 
-    Nobody can know sd G. `bias` has the least spread in its place, and holds where the good rows spread no
-    more than that. `bias_bound` has the root of the sum of squares of the rows that `rows_apart` leaves,
-    about their mean, divided by m - t, which sd G never exceeds if G is among them. Where the least spread is
-    zero (events rarer than bad rows), `bias` is that bound, too.
+    Nobody can know sd G. `bias_bound` has in its place the root of the sum of squares of the rows that
+    `rows_apart` leaves, about their mean, divided by m - t, which sd G never exceeds if G is among them.
 
     Examples
     --------
@@ -149,7 +145,7 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
     >>> x = np.random.default_rng(0).normal(size=10_000)
     >>> x[:100] = 1e6
     >>> got = given_share(np.sort(x), 0.01, 10_000)
-    >>> round(got.estimate, 3), got.left_out, round(got.bias, 2)
+    >>> round(got.estimate, 3), got.left_out, round(got.bias_bound, 2)
     (0.006, 100, 0.2)
     """
     y, m = y_sorted, y_sorted.size
@@ -173,11 +169,8 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
     ties = bool((first and y[first - 1] == y[first]) or (last < m and y[last] == y[last - 1]))
     factor = math.sqrt(t / (m - 2 * t))
     bound = (sd_of(kept) + widest) * factor if t else 0.0
-    bias = (sd_of(kept) + least) * factor if t and least else bound
     ends = (float(kept[0]), float(kept[-1]))
-    return GivenShare(
-        mean_of(kept), sd_of(kept), least, ends, m - kept.size, t, bias, bound, more, ties, kept.size
-    )
+    return GivenShare(mean_of(kept), sd_of(kept), least, ends, m - kept.size, t, bound, more, ties, kept.size)
 
 
 def _largest(windows: Windows, least: int, most: int, sd: float) -> tuple[int, int]:

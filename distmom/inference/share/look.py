@@ -31,11 +31,14 @@ class Look:
     ----------
     pool : RowPool
         In the order of the keys.
+    share : float, optional
+        Of all rows, that may be bad.
     whose : callable, optional
         Tells whose the rows of a second group are.
     """
 
     pool: RowPool
+    share: float | None = None
     whose: Callable[[Apart], tuple[str, ...]] | None = None
 
     @cached_property
@@ -70,19 +73,21 @@ class Look:
         """Kept are the rows strictly between."""
         return self.apart.lo, self.apart.hi
 
-    def given(self, share: float) -> GivenShare:
-        """The window for a given share of all rows, of which the sample has some."""
-        m = self.ordered.size
+    @cached_property
+    def given(self) -> GivenShare:
+        """The window for the given share of all rows, of which the sample has some."""
+        m, share = self.ordered.size, self.share or 0.0
         try:
             return given_share(self.ordered, share, m if np.isinf(self.pool.below) else 2 * m)
         except ValueError as error:
             raise NoAnswerError(f"contamination: {error}; lower it, or add data with rows") from error
 
-    def cut_for(self, share: float | None) -> Cut:
-        """The cut; with a given share just beyond the ends of its window, unless they part equal rows."""
-        if share is None or not self.ordered.size:
+    @property
+    def second_cut(self) -> Cut:
+        """For a second pass; with a given share just beyond the ends of its window if these part no ties."""
+        if self.share is None or not self.ordered.size:
             return self.cut
-        window = self.given(share)
+        window = self.given
         low, high = (math.nextafter(end, way) for end, way in zip(window.ends, NO_CUT, strict=True))
         return NO_CUT if window.cut_ties else (low, high)
 

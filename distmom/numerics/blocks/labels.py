@@ -50,6 +50,13 @@ def file_cell(key: np.uint64, n_cells: int) -> int:
     return (int(key) * n_cells) >> 64
 
 
+def file_cells(keys: Words, n_cells: int) -> Ints:
+    """The same of many files; `n_cells` below 2^32."""
+    n, half = np.uint64(n_cells), np.uint64(32)
+    low = (keys & np.uint64(0xFFFFFFFF)) * n >> half
+    return ((keys >> half) * n + low >> half).astype(np.int64)
+
+
 def mix(z: Words) -> Words:
     """SplitMix64's finaliser: a bijection of 64-bit words that scatters consecutive ones."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

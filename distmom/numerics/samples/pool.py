@@ -112,10 +112,6 @@ class RowPool(Record):
         values, weights, codes, files, rows = found
         return cls(keys[some], values, weights, np.float64(below), codes, files, rows)
 
-    def weights_of(self, rows: Bools) -> Floats | None:
-        """Weights of some of the rows, where rows have some."""
-        return None if self.weights is None else self.weights[rows]
-
     def sound(self, n_groups: int, *, weighted: bool) -> bool:
         """Whether the arrays fit each other, and the groups."""
         arrays = [a for a in (self.keys, self.values, self.weights, self.files, self.rows) if a is not None]
@@ -155,7 +151,7 @@ class RowPool(Record):
         return RowPool.smallest(size, min(self.below, other.below), *parts)
 
 
-def _of_some(parts: Sequence[Part], i: int, some: Ints) -> Any:
+def _of_some(parts: Sequence[Part], i: int, some: Ints | Bools) -> Any:
     """Array i of the parts, of some of all their rows; parts without rows may have none."""
     arrays: list[Any] = [part[i] for part in parts if part[i] is not None]
     return np.concatenate(arrays)[some] if arrays else None

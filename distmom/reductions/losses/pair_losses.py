@@ -128,7 +128,9 @@ class PairLosses:
         if self.asked is not None:
             gaps = gap_means(kernels, samples, self.asked, drawn=self.drawn)
             return size, nothing, nothing, np.zeros(m), none, gaps, none
-        missing = np.array([np.count_nonzero(~np.isfinite(s.reshape(size, -1)).all(axis=1)) for s in samples])
+        missing = np.array(
+            [np.count_nonzero(~np.isfinite(s).all(axis=tuple(range(1, s.ndim)))) for s in samples]
+        )
         if self.drawn or self.roots:
             losses, roots, reach = pair_means(kernels, samples, drawn=self.drawn)
         else:

@@ -179,7 +179,11 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     assert "2 files hold other values than the rest: 07.parquet, 31.parquet" in found.remarks()
     assert abs(found.estimate) < 0.15 and abs(found.plain_estimate) > 0.2
     assert found.other_estimate is not None and any("the answer is by files" in note for note in found.notes)
-    given = dm.mean(tmp_path, rng=0, blocks=45)
+    repaired = dm.mean(tmp_path, rng=0, blocks=45)
+    assert repaired.status == "files disagree" and abs(repaired.estimate) < 0.15 and repaired.n_blocks == 45
+    assert repaired.accused_files == ("07.parquet", "31.parquet")
+    given = dm.mean(tmp_path, rng=0, blocks=45, passes=1)
+    assert given.status == "beyond capacity" and "files disagree" not in given.flags
     assert given.other_estimate is not None and abs(given.other_estimate) < 0.15 < abs(given.estimate)
     assert any("by rows, because the number of blocks was given" in note for note in given.notes)
     clean = tmp_path / "clean"

@@ -10,6 +10,7 @@ import pytest
 from mean_lakes import write
 
 import distmom as dm
+from distmom.estimators.survey import Surveyor
 from distmom.theory.bounds import width_factor
 from distmom.theory.planning import best_blocks
 
@@ -51,7 +52,7 @@ def test_a_share_and_a_block_size_are_of_both_samples(tmp_path: Path) -> None:
         dm.ustatistic(both, "x", blocks=dm.RandomBlocks(size=3_000), **options)
 
 
-def test_whole_files_of_two_samples(tmp_path: Path) -> None:
+def test_whole_files_of_two_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of each sample is wild: blocks of files bear it, for blocks of rows it is left out."""
     g = np.random.default_rng(1)
     both = []
@@ -65,7 +66,10 @@ def test_whole_files_of_two_samples(tmp_path: Path) -> None:
     rows = dm.ustatistic(both, kernel="mean-difference", rng=0, blocks=9)
     assert abs(rows.estimate - 0.5) < 0.4 and not rows.ok
     plain = dm.ustatistic(both, kernel="mean-difference", rng=0, blocks=1)
-    assert abs(plain.estimate) > 1e5  # the negative control
+    assert abs(plain.estimate - 0.5) < 0.4 and not plain.ok
+    with monkeypatch.context() as patch:  # the negative control
+        patch.setattr(Surveyor, "suspect", lambda *_: [])
+        assert abs(dm.ustatistic(both, kernel="mean-difference", rng=0, blocks=1).estimate) > 1e5
     share = dm.ustatistic(both, kernel="auc", contamination=0.04, rng=0, blocks=dm.FileBlocks())
     assert share == dm.ustatistic(both, kernel="auc", contamination=3, rng=0, blocks=dm.FileBlocks())
 

@@ -1,0 +1,93 @@
+"""Means in blocks of a given number or design, without the bad files and rows that these do not bear.
+
+A given number of blocks, unlike the automatic rule, cannot be answered by files: random blocks all hold rows
+of the bad ones. Blocks of units and samples keep neither cells of files nor the large sample of rows. So the
+survey says what is bad, and the blocks are those of the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from distmom.cluster import Executor, Progress
+from distmom.designs.blocks import RandomBlocks
+from distmom.estimators.facts import told
+from distmom.estimators.mean.question import MeanQuestion, PlannedMean
+from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
+from distmom.estimators.surveyed import borne, marked
+from distmom.report import Results
+from distmom.status import Status
+
+
+@dataclass
+class SurveyedMean(MeanQuestion):
+    """The means of a scan; what is bad is left out where the blocks do not see to that."""
+
+    def plan(self, executor: Executor, progress: Progress | None) -> PlannedMean:
+        """The pass, with the survey around it."""
+        plan = super().plan(executor, progress)
+        return SurveyedPlan(self, plan.pass_, plan.filter_counts)
+
+    @property
+    def blind(self) -> bool:
+        """Whether the pass of these blocks sees neither bad files nor bad shares of rows."""
+        design = self.options.design
+        stays = not self.opened[0].one_pass and self.keeper is None and not self.opened[1].by
+        return stays and (design.sampled or bool(design.columns))
+
+    @property
+    def surveyed(self) -> bool:
+        """Whether there may be a survey: not where the automatic rule repairs what can be repaired."""
+        plain = self.options.design == RandomBlocks() and self.options.contamination is None
+        return self.blind or (self.rereads and not plain and not self.opened[1].by)
+
+
+@dataclass
+class SurveyedPlan(PlannedMean):
+    """The plan of means, and of the survey where their blocks ask for one."""
+
+    question: SurveyedMean
+
+    def describe(self, executor: Executor) -> dict[str, Any]:
+        """As without a survey, and whether there is one."""
+        if self.question.blind:
+            self._surveyor(executor, None).check(self.question.scan, self._columns)
+        return {**super().describe(executor), "survey": PASS if self.question.blind else None}
+
+    def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """The means of all rows, and again of the good ones where these blocks do not bear the others."""
+        found = super().run(executor, progress, run)
+        question, columns = self.question, self._columns
+        if not question.surveyed:
+            return found
+        results: list[Any] = list(Results.of(found))
+        surveyor = self._surveyor(executor, progress)
+        if question.blind:
+            bad = set(surveyor.suspect(question.scan, columns))
+        else:
+            beyond = [Status.BEYOND_CAPACITY in one.flags for one in results]
+            bad = {name for name, one in zip(columns, beyond * len(columns), strict=False) if one}
+        joint = bool(question.options.joint)
+        for place, names in enumerate([columns] if joint else [(name,) for name in columns]):
+            if bad.intersection(names):
+                first = again = results[place]
+                seen = replace(surveyor.survey(question.scan, names), passed_on=(), correlated=())
+                if seen.scan is not question.scan:
+                    good = question.about(scan=seen.scan, column=list(names))
+                    plan = MeanQuestion.plan(good, executor, progress)
+                    rest: list[Any] = list(Results.of(plan.run(executor, progress, run)))
+                    again = replace(rest[0], plain_estimate=first.plain_estimate)
+                kept = borne(first, again, seen) if question.blind else None
+                results[place] = kept or marked(again, seen)
+        return told(results, found.data, run, several=isinstance(found, Results))
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        read = self.pass_.reader.options
+        return read.columns if self.question.options.weights is None else read.columns[:-1]
+
+    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
+        options, lists = self.question.options, bool(self.pass_.reader.options.vectors)
+        design = options.design if options.design.of_units else BY_ROWS
+        return Surveyor(self.question.seed, executor, progress, bears(options), design=design, lists=lists)

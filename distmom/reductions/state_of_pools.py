@@ -1,0 +1,63 @@
+"""The state of a pass over the rows of large samples alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from distmom.numerics.blocks.block_state import BlockState
+from distmom.numerics.blocks.labels import file_cells
+from distmom.numerics.blocks.small_files import file_moments
+from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.pool import RowPool
+from distmom.numerics.samples.sample import RowSample
+from distmom.numerics.samples.stretches import of_pool
+from distmom.reductions.state import MeanState
+
+
+def state_of_pools(
+    pools: Sequence[RowPool], n_fine: int, n_cells: int, sample_size: int, units: UnitSketch | None
+) -> MeanState:
+    """What a pass over these rows leaves behind, in fine blocks at random and in the cells of their files.
+
+    Parameters
+    ----------
+    pools : sequence of RowPool
+        Of each column, in the order of the keys: that is a random one.
+    n_fine, n_cells : int
+        Blocks of rows, and cells of whole files; either may be 0.
+    sample_size : int
+        Rows of the samples that say how often values repeat.
+    units : UnitSketch, optional
+    """
+    moments, samples = [], []
+    for pool in pools:
+        moments.append(_moments(pool, n_fine, n_cells))
+        sample = RowSample.empty(1, sample_size)
+        few = pool.values[:sample_size]
+        sample.keys[0, : few.size], sample.values[0, : few.size] = pool.keys[:sample_size], few
+        samples.append(sample)
+    return MeanState(
+        ((),),
+        np.array([pools[0].values.size]),
+        np.zeros((1 + (pools[0].weights is not None), 1, 3), np.int64),
+        moments[0].stacked(*moments[1:]),
+        tuple(samples),
+        units,
+        stretches=tuple(map(of_pool, pools)) if n_fine else (),
+    )
+
+
+def _moments(pool: RowPool, n_fine: int, n_cells: int) -> BlockState:
+    """Blocks of consecutive rows, then the cells of files."""
+    n, every = pool.values.size, []
+    if n_fine:
+        labels = np.arange(n) * n_fine // max(n, 1)
+        every.append(file_moments(pool.values, labels, n_fine, pool.weights))
+    if n_cells and pool.files is not None:
+        cells = file_cells(pool.files, n_cells)
+        order = np.argsort(cells, kind="stable")
+        mine = pool.at(order)
+        every.append(file_moments(mine.values, cells[order], n_cells, mine.weights))
+    return (every[0] if len(every) == 1 else every[0].joined(every[1])).at(None)
