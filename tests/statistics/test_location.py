@@ -119,7 +119,7 @@ HIDDEN = [
     (15, 15.0),
     (15, 50.0),
 ]
-"""Numbers of rows, and their distance in standard deviations: none is seen in single blocks, all hurt."""
+"""Numbers of rows, and their distance in standard deviations, on either side."""
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,12 @@ HIDDEN = [
 def test_what_hides_costs_no_more_than_before(name: str, n: int) -> None:
     """The median of the blocks has larger squared errors, on the average (of logarithms) over what may hide.
 
-    The plain mean is the negative control.
+    On either side: above, what lies in the tail of a skewed law makes up for the bias of the median (there it
+    costs up to 3 times as much for log-normal rows of sigma 1.5). The plain mean is the negative control.
     """
     law = {**LAWS, **JUDGED}[name]
     ratios, plain = [], []
-    for number, far in HIDDEN:
+    for number, far in [*HIDDEN, *((number, -far) for number, far in HIDDEN)]:
         if 50 * number > n:
             continue
 
