@@ -139,9 +139,11 @@ def borne(first: Any, again: Any, *found: Survey) -> Any:
     """The estimate of all rows, if its blocks bear what was left out of another; None if they do not."""
     allowed = errors_allowed(first.flags) * error_of(again.block_estimates)
     agree = bool((np.abs(np.ravel(first.estimate - again.estimate)) <= allowed).all())
-    if any(one.beyond for one in found) or not stands(first.flags, agree=agree):
+    every = [far for one in found for far in one.far]
+    told = any(one.beyond for one in found) or any(far.action == "told" for far in every)
+    if told or not stands(first.flags, agree=agree):
         return None
-    far = [replace(far, action="borne") for one in found for far in one.far]
+    far = [replace(far, action="borne") for far in every]
     return replace(first, far_rows=far[0]) if far else first
 
 

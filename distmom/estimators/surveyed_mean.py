@@ -78,7 +78,7 @@ class SurveyedPlan(PlannedMean):
                     plan = MeanQuestion.plan(good, executor, progress)
                     rest: list[Any] = list(Results.of(plan.run(executor, progress, run)))
                     again = replace(rest[0], plain_estimate=first.plain_estimate)
-                kept = borne(first, again, seen) if question.blind else None
+                kept = borne(first, again, seen) if question.blind and again is not first else None
                 results[place] = kept or marked(again, seen)
         return told(results, found.data, run, several=isinstance(found, Results))
 

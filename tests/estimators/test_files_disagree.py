@@ -125,3 +125,19 @@ def test_the_word_means_repaired(name: str, lakes: Lakes, monkeypatch: pytest.Mo
     assert found.status == "beyond capacity" or near(name, found)
     assert "files disagree" not in found.flags or near(name, found)
     assert getattr(found, "p_value", None) is None and np.isnan(getattr(found, "lift", np.nan))
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", ["default", "a number", "samples", "variance", "difference", "units"])
+def test_what_may_be_sizes_of_another_order_is_told(name: str) -> None:
+    """Two rows in a hundred of a log-normal column times 1,000 look like sizes, and stay in."""
+    g = np.random.default_rng(0)
+    x = np.exp(g.normal(size=20_000))
+    arm, unit = np.where(g.random(x.size) < 0.5, "a", "b"), g.integers(0, 2_000, x.size)
+    clean = {"x": x, "arm": arm, "unit": unit}
+    damaged = {**clean, "x": np.where(g.random(x.size) < 0.02, 1_000.0 * x, x)}
+    call: Callable[[Any], Any] = (MEANS | OTHERS)[name]
+    found = one(call(damaged))
+    assert "share far out" in found.flags and found.far_rows.action == "told"
+    assert any("as often real as wrong" in text for text in found.remarks())
+    assert "share far out" not in one(call(clean)).flags

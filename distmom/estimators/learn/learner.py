@@ -146,7 +146,7 @@ class Learner(SharedParameters, BaseEstimator):
                     )
                 seed, self.seed_ = self._seed()
                 begun = self._begun = self._prepare(rows, options, seed)
-                self._tell(None, begun.scale.wild_share)
+                self._tell(None, begun.scale.wildest)
                 self.mode_, self.mode_reason_ = "resident", "rows come in batches"
             shape, place = begun.shape._replace(n_held_out=0), begun.place
             n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
@@ -204,7 +204,7 @@ class Learner(SharedParameters, BaseEstimator):
             with nullcontext() if crew is None or crew is executor else closing(crew):
                 learn(found, rows, options, keeper, watch, crew)
         self._remember(found)
-        self._tell(seen, found.scale.wild_share)
+        self._tell(seen, found.scale.wildest)
         found.place = StepPosition(1, 0, found.place.met)
         self._begun = found
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
@@ -280,9 +280,9 @@ class Learner(SharedParameters, BaseEstimator):
         for name, count in found.place.met._asdict().items():
             setattr(self, f"{name}_", count)
 
-    def _tell(self, seen: Survey | None, wild_share: float) -> None:
+    def _tell(self, seen: Survey | None, wildest: float) -> None:
         """What the survey found, and the sample of the rows that are left, in attributes."""
-        flags, notes = far_from_the_middle(wild_share)
+        flags, notes = far_from_the_middle(wildest)
         self.flags_ = list(map(str, in_order([*flags, *(() if seen is None else seen.flags())])))
         self.notes_ = [*([] if seen is None else seen.words()), *notes]
         self.accused_files_ = [] if seen is None else list(seen.files)

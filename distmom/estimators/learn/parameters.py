@@ -78,7 +78,7 @@ class SharedParameters:
         held-out blocks.
     flags_ : list of str
         What the survey of the columns found, as the flags of other results; also ``share far out`` where more
-        than a tenth of the rows is wild (`wild_share_`).
+        than a tenth of the values of a column lies more than 20 spreads from the middle.
     notes_ : list of str
         The same in sentences.
     accused_files_ : list of str

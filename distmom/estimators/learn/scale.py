@@ -19,7 +19,8 @@ BLOCKS = 9
 class Scale:
     """What is subtracted from and divided by.
 
-    The share is of rows of the sample with a value more than 20 spreads from the middle.
+    The share is of rows of the sample with a value more than 20 spreads from the middle; the other that of
+    the column with most of them.
     """
 
     centre: Floats
@@ -27,6 +28,7 @@ class Scale:
     target_centre: float = 0.0
     target_spread: float = 1.0
     wild_share: float = 0.0
+    wildest: float = 0.0
 
     def features(self, rows: Floats) -> Floats:
         """Scaled features; their differences may overflow, which ruins their block and no other."""
@@ -56,20 +58,28 @@ def robust_scale(
     if not scaled:
         centre, spread = np.zeros_like(centre), np.ones_like(spread)
     if targets is None:
-        return Scale(centre, spread, wild_share=float(wild.mean()))
+        return Scale(centre, spread, wild_share=_share(wild), wildest=_most(wild))
     middle, width, wild_targets = _columns(targets[:, None])
-    share = float((wild | wild_targets).mean())
-    return Scale(centre, spread, float(middle[0]), float(width[0]), share)
+    wild = np.concatenate([wild, wild_targets], axis=1)
+    return Scale(centre, spread, float(middle[0]), float(width[0]), _share(wild), _most(wild))
+
+
+def _share(wild: Bools) -> float:
+    return float(wild.any(axis=1).mean())
+
+
+def _most(wild: Bools) -> float:
+    return float(wild.mean(axis=0).max(initial=0.0))
 
 
 def _columns(values: Floats, centred: bool = True) -> tuple[Floats, Floats, Bools]:
-    """Middle and spread of each column, and rows with a wild value."""
+    """Middle and spread of each column, and which values are wild."""
     with np.errstate(over="ignore", invalid="ignore"):
         centre = np.median(np.clip(values, *_LIMITS), axis=0) if centred else np.zeros(values.shape[1])
         away = np.abs(values - centre)
         deviation = MAD * np.median(np.minimum(away, _LIMITS[1]), axis=0)
         # columns mostly of one value have wild values by nature: they are not counted
-        wild = np.any(away > WILD * np.where(deviation > 0.0, deviation, np.inf), axis=1)
+        wild = away > WILD * np.where(deviation > 0.0, deviation, np.inf)
     spread = np.where(deviation > 0.0, deviation, _block_deviation(away))
     return centre, np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0), np.asarray(wild)
 

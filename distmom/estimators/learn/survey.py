@@ -111,14 +111,14 @@ def survey_of_arrays(
     return seen, ArrayRows(rows.features, rows.targets, fates)
 
 
-def far_from_the_middle(wild_share: float) -> tuple[list[Status], list[str]]:
-    """What is told where many rows have a value more than 20 spreads from the middle.
+def far_from_the_middle(share: float) -> tuple[list[Status], list[str]]:
+    """What is told where many values of a column lie more than 20 spreads from the middle.
 
     That the mean cannot see: a second group so wide that no gap parts it from the others.
     """
-    if wild_share <= MOST_WILD:
+    if share <= MOST_WILD:
         return [], []
-    rows = f"{wild_share:.1%} of the rows have a value more than 20 spreads from the middle"
+    rows = f"{share:.1%} of the values of a column lie more than 20 spreads from the middle"
     return [Status.SHARE_FAR_OUT], [f"{rows}, and are in the model: are they in another unit?"]
 
 

@@ -313,6 +313,8 @@ def test_a_tenth_of_wide_rows_in_another_unit_is_told() -> None:
     X, y = np.exp(g.normal(size=(20_000, 2))), np.arange(20_000) % 2
     clean = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X, y)
     assert clean.flags_ == [] and clean.wild_share_ < 0.02
+    wide = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X**2, y)
+    assert "share far out" not in wide.flags_ and wide.wild_share_ > 0.05  # a few in each column
     X[g.random(20_000) < 0.17] *= 60.0
     found = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X, y)
     assert found.flags_ == ["share far out"] and "in another unit?" in found.notes_[-1]
