@@ -30,7 +30,7 @@ from distmom.theory.paper import mom_blocks, paper_halfwidth_mom
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
-AGREE, AGREE_SEEN = 3.0, 6.0
+AGREE, AGREE_SEEN = 1.0, 6.0
 """Standard errors by which the two may differ: where rows stand apart; where blocks have seen them."""
 
 ABOUT_INTERVAL = ("interval_kind", "interval_reason", "achieved_level", "notes")

@@ -179,7 +179,7 @@ def test_a_confidence_that_the_proposition_does_not_reach_prints_the_range() -> 
 
 def test_a_column_must_be_named_where_there_are_several(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", {"x": X, "y": X})
-    with pytest.raises(dm.ConfigError, match=r"column.*x, y"):
+    with pytest.raises(dm.ConfigError, match=r"column.*'x', 'y'"):
         dm.mean(tmp_path)
 
 
