@@ -18,8 +18,8 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed-demo
 	$(BIN)/python -m pipelines.flights $(DEMO)
 	$(BIN)/distmom mean $(DEMO)/clean -c arr_delay --by carrier
-	@echo; echo "The same lake with five damaged files. (Exit code 5: two answers are close to what blocks can bear.)"
-	$(BIN)/distmom mean $(DEMO)/damaged -c arr_delay --by carrier || [ $$? -eq 5 ]
+	@echo; echo "The same lake with five damaged files: they are found, named and left out."
+	$(BIN)/distmom mean $(DEMO)/damaged -c arr_delay --by carrier
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"

@@ -15,7 +15,7 @@ from distmom.designs.blocks import RandomBlocks
 from distmom.estimators.facts import told
 from distmom.estimators.mean.question import MeanQuestion, PlannedMean
 from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
-from distmom.estimators.surveyed import borne, marked
+from distmom.estimators.surveyed import Survey, borne, marked
 from distmom.report import Results
 from distmom.status import Status
 
@@ -59,6 +59,8 @@ class SurveyedPlan(PlannedMean):
         """The means of all rows, and again of the good ones where these blocks do not bear the others."""
         found = super().run(executor, progress, run)
         question, columns = self.question, self._columns
+        if question.opened[1].by and question.rereads:
+            return self._without_named(found, executor, progress, run)
         if not question.surveyed:
             return found
         results: list[Any] = list(Results.of(found))
@@ -80,6 +82,27 @@ class SurveyedPlan(PlannedMean):
                     again = replace(rest[0], plain_estimate=first.plain_estimate)
                 kept = borne(first, again, seen) if question.blind and again is not first else None
                 results[place] = kept or marked(again, seen)
+        return told(results, found.data, run, several=isinstance(found, Results))
+
+    def _without_named(self, found: Any, executor: Executor, progress: Progress | None, run: Any) -> Any:
+        """The groups without the files that stand out alone; a group that has no other rows as it is."""
+        results: list[Any] = list(Results.of(found))
+        for name in self._columns:
+            mine = [r for r in results if r.column == name]
+            bad = sorted({file for r in mine if r.files_named for file in r.accused_files})
+            if not bad:
+                continue
+            good = self.question.about(scan=self.question.scan.without(bad), column=[name])
+            plan = MeanQuestion.plan(good, executor, progress)
+            rest: list[Any] = list(Results.of(plan.run(executor, progress, run)))
+            again = {tuple(r.group.items()): r for r in rest}
+            survey = Survey(good.scan, files=tuple(bad))
+            for place, first in enumerate(results):
+                one = again.get(tuple(first.group.items())) if first.column == name else None
+                if one is not None and one.n_rows < first.n_rows:
+                    results[place] = marked(replace(one, plain_estimate=first.plain_estimate), survey)
+                elif one is not None:
+                    results[place] = one
         return told(results, found.data, run, several=isinstance(found, Results))
 
     @property

@@ -82,7 +82,8 @@ def test_a_given_number_keeps_its_answer_but_hears_the_files():
     law, g = REGULAR["normal"], np.random.default_rng(9)
     x, file = lake(law, 500, 200, 10, g, bad=5, change=to(1e6))
     found, _ = lake_answer(x, file, g, n_fine=1015, n_blocks=7)
-    assert all("files disagree" in w for w in words(found))
+    assert all("beyond capacity" in w for w in words(found)), "blocks of rows leave no file out"
+    assert found.disagree.all()
     assert not found.files_first.any() and (found.estimate == found.row_estimate).all()
     assert (np.abs(found.file_estimate) < 0.05).all()
 
