@@ -104,10 +104,10 @@ def _exact_intervals(
     inverse = np.where(count > 0, count.sum(axis=1)[:, None] / np.maximum(count, 1), 0.0)
     # n times the average of 1/size over the blocks of a partition: their number, if sizes are equal
     times = (inverse.sum(axis=1) / np.maximum(blocks, 1)).reshape(shape).max(axis=1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        spread = lower_median(best.se.reshape(shape)) * np.sqrt(times)
     place, kinds = kinds_of(n_blocks, np.maximum(ruined, ask.outlying))
     widths = np.array([repeated_halfwidth(1.0, max(k, 1), ask.delta, o) for k, o in kinds])
+    with np.errstate(invalid="ignore", over="ignore"):
+        half = lower_median(best.se.reshape(shape)) * np.sqrt(times) * widths[place]
     why = np.where((why == 0) & ~best.some, NoInterval.TOO_FEW_BLOCKS, why)
     median = lower_median(best.means.reshape(first.n_groups, -1))
-    fill_exact(first.intervals, mine, why, median, spread * widths[place], n_blocks)
+    fill_exact(first.intervals, mine, why, median, half, n_blocks)

@@ -29,7 +29,7 @@ FILES = (24, 30, 60, 120, 365, 500)
 def of_files(law: str, n_files: int, unequal: bool, runs: int, seed: int = 11) -> tuple[float, float, float]:
     """Coverage of the interval and of the cluster-robust t interval, and width relative to the latter."""
     g = np.random.default_rng(seed)
-    covered = by_t = wide = 0.0
+    covered = by_t = wide = none = 0.0
     files = np.arange(n_files)
     for _ in range(runs):
         mean = EFFECTS[law](g, n_files)
@@ -41,14 +41,20 @@ def of_files(law: str, n_files: int, unequal: bool, runs: int, seed: int = 11) -
         of_mean = np.array([variance / mass.sum()])
         levels = levels_of(files, np.zeros(n_files, np.int64), 1024, ())
         found = dependence(Pieces(levels, files, mass, mean[None], np.array([variance]), of_mean))
-        assert found is not None and found.clusters is not None
-        [low], [high] = found.clusters.interval(np.array([centre]), 0.01)
+        if found is not None and found.clusters is None:  # a few of 24 files may hold too few rows for units
+            none += 1.0
+            continue
+        if found is None:  # one file holds nearly all rows: then the interval is that of rows
+            low, high = centre + stats.norm.ppf([0.005, 0.995]) * np.sqrt(of_mean[0])
+        else:
+            [low], [high] = found.clusters.interval(np.array([centre]), 0.01)
         error = np.sqrt(np.sum((mass * (mean - centre)) ** 2) * n_files / (n_files - 1)) / mass.sum()
         t = stats.t.ppf(0.995, n_files - 1) * error
         covered += low <= 0.0 <= high
         by_t += abs(centre) <= t
         wide += (high - low) / (2.0 * t)
-    return covered / runs, by_t / runs, wide / runs
+    assert none <= 0.05 * runs
+    return covered / (runs - none), by_t / (runs - none), wide / (runs - none)
 
 
 def series(kind: str, n: int, g: np.random.Generator) -> Any:

@@ -266,6 +266,7 @@ def _expand(filesystem: pafs.FileSystem, root: str, names: list[str]) -> list[pa
             found = [info for info in found if "/." not in info.path[len(root) :]]
         else:
             below = [info for folder in folders for info in _list(filesystem, folder.path, recursive=False)]
+            refuse_listed_tables(below)
             found = [info for info in below if name.startswith(".") or not info.base_name.startswith(".")]
             found = [info for info in found if fnmatchcase(info.base_name, name)]
     unique = {info.path: info for info in found}

@@ -159,7 +159,8 @@ _REMEDIES = {
         f"give its newest metadata/….metadata.json or iceberg://catalog/namespace.table, or {_LIST}"
     ),
 }
-_ALL_MARKS = {**_MARKS, "metadata": "an Iceberg table"}
+_ABOVE = {"_delta_log": "a Delta table", ".hoodie": "a Hudi table", "metadata": "an Iceberg table"}
+"""Marks looked for in folders above the data, at two requests each in a store; listings show the others."""
 
 
 def refuse_listed_tables(entries: Iterable[pafs.FileInfo]) -> None:
@@ -185,7 +186,7 @@ def refuse_tables_above(filesystem: pafs.FileSystem, folders: Iterable[str]) -> 
     for folder in folders:
         here = PurePosixPath(folder)
         above.update(path for path in (here, *here.parents) if path != PurePosixPath())
-    marks = [(path / mark, path, what) for path in sorted(above) for mark, what in _ALL_MARKS.items()]
+    marks = [(path / mark, path, what) for path in sorted(above) for mark, what in _ABOVE.items()]
     found = infos_of(filesystem, [str(mark) for mark, _, _ in marks])
     for info, (mark, table, what) in zip(found, marks, strict=True):
         if info.type != pafs.FileType.Directory:
