@@ -56,7 +56,9 @@ def test_certificates_are_not_overwritten(members: Path) -> None:
     assert (members / "ca.pem").read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["a: b", "it's #1", 'a "b" {c}'])
+@pytest.mark.parametrize(
+    "name", ["a: b", *(pytest.param(name, marks=pytest.mark.slow) for name in ("it's #1", 'a "b" {c}'))]
+)
 def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
     folder = certificates(tmp_path / name)
     found = yaml.safe_load((folder / "distributed.yaml").read_text())["distributed"]["comm"]["tls"]

@@ -45,7 +45,9 @@ def command(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(told, capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("where", [["x"], ["g"], ["x", "g"]])
+@pytest.mark.parametrize(
+    "where", [["x"], *(pytest.param(names, marks=pytest.mark.slow) for names in (["g"], ["x", "g"]))]
+)
 def test_encrypted_columns_are_refused_and_others_read(tmp_path: Path, where: list[str]) -> None:
     (tmp_path / "lake").mkdir()
     write(tmp_path / "lake/0.parquet", where)
