@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from distmom.report.estimate import EstimateResult
 from distmom.report.far_rows import far_words
 
@@ -25,10 +27,22 @@ def how_made(r: EstimateResult) -> str:
     if r.n_set_aside:
         n = f"{r.n_set_aside:,} of which lay far from all others and were"
         first += f" small blocks, {n} left out; the rest make"
+    if is_median(r):
+        each = f"Each block has its {what.removesuffix('s')}, and the answer is the middle one."
+        return f"It is {name}: {first} {r.n_blocks:,} blocks{_size(r)}. {each}"
     return (
-        f"It is {name}: {first} {r.n_blocks:,} blocks{_size(r)}. Each block has its "
-        f"{what.removesuffix('s')}, and the answer is the middle one."
+        f"It is a robust mean: {first} {r.n_blocks:,} blocks{_size(r)}. The answer lies near the middle one "
+        f"of their {what}, where those of smaller blocks balance; none of these can pull it far."
     )
+
+
+def is_median(r: EstimateResult) -> bool:
+    """Whether the answer is the median of the blocks shown: of a given number, or where both are the same."""
+    blocks = np.atleast_1d(np.asarray(r.numbers.block_estimates, float))
+    answer = np.asarray(r.numbers.estimate, float)
+    if not blocks.size or blocks.shape[1:] != answer.shape or not np.isfinite(answer).all():
+        return True
+    return bool(np.equal(np.sort(blocks, axis=0)[(len(blocks) - 1) // 2], answer).all())
 
 
 def meaning(r: EstimateResult) -> str:
@@ -68,7 +82,8 @@ def tolerated(r: EstimateResult) -> str:
     if not survived:
         return "none"
     what, allowed = r.blocks_of, r.contamination
-    text = f"while at most {survived:,} of {r.n_blocks:,} blocks are bad, the median is that of a good block"
+    stays = "the median is that of a good block" if is_median(r) else "the answer stays near the good ones"
+    text = f"while at most {survived:,} of {r.n_blocks:,} blocks are bad, {stays}"
     if not r.design.sampled:
         text += f"; {survived:,} bad {what} can spoil no more"
         text += ", beside those that were set aside" if r.n_set_aside else ""

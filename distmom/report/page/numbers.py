@@ -12,7 +12,7 @@ from distmom.report.estimate import EstimateResult
 from distmom.report.kinds.difference import DifferenceResult
 from distmom.report.kinds.mean import MeanResult
 from distmom.report.kinds.ustatistic import UStatisticResult
-from distmom.report.page.blocks import assumptions, block_facts, how_made, meaning
+from distmom.report.page.blocks import assumptions, block_facts, how_made, is_median, meaning
 from distmom.report.page.distribution import distribution
 from distmom.report.page.pictures import AxisScale, Curve, Ends, Line, Picture, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
@@ -143,7 +143,9 @@ def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
         return ()
     head = f"The {what} of the {values.size:,} blocks" if values.size > 1 else "One block"
     caption = f"Across: the {what.removesuffix('s')} of a block, in the unit of the column. A dot is "
-    caption += "a block; its height means nothing. The estimate is the median of the dots"
+    caption += "a block; its height means nothing. The estimate is "
+    caption += "" if is_median(r) else "where smaller blocks balance, near "
+    caption += "the median of the dots"
     caption += ", among which those set aside are not." if r.n_set_aside else "."
     ends = None if r.interval is None else numbers.interval
     found = float(numbers.estimate), ends, float(numbers.plain_estimate)

@@ -195,3 +195,16 @@ def test_a_result_without_pictures_says_so() -> None:
 
     with pytest.raises(dm.ConfigError, match="no picture"):
         figure([], "")
+
+
+def test_what_the_answer_is_is_said_of_each_kind(tmp_path: Path) -> None:
+    """The median of the blocks of a given number; where the means of smaller blocks balance by default."""
+    x = np.random.default_rng(0).exponential(size=5_000)
+    for blocks, words in ((11, "the answer is the middle one"), ("auto", "smaller blocks balance")):
+        found = dm.mean(x, blocks=blocks, rng=0)
+        dm.write_results(found, tmp_path / "page.html")
+        page = " ".join((tmp_path / "page.html").read_text("utf-8").split())
+        assert words in page
+        assert ("the answer is the middle one" in page) == (blocks == 11)
+        middle = np.sort(found.block_estimates)[(found.n_blocks - 1) // 2]
+        assert (found.estimate == middle) == (blocks == 11)
