@@ -182,6 +182,20 @@ def int64_array(values: Ints) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), values.size, [None, pa.py_buffer(values)])
 
 
+def float64_array(values: Values, valid: Valid) -> pa.Array:
+    """Array in the memory of contiguous floats, null where they are not `valid`."""
+    return pa.Array.from_buffers(pa.float64(), values.size, [_bitmap(valid), pa.py_buffer(values)])
+
+
+def boolean_array(values: Bools, valid: Valid) -> pa.Array:
+    """Array of booleans, null where they are not `valid`."""
+    return pa.Array.from_buffers(pa.bool_(), values.size, [_bitmap(valid), _bitmap(values)])
+
+
+def _bitmap(values: Valid) -> pa.Buffer | None:
+    return None if values is None else pa.py_buffer(np.packbits(values, bitorder="little").tobytes())
+
+
 def one_value(value: int | float | str | bool | None, type_: pa.DataType) -> pa.Array:
     """Array of one value: null, boolean, text, or a number as its stored integer or float.
 
@@ -204,8 +218,7 @@ def some_values(values: list[int | float | str | bool | None], type_: pa.DataTyp
         offsets = np.cumsum([0, *map(len, encoded)], dtype=f"i{4 if patypes.is_string(type_) else 8}")
         return pa.Array.from_buffers(type_, n, [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))])
     if patypes.is_boolean(type_):
-        bits = np.packbits(np.array(given, np.bool_), bitorder="little")
-        return pa.Array.from_buffers(type_, n, [None, pa.py_buffer(bits.tobytes())])
+        return boolean_array(np.array(given, np.bool_), None)
     if patypes.is_floating(type_):
         data = np.array(given, f"f{type_.bit_width // 8}").tobytes()
     else:

@@ -63,9 +63,12 @@ def refuse_output(data: Any, source: Any, path: str | os.PathLike[str], name: st
 
     `source` is the listing of what `data` names, or None where only the names are known.
     """
-    if is_among(data, source, path):
+    if not _local(source):
+        return
+    named = [local_path(item) for item in named_items(data) if address_of(item) is None]
+    if is_among(named, source, path):
         raise ConfigError(f"{name}: is one of the files that are read; choose another name")
-    if would_list(data, source, path):
+    if would_list(named, source, path):
         raise ConfigError(
             f"{name}: would lie among the files of the data and be read as one; put it elsewhere, or begin "
             "its name with '_' or '.'"
@@ -81,39 +84,33 @@ def refuse_overwritten(path: str | os.PathLike[str], name: str) -> None:
             )
 
 
-def is_among(data: Any, source: Any, path: str | os.PathLike[str]) -> bool:
+def is_among(named: list[str], source: Any, path: str | os.PathLike[str]) -> bool:
     """Whether a path leads to a file that is named or listed, whatever it is called: links are followed."""
-    if not _local(source) or not Path(path).is_file():
+    if not Path(path).is_file():
         return False
     found = Path(path).stat()
     # a listing has sizes and times, so that only files that may be the same are looked at again
     listed = [] if source is None else source.files
     alike = (f for f in listed if f.size == found.st_size and f.mtime_ns == found.st_mtime_ns)
-    return any(_same(path, one) for one in _named(data)) or any(
+    return any(_same(path, one) for one in named) or any(
         _same(path, location(source.root, file)) for file in alike
     )
 
 
-def would_list(data: Any, source: Any, path: str | os.PathLike[str]) -> bool:
-    """Whether a file of this path would be read as data: a folder or pattern that `data` names holds it."""
-    if not _local(source):
-        return False
+def would_list(named: list[str], source: Any, path: str | os.PathLike[str]) -> bool:
+    """Whether a file of this path would be read as data: a folder or pattern that is named holds it."""
     folder, name = os.path.split(local_path(os.fspath(path)))
     places = {folder, os.path.realpath(folder)}
     real = os.path.realpath(folder)
     files = () if source is None else source.files
     listed = {location(source.root, file).rpartition("/")[0] for file in files}
     places |= {one for one in listed if os.path.realpath(one) == real}  # reached by a link inside the lake
-    return any(_holds(item, f"{place}/{name}") for item in _named(data) for place in places)
+    return any(_holds(item, f"{place}/{name}") for item in named for place in places)
 
 
 def _local(source: Any) -> bool:
     """Whether the files are here, neither in memory nor in an object store."""
     return source is None or getattr(source, "prefix", None) == ""
-
-
-def _named(data: Any) -> list[str]:
-    return [local_path(item) for item in named_items(data) if address_of(item) is None]
 
 
 def _holds(item: str, path: str) -> bool:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types as patypes
 
-from distmom.lake.columns.convert import native_values, valid_rows
+from distmom.lake.columns.convert import int64_array, native_values, valid_rows
 from distmom.lake.keys.keyvalues import NULL, Component, components
 from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.twins import compiled_twin
@@ -120,7 +120,7 @@ def local_ids(
 
 
 def _take(array: pa.Array, rows: Ints) -> pa.Array:
-    return array.take(pa.Array.from_buffers(pa.int64(), rows.size, [None, pa.py_buffer(rows)]))
+    return array.take(int64_array(rows))
 
 
 def _index_in(values: pa.Array, among: pa.Array) -> pa.Int32Array | None:

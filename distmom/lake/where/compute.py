@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as patypes
 
-from distmom.lake.columns.convert import one_value, some_values, to_float64
+from distmom.lake.columns.convert import float64_array, one_value, some_values, to_float64
 from distmom.lake.where import nodes
 from distmom.lake.where.exact import exact_value, grid_of, on_grid
 from distmom.lake.where.times import compare_times, is_time_count
@@ -185,13 +185,7 @@ def _floats(array: pa.Array) -> pa.Array:
     """The numbers as floats, each rounded once: Arrow's cast of decimals is off in the last place in some."""
     if not patypes.is_decimal(array.type):
         return array.cast(pa.float64(), safe=False)
-    values, valid = to_float64(array)
-    found = pa.Array.from_buffers(pa.float64(), len(array), [None, pa.py_buffer(values)])
-    return (
-        found
-        if valid is None
-        else _call("if_else", _call("is_valid", array), found, pa.nulls(1, pa.float64())[0])
-    )
+    return float64_array(*to_float64(array))
 
 
 def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:

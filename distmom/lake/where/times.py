@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import types as patypes
 
-from distmom.lake.columns.convert import valid_rows
+from distmom.lake.columns.convert import boolean_array, valid_rows
 from distmom.lake.columns.times import stored_counts
 from distmom.lake.where.nodes import COMPARISONS, Operator
 from distmom.numerics.arrays import Bools
@@ -30,19 +30,13 @@ def compare_times(operator: Operator, left: pa.Array, right: pa.Array) -> pa.Arr
     # the sign of the difference, compared with that of none
     order = np.where(whole_a == whole_b, _sign(rest_a * per_a, rest_b * per_b), _sign(whole_a, whole_b))
     outcome: Bools = np.asarray(COMPARISONS[operator](order, 0))
-    found = _booleans(outcome)
+    known: Bools | None = None
     for side in (left, right):
         valid = valid_rows(side)
         if valid is not None:
-            known = _booleans(np.broadcast_to(valid, outcome.shape))
-            found = pa.compute.if_else(known, found, pa.nulls(1, pa.bool_())[0])
-    return found
+            known = np.broadcast_to(valid, outcome.shape) if known is None else known & valid
+    return boolean_array(outcome, known)
 
 
 def _sign(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a > b).astype(np.int8) - (a < b).astype(np.int8)
-
-
-def _booleans(values: Bools) -> pa.Array:
-    packed = np.packbits(values, bitorder="little")
-    return pa.Array.from_buffers(pa.bool_(), values.size, [None, pa.py_buffer(packed.tobytes())])

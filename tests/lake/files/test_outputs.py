@@ -164,7 +164,7 @@ def test_what_would_be_listed_is_listed(parts: list[str], pattern: list[str]) ->
         target = root.joinpath("a", *parts[1:]) if len(parts) > 1 else root / parts[0]
         target.parent.mkdir(parents=True, exist_ok=True)
         data: Any = os.fspath(root.joinpath(*pattern))
-        asked = would_list(data, _Local(), target)
+        asked = would_list([data], _Local(), target)
         target.write_bytes(b"")
         assert asked == _lists(data, target)
 
