@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from distmom.cluster import Executor
-from distmom.cluster.memory import PROCESS_BYTES, in_words
+from distmom.cluster.memory import in_words, program
 from distmom.lake.saved.spill import PIECE_BYTES
+from distmom.memory import Held, Memory
 from distmom.numerics.arrays import Ints
 from distmom.reductions.rows.keep_rows import BlockRange
 from distmom.reductions.rows.sort_rows import BlockBuckets
@@ -38,6 +39,8 @@ More ranges cost nothing then, and share out the work more evenly."""
 
 MOST_BUCKETS = 4096
 """With more ranges the pieces on disk would be small and slow to read."""
+
+FEWER_ROWS = "use more blocks, which are smaller, or fewer columns"
 
 LEAST_RUN, SORT_COPIES, SORT_BYTES = 8_000_000, 4, 60_000_000
 """Bytes of rows that are sorted together at least, how often these are in memory meanwhile, and what else
@@ -74,6 +77,10 @@ class Regrouping(NamedTuple):
     room: int = 0  # bytes of rows that are sorted together
     note: str | None = None  # for people who look at the plan
 
+    def memory(self, executor: Executor) -> Memory:
+        """All that a process holds."""
+        return program(executor) + Memory((Held("rows of blocks", self.needed, remedy=FEWER_ROWS),))
+
     @property
     def passes(self) -> int:
         """How often the lake is read."""
@@ -99,7 +106,7 @@ def planned_regrouping(pieces: Sequence[Piece], executor: Executor, *, on_disk: 
     sorted_ = _by_disk(pieces, executor)
     if sorted_.n_buckets > MOST_BUCKETS:
         return again._replace(note=f"no: {sorted_.n_buckets:,} ranges are too many; allow more memory")
-    if PROCESS_BYTES + executor.threads_per_process * sorted_.needed > executor.memory:
+    if sorted_.memory(executor).needed(executor.threads_per_process) > executor.memory:
         return again._replace(note="no: there is not enough memory to sort rows")
     if scratch.named:
         scratch.check_room(sorted_.disk)
@@ -167,7 +174,7 @@ def batch_bytes(pieces: Sequence[Piece]) -> int:
 
 def thread_bytes(executor: Executor) -> int:
     """Memory that a unit of work has for itself."""
-    return (executor.memory - PROCESS_BYTES) // executor.threads_per_process
+    return int(executor.memory - program(executor).of_process) // executor.threads_per_process
 
 
 def range_edges(n_bytes: Ints, room: int, threads: int) -> list[int]:

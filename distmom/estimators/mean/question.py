@@ -28,6 +28,7 @@ from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.whose import whose
 from distmom.inference.share.look import Look
+from distmom.memory import Memory
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
@@ -141,7 +142,7 @@ class PlannedMean:
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks."""
-        told = self.pass_.describe(executor)
+        told = self.pass_.describe(executor, self.other_memory(executor))
         keeper = self.question.keeper
         if keeper is not None:
             keeper.check(self.pass_)
@@ -154,6 +155,10 @@ class PlannedMean:
         )
         told["second_pass"] = SECOND if self.question.rereads else None
         return told
+
+    def other_memory(self, executor: Executor) -> Memory:
+        """What other passes hold, or nothing where these are the same."""
+        return Memory()
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Read the rows; the result or results."""
