@@ -34,8 +34,8 @@ LEAF_COPIES = 4
 AT_WORK = 2
 """States of a unit at work: that of a leaf or a file beside that of all before."""
 
-GROUPED_BYTES = 20_000_000
-"""Of each thread that takes rows to their groups: their codes, cells and hashes."""
+GROUPED_ROW_BYTES = 300
+"""Of a row of a batch that is taken to its group: its code, cell and hashes."""
 
 GROWN = 1.5
 """Room that is made for groups while they are found, over what they need."""
@@ -105,7 +105,8 @@ def means_memory(reduction: BlockMeans, read: ReadOptions, extent: Extent | None
     if reduction.grouped:
         most = None if extent is None else extent.n_keys(read.by)
         n_groups = UNKNOWN_GROUPS if most is None else max(most, 1)
-    grouping = Held("rows of groups", GROUPED_BYTES * reduction.grouped)
+    rows = read.batch_rows if extent is None else min(read.batch_rows, extent.rows)
+    grouping = Held("rows of groups", GROUPED_ROW_BYTES * rows * reduction.grouped)
     return found + Memory((Held("draws", draws), grouping)) + state_memory(reduction, scope, n_groups)
 
 

@@ -79,13 +79,13 @@ class CompareQuestion(RowsQuestion):
         """The plan of the first column's difference of means; with `by` as if both samples had all rows."""
         options = self.options
         scans = tuple(one.scan for one in self.samples) * (1 if self.by is None else 2)
-        memory = Surveyor(self.seed, executor, None).check(scans[0], self.columns)
+        memory = Memory()
         if self.by is not None:  # what its pass needs is refused here too
-            values = plan_values(scans[0], self.columns[0], self.by, executor, None).memory
-            memory = memory.or_larger(values, executor.threads_per_process)
+            memory = plan_values(scans[0], self.columns[0], self.by, executor, None).memory
+        survey = Surveyor(self.seed, executor, None).check(scans[0], self.columns)
         first = UStatQuestion(scans, self.columns[0], None, options.means, rng=self.seed)
         plan, means = first.plan(executor, None).looked(executor)
-        for other in (means, self._of_ranks(scans, executor)):
+        for other in (survey, means, self._of_ranks(scans, executor)):
             memory = memory.or_larger(other, executor.threads_per_process)
         plan.pop("kernel")
         return {
