@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, Unpack, overload
 
+from distmom.checks import names_of
 from distmom.designs.blocks import Blocks, as_design
 from distmom.designs.pairs import Pairs, as_pairs
 from distmom.estimators.command import answer, command
 from distmom.estimators.options import RowKeywords
+from distmom.estimators.ustat.by_values import ValuesQuestion, samples_of_kernel
 from distmom.estimators.ustat.options import ustat_options
 from distmom.estimators.ustat.question import UStatQuestion
-from distmom.estimators.ustat.samples import sample_scans
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.named import named
 from distmom.passes.opening import Names
@@ -20,6 +22,7 @@ from distmom.report import Results, UStatisticResult
 class UStatKeywords(RowKeywords, total=False):
     """Arguments of `ustatistic` that do not decide what it returns."""
 
+    samples: Sequence[Any] | None
     statistic: Literal["u", "v"]
     pairs: Pairs
     project: Literal["psd", "correlation"] | None
@@ -52,6 +55,7 @@ def ustatistic(
     *,
     kernel: str | Kernel,
     by: Names = None,
+    samples: Sequence[Any] | None = None,
     where: Any = None,
     weights: str | None = None,
     statistic: Literal["u", "v"] = "u",
@@ -75,16 +79,24 @@ def ustatistic(
     ----------
     data : path, glob, list of paths, Arrow table, NumPy array, data frame, …, or Scan
         As for `distmom.mean`. For a kernel of two samples, such as ``"auc"`` or ``"energy"``, a list of two
-        of these: ``["a/", "b/"]``; for one of several as many.
+        of these: ``["a/", "b/"]``; or one, with `by` or two conditions in `where`, as for `distmom.compare`.
+        For a kernel of several samples as many.
     column : str or sequence of str, optional
         For a kernel of one column, columns that have a result each; else the columns of a row, in the
         kernel's order.
     kernel : str or Kernel
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
         also makes one of a function of any number of rows and samples.
-    by, where, weights
+    by : str or sequence of str, optional
         As for `distmom.mean`. Groups of two samples are those of both: one that a sample lacks has no answer.
-        With `weights` a tuple of rows weighs the product of theirs.
+        Of one lake and a kernel of two samples, the column of which two values make the samples, such as the
+        label of a score; rows with others, or null, are left out and counted in a note.
+    samples : (object, object), optional
+        These values, or their texts, in the kernel's order, if `by` has more than two.
+    where : str, pyarrow.compute.Expression, or a list of these, optional
+        Condition of all rows; or of each sample, which leaves `by` to the groups.
+    weights : str, optional
+        As for `distmom.mean`. A tuple of rows weighs the product of theirs.
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
     pairs : {"complete", "sampled", "disjoint"} or pair design
@@ -231,7 +243,8 @@ def ustatistic(
     (1.13, True)
     """
     made = named(kernel) if isinstance(kernel, str) else kernel
-    scans = sample_scans(data, where, made)
+    parts, by_values = samples_of_kernel(data, by, samples, where, made)
+    scans = tuple(one.scan for one in parts)
     options = ustat_options(
         made,
         scans,
@@ -245,4 +258,11 @@ def ustatistic(
         interval=interval,
         confidence_level=confidence_level,
     )
-    return answer(UStatQuestion(scans, column, by, options, rng=rng), executor)  # type: ignore[no-any-return]
+    question: UStatQuestion
+    if by_values:
+        (label,) = names_of("by", by)
+        question = ValuesQuestion(scans, column, None, options, rng=rng, column_of=label, values=samples)
+    else:
+        labels = tuple(one.label for one in parts) if len(parts) > 1 else ()
+        question = UStatQuestion(scans, column, by, options, labels, rng=rng)
+    return answer(question, executor)  # type: ignore[no-any-return]
