@@ -137,7 +137,10 @@ def ustatistic(
 
     Notes
     -----
-    With a given number of blocks K the answer is the median of K complete U-statistics. Under ``"auto"`` the
+    With a given number of blocks K the answer is the median of K complete U-statistics. The median of blocks
+    of few rows is not their mean: K is lowered so that each has 6 rows of every sample, and the status is
+    then ``carried by few rows``, as where the scarcest of several samples has fewer than K^2/3 rows (at a
+    skewness of 2 the median is then off by half of its standard error). Under ``"auto"`` the
     rows make up to 945 fine blocks of at least 64 rows, and a block of the answer has the mean of the
     statistics of its fine blocks, over the pairs inside these: its variance exceeds that of the complete one
     by a factor of about 1 + (f - 1) sigma_2^2 / (2 n sigma_1^2) for f fine blocks of n rows in all, which is
