@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from distmom.report.kinds.ustatistic import UStatisticResult
+from distmom.report.remedies import FILES, Remedies
 
 _TEST = (
     *("first", "second", "p_value", "p_adjusted", "drifted", "p_reason", "n_permutations"),
@@ -53,6 +54,7 @@ class CompareResult(UStatisticResult):
     bandwidth: float | None = None
 
     kind: ClassVar[str] = "Comparison of two samples"
+    remedies: ClassVar[Remedies] = Remedies(files=FILES)
     told_by: ClassVar[str] = "compared.tell_compare"
     shown: ClassVar[tuple[str, ...]] = ("column", "compared_by", *_TEST, *UStatisticResult.shown[1:])
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointResult
+from distmom.report.remedies import OF_BLOCKS, Remedies
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -52,6 +53,7 @@ class UStatisticResult(JointResult):
     sigma2_squared: float | None = None
 
     kind: ClassVar[str] = "Robust U-statistic"
+    remedies: ClassVar[Remedies] = OF_BLOCKS
     told_by: ClassVar[str] = "vectors.tell_statistic"
     drawn: ClassVar[tuple[str, str]] = ("statistics", "plain statistic")
     most_lines: ClassVar[int] = 21  # a matrix of six columns
