@@ -7,6 +7,7 @@ from typing import Any
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 from distmom.cli.kernels import kernel_of
+from distmom.errors import ConfigError
 
 KERNEL_OPTIONS = [
     o.Option(
@@ -83,4 +84,9 @@ def ustat_command(
     from distmom.estimators.ustat.ustatistic import ustatistic
 
     flags["kernel"] = made = kernel_of(kernel, degree, parameter, len(flags["column"]))
-    return answer(ustatistic, data, flags, n_samples=1 if flags["samples"] else len(made.degrees))
+    samples = flags.pop("samples")
+    if samples and len(flags["by"]) != 1:
+        raise ConfigError("--sample: is a value of one column; name that in --by, once")
+    if samples:
+        flags["by"] = {flags["by"][0]: list(samples)}
+    return answer(ustatistic, data, flags, n_samples=1 if samples else len(made.degrees))

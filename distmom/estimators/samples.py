@@ -73,6 +73,13 @@ def are_lakes(data: Any, n: int) -> bool:
     return isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == n
 
 
+class Split(NamedTuple):
+    """A column of one lake that makes the samples, and its values where there are more."""
+
+    column: str
+    values: Sequence[Any] | None
+
+
 def check_values(samples: Any, by: Any, n: int = 2) -> None:
     """ConfigError unless they are values of the column `by`, one for each sample."""
     if samples is None:

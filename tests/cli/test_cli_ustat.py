@@ -159,7 +159,7 @@ def test_the_auc_of_a_score_by_its_label(distmom: Run, tmp_path: Path) -> None:
     for i, file in enumerate(files):
         pq.write_table(table.slice(600 * i, 600), file)
     words = ("-c", "score", "--kernel", "auc", "--blocks", 9)
-    right = dm.ustatistic(dm.scan(files), "score", kernel="auc", by="label", samples=[0, 2], blocks=9, rng=0)
+    right = dm.ustatistic(dm.scan(files), "score", kernel="auc", by={"label": [0, 2]}, blocks=9, rng=0)
     done = distmom("ustat", *files, *words, "--by", "label", "--sample", 0, "--sample", 2)
     assert f"{right.estimate:.3f}"[:5] in done.out and "samples: label = 0, label = 2" in done.err
     assert "400 rows of neither sample are left out" in done.err

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from distmom.cluster import Executor, Progress
 from distmom.errors import ConfigError
 from distmom.estimators.facts import told
-from distmom.estimators.samples import Sample, are_lakes, check_values, plan_values, samples_by, samples_of
+from distmom.estimators.samples import (
+    Sample,
+    Split,
+    are_lakes,
+    check_values,
+    plan_values,
+    samples_by,
+    samples_of,
+)
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.opening import open_data
@@ -18,44 +26,52 @@ from distmom.report import Results
 
 
 def samples_of_kernel(
-    data: Any, by: Any, samples: Any, where: Any, kernel: Kernel
-) -> tuple[tuple[Sample, ...], bool]:
-    """The samples that a kernel takes, and whether `by` makes them of one lake, rather than groups.
+    data: Any, by: Any, where: Any, kernel: Kernel
+) -> tuple[tuple[Sample, ...], Split | None]:
+    """The samples that a kernel takes, and the column that makes them of one lake, if one does.
 
-    It makes them where `samples` are given, or the data are not as many lakes. Of what is no kernel, which is
-    refused later, there is one. ConfigError if it takes several, and it is not clear which.
+    `by` makes them, rather than groups, where it says which values, or the data are not as many lakes. Of
+    what is no kernel, which is refused later, there is one. ConfigError if it takes several, and it is not
+    clear which.
     """
     n = len(kernel.degrees) if isinstance(kernel, Kernel) else 1
+    valued = isinstance(by, Mapping)
     if n == 1:
-        if samples is not None:
-            raise ConfigError(f"samples: kernel {kernel.name!r} takes one sample; drop them, or use where")
-        return (Sample(as_scan(data, where), ""),), False
-    check_values(samples, by, n)
+        if valued:
+            raise ConfigError(f"by: kernel {kernel.name!r} takes one sample; name columns, or use where")
+        return (Sample(as_scan(data, where), ""),), None
     conditions = isinstance(where, (list, tuple))
-    if by is not None and not conditions and (samples is not None or not are_lakes(data, n)):
-        column = by[0] if isinstance(by, (list, tuple)) and len(by) == 1 else by
-        if not isinstance(column, str):
-            raise ConfigError(
-                f"by: of one lake it makes the samples of kernel {kernel.name!r}, and must be one column, "
-                f"not {by!r}; for groups give a condition of each sample as where"
-            )
-        return (Sample(as_scan(data, where), ""),) * n, True
+    if by is not None and (valued or not (conditions or are_lakes(data, n))):
+        split = _split(by, kernel)
+        check_values(split.values, split.column, n)
+        samples_of(data, split.column, where, n)
+        return (Sample(as_scan(data, where), ""),) * n, split
     found = samples_of(data, None, where, n, f"kernel {kernel.name!r}")
     assert found is not None
-    return found, False
+    return found, None
+
+
+def _split(by: Any, kernel: Kernel) -> Split:
+    """The one column that makes the samples."""
+    names = list(by) if isinstance(by, (list, tuple, Mapping)) else [by]
+    if len(names) != 1 or not isinstance(names[0], str):
+        raise ConfigError(
+            f"by: of one lake it makes the samples of kernel {kernel.name!r}, and must be one column, "
+            f"not {by!r}; for groups give a condition of each sample as where"
+        )
+    return Split(names[0], by[names[0]] if isinstance(by, Mapping) else None)
 
 
 @dataclass(kw_only=True)
 class ValuesQuestion(UStatQuestion):
     """A U-statistic of several samples that are values of a column of one lake; and its plan."""
 
-    column_of: str
-    values: Sequence[Any] | None  # these values, where there are more than the kernel takes samples
+    split: Split
 
     def plan(self, executor: Executor, progress: Progress | None) -> ValuesQuestion:
         """Names, types and combinations are checked, those of the column of the samples too."""
         super().plan(executor, progress)
-        source, read = open_data(self.scans[0], self.opened[0][1].columns, self.column_of)
+        source, read = open_data(self.scans[0], self.opened[0][1].columns, self.split.column)
         source.reader(read)
         return self
 
@@ -68,7 +84,7 @@ class ValuesQuestion(UStatQuestion):
         """Find the samples; the rest is as of so many lakes."""
         scan, n = self.scans[0], len(self.scans)
         column = self.opened[0][1].columns[0]
-        samples, note = samples_by(scan, column, self.column_of, self.values, executor, progress, n)
+        samples, note = samples_by(scan, column, *self.split, executor, progress, n)
         scans, labels = zip(*samples, strict=True)
         question = UStatQuestion(scans, self.column, self.by, self.options, labels, rng=0)
         question.seed = self.seed  # a generator must not be asked twice
@@ -78,4 +94,4 @@ class ValuesQuestion(UStatQuestion):
         return told(each, results[0].data, run, several=isinstance(found, Results))
 
     def _plan_values(self, executor: Executor, progress: Progress | None) -> None:
-        plan_values(self.scans[0], self.opened[0][1].columns[0], self.column_of, executor, progress)
+        plan_values(self.scans[0], self.opened[0][1].columns[0], self.split.column, executor, progress)

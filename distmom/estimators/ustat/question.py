@@ -49,7 +49,7 @@ class UStatQuestion(RowsQuestion):
 
     scans: tuple[Scan, ...]
     column: Names
-    by: Names
+    by: Any
     options: UStatOptions
     labels: tuple[str, ...] = ()  # what several samples are called
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack, overload
 
-from distmom.checks import names_of
 from distmom.designs.blocks import Blocks, as_design
 from distmom.designs.pairs import Pairs, as_pairs
 from distmom.estimators.command import answer, command
@@ -22,7 +21,6 @@ from distmom.report import Results, UStatisticResult
 class UStatKeywords(RowKeywords, total=False):
     """Arguments of `ustatistic` that do not decide what it returns."""
 
-    samples: Sequence[Any] | None
     statistic: Literal["u", "v"]
     pairs: Pairs
     project: Literal["psd", "correlation"] | None
@@ -30,6 +28,7 @@ class UStatKeywords(RowKeywords, total=False):
 
 
 Keys = str | list[str] | tuple[str, ...]
+Values = Mapping[str, Sequence[Any]]
 
 
 @overload
@@ -54,8 +53,7 @@ def ustatistic(
     column: Names = None,
     *,
     kernel: str | Kernel,
-    by: Names = None,
-    samples: Sequence[Any] | None = None,
+    by: Names | Values = None,
     where: Any = None,
     weights: str | None = None,
     statistic: Literal["u", "v"] = "u",
@@ -87,12 +85,11 @@ def ustatistic(
     kernel : str or Kernel
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
         also makes one of a function of any number of rows and samples.
-    by : str or sequence of str, optional
+    by : str, sequence of str, or {str: values}, optional
         As for `distmom.mean`. Groups of two samples are those of both: one that a sample lacks has no answer.
         Of one lake and a kernel of two samples, the column of which two values make the samples, such as the
-        label of a score; rows with others, or null, are left out and counted in a note.
-    samples : (object, object), optional
-        These values, or their texts, in the kernel's order, if `by` has more than two.
+        label of a score; ``{"label": [0, 1]}`` says which (or their texts) in the kernel's order, if there
+        are more. Rows with others, or null, are left out and counted in a note.
     where : str, pyarrow.compute.Expression, or a list of these, optional
         Condition of all rows; or of each sample, which leaves `by` to the groups.
     weights : str, optional
@@ -243,7 +240,7 @@ def ustatistic(
     (1.13, True)
     """
     made = named(kernel) if isinstance(kernel, str) else kernel
-    parts, by_values = samples_of_kernel(data, by, samples, where, made)
+    parts, split = samples_of_kernel(data, by, where, made)
     scans = tuple(one.scan for one in parts)
     options = ustat_options(
         made,
@@ -258,11 +255,8 @@ def ustatistic(
         interval=interval,
         confidence_level=confidence_level,
     )
-    question: UStatQuestion
-    if by_values:
-        (label,) = names_of("by", by)
-        question = ValuesQuestion(scans, column, None, options, rng=rng, column_of=label, values=samples)
-    else:
-        labels = tuple(one.label for one in parts) if len(parts) > 1 else ()
-        question = UStatQuestion(scans, column, by, options, labels, rng=rng)
+    labels = tuple(one.label for one in parts) if len(parts) > 1 else ()
+    question = UStatQuestion(scans, column, None if split else by, options, labels, rng=rng)
+    if split is not None:
+        question = ValuesQuestion(scans, column, None, options, rng=rng, split=split)
     return answer(question, executor)  # type: ignore[no-any-return]

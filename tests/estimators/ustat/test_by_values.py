@@ -57,7 +57,7 @@ def test_it_is_the_auc_of_the_score(lake: Path) -> None:
     plain = brute(ROWS["score"][~LABEL], ROWS["score"][LABEL])
     found = dm.ustatistic(lake, "score", by="label", blocks=1, **AUC)
     assert found.plain_estimate == pytest.approx(plain, abs=1e-12)
-    turned = dm.ustatistic(lake, "score", by="label", samples=[True, False], blocks=1, **AUC)
+    turned = dm.ustatistic(lake, "score", by={"label": [True, False]}, blocks=1, **AUC)
     assert turned.plain_estimate == pytest.approx(1 - plain, abs=1e-12)
     both = dm.ustatistic(lake, ["score", "other"], by="label", **AUC)
     assert [one.estimate for one in both] == pytest.approx([0.76, 0.5], abs=0.03)
@@ -68,14 +68,14 @@ def test_it_is_the_auc_of_the_score(lake: Path) -> None:
 def test_two_of_more_values_rows_of_others_and_nulls() -> None:
     with pytest.raises(dm.ConfigError, match="has 3 values, high, low, middle; name two of them"):
         dm.ustatistic(ROWS, "score", by="level", **AUC)
-    found = dm.ustatistic(ROWS, "score", by="level", samples=["low", "high"], **AUC)
+    found = dm.ustatistic(ROWS, "score", by={"level": ["low", "high"]}, **AUC)
     assert found.notes == (f"{int((ROWS['level'] == 'middle').sum()):,} rows of neither sample are left out",)
     holes = {**ROWS, "label": pa.array([None if i < 50 else bool(one) for i, one in enumerate(LABEL)])}
     assert "50 rows of neither sample" in dm.ustatistic(holes, "score", by="label", **AUC).notes[0]
     with pytest.raises(dm.NoAnswerError, match="has no two values"):
         dm.ustatistic(ROWS, "score", by="label", where="label == true", **AUC)
     with pytest.raises(dm.ConfigError, match=r"no 'hihg' in column 'level'.*did you mean 'high'"):
-        dm.ustatistic(ROWS, "score", by="level", samples=["low", "hihg"], **AUC)
+        dm.ustatistic(ROWS, "score", by={"level": ["low", "hihg"]}, **AUC)
 
 
 def test_three_samples_are_three_values() -> None:
@@ -93,8 +93,8 @@ def test_groups_of_samples_are_asked_by_conditions(lake: Path) -> None:
         assert one.group == {"half": half} and one.n_used_by_sample == alone.n_used_by_sample
     lakes = dm.ustatistic([ROWS, ROWS], "score", by="half", **AUC)  # two lakes: groups, as ever
     assert [one.group for one in lakes] == [{"half": 0}, {"half": 1}]
-    one_lake = [lake / "0.parquet", lake / "1.parquet"]  # two files, but `samples` make it one lake
-    assert dm.ustatistic(one_lake, "score", by="label", samples=[False, True], **AUC).n_used > 2_000
+    one_lake = [lake / "0.parquet", lake / "1.parquet"]  # two files, but values make it one lake
+    assert dm.ustatistic(one_lake, "score", by={"label": [False, True]}, **AUC).n_used > 2_000
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,6 @@ def test_a_plan_refuses_what_the_run_refuses(lake: Path) -> None:
     with pytest.raises(dm.ConfigError, match="one lake with by='column'"):
         dm.ustatistic(lake, "score", **AUC)
     with pytest.raises(dm.ConfigError, match="takes one sample"):
-        dm.ustatistic(lake, "score", kernel="gini", by="label", samples=[0, 1])
-    with pytest.raises(dm.ConfigError, match="name it in by"):
-        dm.ustatistic(lake, "score", samples=[0, 1], **AUC)
+        dm.ustatistic(lake, "score", kernel="gini", by={"label": [0, 1]})
+    with pytest.raises(dm.ConfigError, match="must be two values of column 'label'"):
+        dm.ustatistic(lake, "score", by={"label": [0]}, **AUC)

@@ -54,7 +54,7 @@ def test_the_auc_of_a_score_by_its_label(run: Run, folder: Path) -> None:
     lake = dm.scan(folder / "lake")
     ended = run(folder / "job.toml")
     assert ended.code == 0, ended.err
-    right = dm.ustatistic(lake, "y", kernel="auc", by="kind", samples=["b", "a"], rng=0)
+    right = dm.ustatistic(lake, "y", kernel="auc", by={"kind": ["b", "a"]}, rng=0)
     [found] = json.loads((folder / "out.json").read_text())["results"]
     assert found["estimate"] == right.estimate and found["samples"] == ["kind = b", "kind = a"]
 
