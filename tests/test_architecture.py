@@ -54,7 +54,7 @@ BELOW = {
 }
 """Rooms that a room may import from, beside itself."""
 
-FREE = ("checks", "errors", "status", "version", "words")
+FREE = ("checks", "errors", "keywords", "status", "version", "words")
 """Modules that every room may import."""
 
 MOST_LINES, MOST_FUNCTION_LINES, MOST_MODULES, MOST_PARAMETERS = 350, 60, 20, 16

@@ -91,6 +91,7 @@ class DifferenceResult(EstimateResult):
         *("n_ruined_blocks", "n_set_aside", "far_rows", "accused_files", "files_named", "notes"),
     )
     kind: ClassVar[str] = "Comparison of variants"
+    several: ClassVar[str] = "differences"
     drawn: ClassVar[tuple[str, str]] = ("differences", "plain difference")
     what: ClassVar[tuple[str, str]] = ("estimate", "plain")
 
