@@ -1,20 +1,21 @@
-"""Read the data files and Delta tables of other projects, and compare with readers that share no code with distmom's.
+"""Read data files and Delta tables of other projects, and compare with readers that share no code with ours.
 
     python -m tests.benchmarks.foreign FOLDER [--csv outcomes.csv] [--only TEXT]
 
 FOLDER holds a folder for each project, with Parquet files of any writer and folders of Delta tables: those of
 apache/parquet-testing, DuckDB, Impala, hyparquet, fastparquet, Polars and the Delta kernel are what it was
-written for. Each file, and each version of a table, is looked at in processes of their own, which a crafted file
-may end, one after the other.
+written for. Each file, and each version of a table, is looked at in processes of their own, which a crafted
+file may end, one after the other.
 
 Asked are `describe`, means of all columns of numbers, booleans and times, means under a condition on each
-column, and rows by some columns. What is right say DuckDB and Polars, the rows that a project keeps beside its
-file (``….json``, ``expected/``), and for tables a replay of their commits; where these differ, distmom has to
-agree with one of them.
+column, and rows by some columns. DuckDB and Polars say what is right, as do the rows that a project keeps
+beside its file (``….json``, ``expected/``) and, for tables, a replay of their commits; where these differ,
+distmom has to agree with one of them.
 
-The table counts outcomes. ``wrong``, ``failure`` (a raw exception, or an internal error), ``dead``, ``time`` and
-``memory`` are faults; ``refused`` names its reason, and is one where PyArrow reads the column. Nothing here is
-asserted.
+The table counts outcomes. ``wrong``, ``failure`` (a raw exception, or an internal error), ``dead``, ``time``
+and ``memory`` are faults; ``refused`` names its reason, and is a fault where PyArrow reads the column and the
+reason is not a good one; ``refused by all`` is what PyArrow does not read either, or part of a table. Nothing
+here is asserted.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def outcomes(folder: Path, item: Item) -> Iterator[Outcome]:
 
 def _described(project: str, name: str, asked: Asked, counts: dict[str, int]) -> Iterator[Outcome]:
     for question, right in asked:
-        if question.ask == "mean":
+        if question.ask == "mean" and question.column in counts:  # not: columns of folders
             one = question._replace(ask="describe")
             yield Outcome(project, name, str(one), *_judged(one, right, counts.get(one.column)))
 

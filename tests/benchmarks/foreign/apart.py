@@ -11,7 +11,14 @@ from typing import Any, Literal, NamedTuple
 import psutil
 
 End = Literal["done", "dead", "time", "memory"]
-PRELOADED = ["duckdb", "polars", "deltalake", "pyarrow.parquet", "scipy.stats", "distmom.estimators.mean.mean"]
+PRELOADED = [
+    "duckdb",
+    "polars",
+    "deltalake",
+    "pyarrow.parquet",
+    "scipy.stats",
+    "distmom.estimators.mean.mean",
+]
 PRELOADED += ["distmom.estimators.describe.describe", "distmom.passes", "distmom.inference"]
 
 

@@ -13,7 +13,7 @@ Tell = Callable[[Any], None]
 
 
 def answers(tell: Tell, data: str, questions: Sequence[Question]) -> None:
-    """Tell the rows used of each column by `distmom.describe`, then each question: ``(how, answer or why)``."""
+    """Tell the rows that `distmom.describe` counts, then each question: ``(how, answer or why)``."""
     warnings.simplefilter("ignore")
     tell(_ended(lambda: _described(data)))
     for question in questions:
@@ -42,7 +42,7 @@ def _ended(call: Callable[[], Any]) -> tuple[str, Any]:
 
 
 def readable(tell: Tell, path: Path) -> None:
-    """Tell the columns that PyArrow reads to their end, as ``(name,)``; last None where it reads all at once."""
+    """Tell the columns that PyArrow reads to their end; last None where it reads all at once."""
     import pyarrow.parquet as pq
 
     try:

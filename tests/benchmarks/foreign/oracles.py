@@ -21,7 +21,7 @@ def literal(path: Path | str) -> str:
 
 
 def told(tell: Any, path: Path, version: int | None) -> None:
-    """Tell the questions of a file or table, and what each oracle answers: ``(question, {oracle: answer})``."""
+    """Tell the questions of a file or table with what each oracle says: ``(question, {oracle: answer})``."""
     run = duckdb.connect()
     run.execute("set threads = 1; set timezone = 'UTC'; set memory_limit = '2GB'")
     offered: list[Oracle] = []
@@ -40,7 +40,10 @@ def told(tell: Any, path: Path, version: int | None) -> None:
         except Exception as error:
             why = why or f"{oracle[0]}: {str(error).splitlines()[0][:100]}"
     tell(why)
+    known = _names(run, path) if version is None else None
     for question in asked:
+        if known is not None and not {question.column, question.name or question.column} <= known:
+            continue  # renamed by DuckDB, as it is empty or differs from another one by case alone
         answers = {}
         for name, relation in offered:
             try:
@@ -48,6 +51,14 @@ def told(tell: Any, path: Path, version: int | None) -> None:
             except Exception:
                 continue
         tell((question, answers))
+
+
+def _names(run: Any, path: Path) -> set[str]:
+    """The columns' names as the file has them."""
+    try:
+        return {row[0] for row in run.execute(f"select name from parquet_schema({literal(path)})").fetchall()}
+    except Exception:
+        return set()
 
 
 def _oracles(run: Any, path: Path, version: int | None) -> Iterator[Oracle]:
