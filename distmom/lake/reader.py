@@ -224,8 +224,8 @@ def _arrays(
     while True:
         try:
             batch = next(batches, None)
-            for at, i in [*unchecked.items()] if batch is not None else ():
-                if looks_wrapped(batch.column(i)):  # once: all of the column is read for it
+            for at, i in [*unchecked.items()]:
+                if batch is not None and looks_wrapped(batch.column(i)):  # once: all of the column is read
                     refuse_wrapped(parquet, rows.groups, at, file)
                     del unchecked[at]
         except (pa.ArrowException, OSError) as error:

@@ -46,8 +46,10 @@ def as_times(result: T, scale: TimeScale) -> T:
         given["quantiles"] = tuple(
             Quantile(q.share, *(value(scale, number) for number in q[1:])) for q in result.quantiles
         )
-    told = [getattr(result, name, None) for name in ("estimate", "plain_estimate", "minimum", "maximum")]
-    numbers = [number for number in (*told, *(result.interval or ())) if number is not None]
+    ends: list[Any] = [
+        getattr(result, name, None) for name in ("estimate", "plain_estimate", "minimum", "maximum")
+    ]
+    numbers = [float(number) for number in (*ends, *(result.interval or ())) if number is not None]
     if any(math.isfinite(number) and value(scale, number) is None for number in numbers):
         given["notes"] = (*result.notes, BEYOND)
     if isinstance(result, MeanResult):
