@@ -57,7 +57,8 @@ class Results(Sequence[R]):
         ``n_files_before``, ``n_files_read``, and ``restarted`` (why everything was read again, or None).
     run : dict
         How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``,
-        ``call`` (the function and the arguments that are no defaults) and ``command`` (of the command line).
+        ``call`` (the function and the arguments that are no defaults), ``again`` (its parts, for reports) and
+        ``command`` (of the command line).
     """
 
     title: ClassVar[str] = "Robust means"
@@ -195,7 +196,8 @@ class Results(Sequence[R]):
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: ``schema_version``, ``results``, ``data``, ``run``."""
         told = {"schema_version": SCHEMA_VERSION, "results": [r.to_dict() for r in self]}
-        return told | {"data": plain(self.data), "run": plain(self.run)}
+        run = {name: value for name, value in self.run.items() if name != "again"}  # as call and command say
+        return told | {"data": plain(self.data), "run": plain(run)}
 
     def to_arrow(self) -> pa.Table:
         """One row per result: group columns first; intervals and sizes take two columns each.
