@@ -49,7 +49,8 @@ def difference(
     unit : str or sequence of str, or "file", optional
         Columns whose values make the randomisation units (users, days): the rows of a unit share a block,
         whatever files they are in; null is a unit too. A unit that is in both variants is in the same block
-        of both, and what they have in common cancels. ``"file"`` makes whole files units (a column of that
+        of both, and what they have in common cancels; the result tells how many there are (in a randomised
+        experiment none should be). ``"file"`` makes whole files units (a column of that
         name goes into a list). By default rows are independent.
     denominator : str, optional
         Column of numbers for a ratio metric, sum of `metric` over sum of `denominator` (clicks over views).

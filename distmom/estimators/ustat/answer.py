@@ -228,7 +228,7 @@ def fields_of_samples(plan: MeanPlan, states: Sequence[MeanState], column: str) 
     return first
 
 
-def refuse_none(results: Sequence[UStatisticResult], degrees: Sequence[int]) -> None:
+def refuse_none(results: Sequence[Any], degrees: Sequence[int]) -> None:
     """NoAnswerError if no result has a finite answer; one that has none beside others says so itself."""
     if results and not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(why_none(results[0], degrees))
