@@ -76,6 +76,8 @@ def describe_result(
         named = look_again(plan.source, plan.mean.reader.options, files, named, centres)
     n_rows = int(state.facts.n_rows.sum())
     facts = {**data, "n_rows": n_rows, "folders": plan.naming.folders, "not_named": why_not}
+    if unread := getattr(plan.source, "unread", ""):  # columns nobody asked for by name
+        facts["unread"] = unread
     return DescribeResult([one.told(facts, run) for one in profiles.values()], named, facts, run)
 
 

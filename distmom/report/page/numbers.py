@@ -39,7 +39,9 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
     """A U-statistic; `subject` says what it is where its kernel and column do not."""
     weighted = "weighted " if r.weights else ""
     subject = subject or f"the {weighted}{cell(r.kernel)} statistic of {cell(r.column)}"
-    told = _tell(r, subject, [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")])
+    facts = [("samples", ", ".join(map(cell, r.samples)))] if r.samples else []
+    facts.append(("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed"))
+    told = _tell(r, subject, facts)
     if Status.FILES_DISAGREE not in r.flags or r.accused_files:  # these were left out
         return told
     spoiled = (
