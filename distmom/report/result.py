@@ -247,6 +247,10 @@ class Result:
         """A Polars frame of this result alone; see `Results.to_arrow` for its columns."""
         return self._alone().to_polars()
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table of this result alone, for ``pl.DataFrame(result)`` and others; see `Results.to_arrow`."""
+        return self._alone().__arrow_c_stream__(requested_schema)
+
     def __eq__(self, other: object) -> bool:
         """Whether two results agree in all they say, bit for bit (NaN equals NaN).
 
