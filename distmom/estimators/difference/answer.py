@@ -48,8 +48,8 @@ def in_both_note(n: int, control: UnitCount, variant: UnitCount, *, by_file: boo
     if by_file:
         return said
     return (
-        f"{said}: of a randomised experiment none should be, so check the assignment, and leave them out of "
-        "the data, or compare with and without them"
+        f"{said}: of a randomised experiment none should be, so check the assignment; crossover='omit' "
+        "leaves them out"
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import distmom as dm
@@ -35,7 +38,7 @@ def test_they_are_counted_and_told(crossing: int, denominator: str | None) -> No
     )
     if crossing:
         assert told[0].startswith("37 units, 7.1% of the smaller variant's, are in both variants")
-        assert "check the assignment" in told[0]
+        assert "check the assignment; crossover='omit' leaves them out" in told[0]
 
 
 def test_pairs_and_independent_rows() -> None:
@@ -77,3 +80,53 @@ def test_lift_over_a_control(shift: float, lifted: bool, words: str) -> None:
     assert words in said and ("is negative" in said) == (words == "negative")
     if lifted:
         assert found.lift == pytest.approx(1 / shift, abs=0.02)
+
+
+@pytest.mark.parametrize("where", [None, "spent < 1e9"])
+@pytest.mark.parametrize("unit", ["user", ["user", "seen"]])
+def test_they_are_left_out_by_choice(unit: Any, where: str | None) -> None:
+    rows = experiment(1_000, 37)
+    found = dm.difference(rows, "spent", by="arm", unit=unit, crossover="omit", where=where, rng=0)
+    rest = {name: a[rows["user"] >= 37] for name, a in rows.items()}
+    right = dm.difference(rest, "spent", by="arm", unit=unit, where=where, rng=0)
+    assert (found.estimate, found.interval, found.n_used) == (right.estimate, right.interval, right.n_used)
+    assert found.n_units_in_both == 0 and "37 units in several variants are left out" in found.notes
+    alone = dm.difference(rest, "spent", by="arm", unit=unit, crossover="omit", where=where, rng=0)
+    assert alone.notes == right.notes  # none to leave out
+
+
+def test_of_many_units_in_files_and_folders_exactly_those_are_left_out(tmp_path: Path) -> None:
+    """More pairs than the sketch keeps; texts and nulls as units, a part of the unit in folders."""
+    rows = experiment(12_000, 2_500, rows=4)
+    keys = [None if u == 11 else f"u{u}" for u in rows["user"]]
+    half = rows["user"] % 3
+    for one in range(3):
+        mine = np.flatnonzero(half == one)
+        table = pa.table({name: a[mine] for name, a in rows.items()} | {"key": [keys[i] for i in mine]})
+        for part in range(2):
+            (tmp_path / f"half={one}").mkdir(exist_ok=True)
+            size = -(-table.num_rows // 2)
+            pq.write_table(table.slice(part * size, size), tmp_path / f"half={one}" / f"{part}.parquet")
+    options: dict[str, Any] = {"by": "arm", "unit": ["key", "half"], "rng": 0}
+    found = dm.difference(tmp_path, "spent", crossover="omit", **options)
+    right = dm.difference(tmp_path, "spent", where="user >= 2500", **options)
+    assert (found.estimate, found.n_used) == (right.estimate, 9_500 * 4)
+    assert found.n_units_in_both == 0 and "2,500 units in several" in found.notes[0]
+    small = dm.difference(
+        dm.scan(tmp_path, batch_rows=777), "spent", crossover="omit", executor=dm.Threads(1), **options
+    )
+    assert small.block_estimates.tolist() == found.block_estimates.tolist()
+
+
+def test_what_cannot_be_left_out_is_refused() -> None:
+    rows = experiment(100, 3)
+    for unit in (None, "file"):
+        with pytest.raises(dm.ConfigError, match=r"crossover: 'omit'.*name the columns"):
+            dm.difference(rows, "spent", by="arm", unit=unit, crossover="omit")
+    with pytest.raises(dm.ConfigError, match="crossover: must be one of 'keep', 'omit'"):
+        dm.difference(rows, "spent", by="arm", unit="user", crossover="drop")  # type: ignore[arg-type]
+    stream = pa.RecordBatchReader.from_batches(pa.table(rows).schema, pa.table(rows).to_batches())
+    with pytest.raises(dm.ConfigError, match="read only once"):
+        dm.difference(stream, "spent", by="arm", unit="user", crossover="omit")
+    plan = dm.explain(dm.difference, rows, "spent", by="arm", unit="user", crossover="omit")
+    assert "one pass more" in plan["crossover"]
