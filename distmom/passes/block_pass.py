@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from distmom.cluster import Executor, Progress, Unit, UnitMerger, check_memory, run_units
+from distmom.cluster.leftovers import remove_folder
 from distmom.cluster.memory import program
-from distmom.cluster.scratch import remove_folder
 from distmom.cluster.work import ReadSamples, Way, sample_unit
 from distmom.errors import ConfigError
 from distmom.memory import Held, Memory

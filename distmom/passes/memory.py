@@ -9,7 +9,7 @@ from distmom.lake.extent import Extent
 from distmom.lake.files.footers import DICTIONARY_BYTES
 from distmom.memory import Held, Memory
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.samples.pool import WHOLE
+from distmom.numerics.samples.pool_sampler import WHOLE
 
 if TYPE_CHECKING:
     from distmom.cluster import Unit

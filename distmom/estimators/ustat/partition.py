@@ -163,7 +163,9 @@ class PartitionPlan(NamedTuple):
             )
             n_passes, spilled = 1 + regrouping.passes, regrouping.note
             needed = regrouping.memory(executor).or_larger(least, executor.threads_per_process)
+        given = {} if plan.blocks.n_blocks is None else {"n_blocks": int(self.cells[0].n_blocks[0])}
         return {
+            **given,
             "n_rows": int(sum(one.sizes.sum() for one in self.cells)),
             "tuples_one_by_one": n_tuples,
             "affordable": affordable(options, n_tuples, len(blocks)),
