@@ -53,6 +53,13 @@ def program(executor: Executor, *, compiled: bool = True) -> Memory:
     return Memory((Held(PROGRAM, n_bytes, each=False),))
 
 
+def thread_memory(executor: Executor, n_units: int | None = None) -> int:
+    """Bytes that each thread of a process has for itself, where there are so many units of work."""
+    threads = executor.threads_per_process
+    busy = threads if n_units is None else max(1, min(threads, n_units))
+    return int(executor.memory - program(executor).of_process) // busy
+
+
 def told_memory(memory: Memory, executor: Executor) -> dict[str, Any]:
     """What a plan says of its memory: all of a process, and its parts, in words."""
     threads = executor.threads_per_process

@@ -22,6 +22,12 @@ COLUMN_BYTES = 22_000
 """Of a column whatever it holds: its readers, its part of the footer."""
 
 
+LONG, LONG_BYTES = 1_000, 4_000_000
+"""Texts of more bytes than this on average, and so many in all, are long."""
+
+DICTIONARIES = 4.0
+"""As many times a dictionary is held: as it is stored, decoded, built, handed out."""
+
 TEXT_BYTES = 44.0
 """Of a text, beside its letters: its number, its place, its key."""
 
@@ -36,6 +42,11 @@ class Chunk(NamedTuple):
         None  # about so many values at most: whole numbers in the range, texts by their bytes
     )
 
+    @property
+    def long(self) -> bool:
+        """Whether texts are so long that rows of a batch must share those that repeat."""
+        return self.n_bytes > LONG_BYTES + LONG * self.n_values
+
 
 class Extent(NamedTuple):
     """The largest file of a source."""
@@ -44,6 +55,16 @@ class Extent(NamedTuple):
     group_rows: int
     n_rows: int  # of all files, about
     chunks: Mapping[str, Chunk]  # of the columns that are stored
+
+    @classmethod
+    def of_group(cls, group: pq.RowGroupMetaData, positions: Mapping[str, int]) -> Extent:
+        """A row group by itself."""
+        chunks = {}
+        for name, position in positions.items():
+            chunk = group.column(position)
+            text = chunk.physical_type == "BYTE_ARRAY"
+            chunks[name] = Chunk(chunk.total_uncompressed_size, chunk.num_values, text)
+        return cls(group.num_rows, group.num_rows, group.num_rows, chunks)
 
     @classmethod
     def of(
@@ -75,7 +96,10 @@ class Extent(NamedTuple):
             own += COLUMN_BYTES
             pages += PAGES * min(chunk.n_bytes, PAGE_BYTES)
             width = 8.0 * max(chunk.n_values, 1) / max(self.group_rows, 1)  # of lists several a row
-            if chunk.text:
+            if chunk.text and chunk.long:
+                pages += DICTIONARIES * chunk.n_bytes
+                width = TEXT_BYTES
+            elif chunk.text:
                 coded = chunk.n_bytes <= dictionaries + 3 * chunk.n_values
                 width = TEXT_BYTES + (0.0 if coded else chunk.n_bytes / max(self.group_rows, 1))
                 pages += 2.0 * min(chunk.n_bytes, dictionaries)

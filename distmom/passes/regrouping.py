@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from distmom.cluster import Executor
-from distmom.cluster.memory import in_words, program
+from distmom.cluster.memory import in_words, program, thread_memory
 from distmom.lake.saved.spill import PIECE_BYTES
 from distmom.memory import Held, Memory
 from distmom.numerics.arrays import Ints
@@ -127,7 +127,7 @@ def _reads_too_often(pieces: Sequence[Piece], ranges: Sequence[Sequence[Cut]]) -
 
 def _by_disk(pieces: Sequence[Piece], executor: Executor) -> Regrouping:
     """Ranges and bytes of rows that are sorted on disk."""
-    enough, each = RANGES_PER_THREAD * executor.threads, thread_bytes(executor)
+    enough, each = RANGES_PER_THREAD * executor.threads, thread_memory(executor)
     ranges, needed = planned_ranges(pieces, executor, enough, max(1, min(DISK_BYTES, each // DISK_SHARE)))
     n_buckets = sum(map(len, ranges))
     loaded = batch_bytes(pieces) + SORT_BYTES
@@ -150,7 +150,7 @@ def planned_ranges(
     """
     reading = batch_bytes(pieces)
     evaluation = max(8 * (WORDS + 2 * p.n_columns) * int(p.sizes.max()) for p in pieces)
-    room = max(1, min(thread_bytes(executor) - reading - evaluation, most or RANGE_BYTES))
+    room = max(1, min(thread_memory(executor) - reading - evaluation, most or RANGE_BYTES))
     n_bytes = np.concatenate([8 * p.n_columns * p.sizes for p in pieces])
     edges = range_edges(n_bytes, room, enough or executor.threads)
     worst = max(int(n_bytes[first:stop].sum()) for first, stop in pairwise(edges))
@@ -170,11 +170,6 @@ def planned_ranges(
 def batch_bytes(pieces: Sequence[Piece]) -> int:
     """Memory in which the values of all pieces are decoded."""
     return max(64 * piece.batch_rows for piece in pieces) * (sum(p.n_columns for p in pieces) + 4)
-
-
-def thread_bytes(executor: Executor) -> int:
-    """Memory that a unit of work has for itself."""
-    return int(executor.memory - program(executor).of_process) // executor.threads_per_process
 
 
 def range_edges(n_bytes: Ints, room: int, threads: int) -> list[int]:
