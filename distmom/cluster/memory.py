@@ -13,7 +13,7 @@ from distmom.memory import Held, Memory
 if TYPE_CHECKING:
     from distmom.cluster.outcome import Executor
 
-PROGRAM, LEAST_TOLD = "the program", 1_000_000
+PROGRAM, LEAST_TOLD, LEAST_OF_THREAD = "the program", 1_000_000, 20_000_000
 
 PROCESS_BYTES = 240_000_000  # a worker with NumPy, PyArrow, Numba and Dask loaded, before any data
 PLAIN_BYTES, COMPILED_BYTES = 135_000_000, 258_000_000  # a process with NumPy and PyArrow; and with Numba
@@ -54,10 +54,14 @@ def program(executor: Executor, *, compiled: bool = True) -> Memory:
 
 
 def thread_memory(executor: Executor, n_units: int | None = None) -> int:
-    """Bytes that each thread of a process has for itself, where there are so many units of work."""
+    """Bytes that each thread of a process has for itself, where there are so many units of work.
+
+    Of the program, where it may be one without compiled kernels, only what is there in any case is left out.
+    """
     threads = executor.threads_per_process
     busy = threads if n_units is None else max(1, min(threads, n_units))
-    return int(executor.memory - program(executor).of_process) // busy
+    once = program(executor, compiled=n_units is None).of_process
+    return max(int(executor.memory - once) // busy, LEAST_OF_THREAD if n_units is not None else 0)
 
 
 def told_memory(memory: Memory, executor: Executor) -> dict[str, Any]:

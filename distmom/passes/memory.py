@@ -41,7 +41,7 @@ GROWN = 1.5
 """Room that is made for groups while they are found, over what they need."""
 
 ANSWER = 7
-"""As many times the sums of one group, or of all rows, where the rule merges and sorts its blocks."""
+"""As many times the sums of a column, where the rule merges and sorts its blocks."""
 
 MERGED = 3
 """States of a merge: both sides, and what is made of them."""
@@ -139,5 +139,10 @@ def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memo
     if n_groups > 1:
         in_unit, in_all = (reduction.state_bytes(n) - one for n in (min(n_groups, scope.unit_rows), n_groups))
         pieces += held(int(GROWN * in_unit), int(GROWN * in_all), 0, 0, 0, False)
-    answer = Held("the answer", ANSWER * one, each=False, remedy="use fewer columns or blocks")
+    answer = Held(
+        "the answer",
+        ANSWER * one / max(1, len(reduction.columns)),
+        each=False,
+        remedy="use fewer columns or blocks",
+    )
     return Memory((*pieces, answer), at_once=scope.n_units)
