@@ -16,7 +16,6 @@ from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.files import footers
 from distmom.lake.files.partitions import folder_value
-from distmom.lake.files.store_errors import from_store
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
 from distmom.numerics.arrays import Ints
@@ -224,7 +223,7 @@ def _arrays(
             batch = next(batches, None)
         except (pa.ArrowException, OSError) as error:
             number = getattr(error, "errno", None)
-            if isinstance(error, MemoryError) or number is not None or from_store(error):
+            if isinstance(error, MemoryError) or number is not None:
                 raise
             raise BadFileError(_locate(parquet, rows, positions, done, file, error)) from error
         if batch is None:
