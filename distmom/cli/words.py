@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from distmom.errors import DistmomError
+from distmom.report.remedies import ALLOWED, FILES, SCATTERED, UNIT, WHERE
 from distmom.words import Wording
 
 NUMBER = {"n": "--blocks", "size": "--block-size"}
@@ -55,7 +56,7 @@ HEADS = {
 PHRASES = {
     "blocks=…": "blocks",
     "n or size": "--blocks or --block-size",
-    "--block-by file (blocks=FileBlocks())": "--block-by file",  # said in both ways
+    **{said: said.partition(" (")[0] for said in (FILES, UNIT, SCATTERED, ALLOWED, WHERE)},  # in both ways
     "State(path, on_change='restart')": "--on-change restart",
 }
 

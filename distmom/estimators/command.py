@@ -22,6 +22,7 @@ from distmom.estimators.facts import run_facts
 from distmom.estimators.recorded import record
 from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for, progress_of_session, warns
+from distmom.estimators.shapes import telling_shapes
 from distmom.state.saved import with_states
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ def answer(question: Question, executor: Any) -> Any:
     if question.in_memory:
         place = place.here()
     if _EXPLAINING.get():
-        with place.imagined() as there:
+        with place.imagined() as there, telling_shapes(question):
             return {**question.plan(there, None).describe(there), "seed": question.shown_seed}
     progress = progress_of_session()
-    with place.open(load=question.load()) as there:
+    with place.open(load=question.load()) as there, telling_shapes(question):
         plan = question.plan(there, progress)
         run = run_facts(0.0, question.shown_seed, there.threads)
         found = plan.run(there, progress, run)

@@ -8,7 +8,7 @@ from typing import Any
 
 from distmom.estimators.compare.options import Compared
 from distmom.estimators.compare.permuted import Tested
-from distmom.estimators.compare.samples import Sample
+from distmom.estimators.samples import Sample
 from distmom.report import CompareResult, UStatisticResult
 
 MAY_BE_EQUAL = (
@@ -30,10 +30,9 @@ def compared(
     """The result of one statistic, not yet adjusted for the others."""
     p = tested.p_values[place]
     own = {field.name: getattr(found, field.name) for field in fields(UStatisticResult)}
+    own["samples"] = tuple(one.label for one in samples)
     return CompareResult(
         **own,
-        first=samples[0].label,
-        second=samples[1].label,
         compared_by=statistic.name,
         p_value=p,
         p_reason=None if p is not None else TOO_FEW if min(tested.n_rows) < 2 else INFINITE,

@@ -71,7 +71,9 @@ def is_lake(data: Any, target: Any) -> bool:
         return not hasattr(data, "shape")  # sparse matrices may be dictionaries
     if isinstance(data, (list, tuple)):
         return len(data) > 0 and all(isinstance(item, (str, os.PathLike)) for item in data)
-    return type(data).__module__.split(".")[0] in ("pyarrow", "polars", "duckdb", "dask", "dask_expr")
+    if type(data).__module__.split(".")[0] in ("pyarrow", "polars", "duckdb", "dask", "dask_expr"):
+        return True
+    return hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__")  # as pandas has
 
 
 def open_columns(

@@ -274,7 +274,7 @@ class MeanAccumulator:
         started = time.perf_counter()
         plan = self._plan()
         total = plan.joined(self._stream.total(), self._others.base)
-        return answer(plan, self._made, total, time.perf_counter() - started)
+        return answer(plan, self._made, total, time.perf_counter() - started, sums="batches")
 
     def to_bytes(self) -> bytes:
         """The accumulator as bytes, from which `from_bytes` goes on to the same bits.

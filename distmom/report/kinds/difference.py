@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from distmom.report.digits import three
 from distmom.report.estimate import INTERVAL, EstimateResult, Interval
+from distmom.report.remedies import UNIT, Remedies
 from distmom.report.words import cell, units_cells
 
 APART = ("far_rows", "accused_files", "files_named", "notes")
@@ -79,6 +80,7 @@ class DifferenceResult(EstimateResult):
     n_units_control: int | None = None
     n_units_variant: int | None = None
 
+    remedies: ClassVar[Remedies] = Remedies(files=UNIT)
     told_by: ClassVar[str] = "numbers.tell_difference"
     shown: ClassVar[tuple[str, ...]] = (
         *("metric", "denominator", "by", "control", "variant", "difference", "interval", *INTERVAL),

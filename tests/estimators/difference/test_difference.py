@@ -16,7 +16,7 @@ from small_leaves import patch_leaves
 
 import distmom as dm
 from distmom.estimators.mean import plan as mean_plan
-from distmom.inference.ratios import LEAST_UNITS, ROUNDS
+from distmom.inference.variants.ratios import LEAST_UNITS, ROUNDS
 from distmom.lake.keys.unit_hashes import UnitHashes
 from distmom.numerics.random.philox import resolve_seed
 
