@@ -126,11 +126,13 @@ class StoredObject:
         """The bytes of one request. ConnectionError if there are fewer than were asked for.
 
         PyArrow does not look how many bytes a store of the kind S3 gave: the rest would be whatever lay in
-        memory. So the last byte is set before; where it stays, a second time tells whether one came.
+        memory. So the last byte is set before; where it stays, a second time tells whether one came. The
+        others are 0, as PyArrow takes all of them for the text of a refusal.
         """
         buffer = pa.allocate_buffer(n)
         bytes_ = np.frombuffer(buffer, np.uint8)
         for mark in _MARKS if n else ():
+            bytes_[:] = 0
             bytes_[-1] = mark
             self._stream.seek(position)
             if self._stream.readinto(buffer) != n:
