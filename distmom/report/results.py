@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, overload
 
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, UnknownResultError
@@ -41,7 +42,15 @@ else:
     R = TypeVar("R", bound=Result, covariant=True)
 
 
-class Results(Sequence[R]):
+if TYPE_CHECKING:
+    Several = Sequence
+else:
+
+    class Several(Generic[R]):
+        """What has all of a sequence but the name: Polars would take any `Sequence` apart, not its table."""
+
+
+class Results(Several[R]):
     """Results of one run, in order of column and group.
 
     ``results[0]`` is the first one, ``results["UA"]`` that of a column or of a group's value, and
@@ -125,6 +134,18 @@ class Results(Sequence[R]):
 
     def __iter__(self) -> Iterator[R]:
         return iter(self._results)
+
+    def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
+        """Where the first result is that is equal to this one."""
+        return self._results.index(value, start, stop)
+
+    def count(self, value: Any) -> int:
+        """How many results are equal to this one."""
+        return self._results.count(value)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table of `to_arrow`, for ``pl.DataFrame(results)``, ``pa.table(results)`` and so on."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

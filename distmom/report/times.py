@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from distmom.lake.columns.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
 from distmom.numerics.arrays import Floats
+from distmom.numerics.rung import Rung
 from distmom.report.kinds.mean import MeanResult
 from distmom.report.kinds.profile import ColumnProfile, Quantile
 
@@ -56,7 +57,7 @@ def as_times(result: T, scale: TimeScale) -> T:
         if result.interval and interval is None:
             given["interval_reason"] = BEYOND
         given["block_estimates"] = array(scale, result.block_estimates)
-        given["path"] = tuple((k, value(scale, v), value(length, half)) for k, v, half in result.path)
+        given["path"] = tuple(Rung(k, value(scale, v), value(length, half)) for k, v, half in result.path)
     return replace(result, **given)
 
 

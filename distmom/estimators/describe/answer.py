@@ -173,7 +173,7 @@ def robust_std(rows: BlockState, cells: BlockState | None, answer: RuleAnswer, r
     if bool(answer.files_first[0]) and cells is not None:
         blocks = cells.without(answer.suspect_cells)
     elif bool(answer.contradicted[0]) and result.path:
-        n_blocks = result.numbers.path[-1][0]
+        n_blocks = result.numbers.path[-1].n_blocks
     if n_blocks < 1:
         return math.nan
     variance = Merger(blocks).moments_at(n_blocks).row_variance
