@@ -20,9 +20,9 @@ from distmom.cluster.executors.backends import as_backend
 from distmom.errors import DoubtfulResultWarning
 from distmom.estimators.facts import run_facts
 from distmom.estimators.recorded import record
-from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for, progress_of_session, warns
 from distmom.estimators.shapes import telling_shapes
+from distmom.keywords import bound
 from distmom.state.saved import with_states
 
 if TYPE_CHECKING:
@@ -86,17 +86,17 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        refuse_unknown(function.__name__, kwargs, parameters)
-        bound = signature.bind(*args, **kwargs)
-        bound.arguments.update(
-            {name: v for name, v in defaults_for(parameters).items() if name not in bound.arguments}
+        given = bound(function.__name__, signature, args, kwargs)
+        given.arguments.update(
+            {name: v for name, v in defaults_for(parameters).items() if name not in given.arguments}
         )
-        found = with_states(lambda: function(*bound.args, **bound.kwargs))
+        found = with_states(lambda: function(*given.args, **given.kwargs))
         if not _EXPLAINING.get():
-            record(function.__name__, found, bound.arguments, parameters)
+            record(function.__name__, found, given.arguments, parameters)
             _warn(found)
         return found
 
+    call.answers = True  # type: ignore[attr-defined]
     return call
 
 

@@ -135,7 +135,7 @@ def _done(job: Job, config: Config, dry_run: bool, again: str) -> dict[str, Any]
         with dm.writing(*outputs, what="output.files"):
             found: Any = job.explain(config) if dry_run else job.run(config, MinuteLines())
     except DistmomError as error:  # speaks of keys of the file and, if one of them is wrong, of its line
-        text = keys_of(config).of(str(error))
+        text = keys_of(config, job.tables).of(str(error))
         error.args = (config.located(text) if isinstance(error, ConfigError) else text,)
         raise
     if dry_run:

@@ -74,6 +74,8 @@ class Result:
     """What it is, as the title of a report."""
     told_by: ClassVar[str] = "telling.told"
     """The function of `distmom.report.page` that tells it in words, figures and pictures."""
+    several: ClassVar[str] = "columns"
+    """What several of them are."""
     drawn: ClassVar[tuple[str, str]] = ("means", "plain mean")
     """In a picture, what blocks have, and what the plain estimate is called."""
     remedies: ClassVar[Remedies] = Remedies()

@@ -46,15 +46,15 @@ def compared(
 
 def adjusted(results: Sequence[CompareResult]) -> list[CompareResult]:
     """Results with adjusted p-values; intervals of degenerate statistics stay where the samples differ."""
-    told = []
+    told, n_tests = [], sum(r.p_value is not None for r in results)
     for one, p in zip(results, holm([r.p_value for r in results]), strict=True):
         new = replace(one, p_adjusted=p)
         changes: dict[str, Any] = {}
         if one.interval is not None and not new.drifted and one.kernel in ("energy", "mmd"):
             changes |= {"interval": None, "interval_reason": MAY_BE_EQUAL, "achieved_level": None}
-        reachable = one.smallest_p is not None and len(results) * one.smallest_p <= 1.0 - one.confidence_level
+        reachable = one.smallest_p is not None and n_tests * one.smallest_p <= 1.0 - one.confidence_level
         if one.p_value is not None and not reachable:
-            changes["notes"] = (*one.notes, _unreachable(one, len(results)))
+            changes["notes"] = (*one.notes, _unreachable(one, n_tests))
         told.append(replace(new, **changes))
     return told
 

@@ -18,6 +18,7 @@ from distmom.estimators.question import RowsQuestion
 from distmom.estimators.samples import Sample, plan_values, samples_by
 from distmom.estimators.survey import PASS, Surveyor
 from distmom.estimators.surveyed import Survey, marked
+from distmom.estimators.ustat.answer import refuse_none
 from distmom.estimators.ustat.partition import PartitionQuestions, sample_question
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
@@ -117,6 +118,7 @@ class CompareQuestion(RowsQuestion):
                 each |= {name: [r for r in results if r.column == name] for name in mine}
                 every += passes
         found_all = adjusted([one for name in columns for one in each[name]])
+        refuse_none(found_all, (1, 1))
         told_all = [
             marked(replace(one, notes=(*one.notes, *more)), *seen.get(one.column, ())) for one in found_all
         ]

@@ -14,8 +14,8 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.labels import LabelReader, labels_of_lake, values_of
 from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.shared import COMPUTE
-from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for
+from distmom.keywords import refuse_unknown
 from distmom.lake.columns.schema import kind_of
 from distmom.passes.census import column_share, count_rows
 from distmom.passes.gather import RowSource

@@ -22,7 +22,7 @@ from distmom.estimators.ustat.doubts import (
     variance_ratios,
     worth_telling,
 )
-from distmom.estimators.ustat.few_rows import few_rows_note, lowered_note
+from distmom.estimators.ustat.few_rows import few_rows_note, lowered_note, short_note
 from distmom.estimators.ustat.lines import BlockLines
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.estimate import Estimate, Shown
@@ -60,12 +60,9 @@ class Answerer(BlockLines):
     states: tuple[MeanState, ...]
 
     def results(self, column: str) -> list[UStatisticResult]:
-        """One result for each group; NoAnswerError without rows, or where none has a finite answer."""
+        """One result for each group; NoAnswerError without rows."""
         shared = fields_of_samples(self.plan, self.states, column)
-        found = [self._result(g, fields) for g, fields in enumerate(shared)]
-        if not any(np.isfinite(r.estimate).all() for r in found):
-            raise NoAnswerError(why_none(found[0], self.options.degree))
-        return found
+        return [self._result(g, fields) for g, fields in enumerate(shared)]
 
     def _result(self, g: int, shared: dict[str, Any]) -> UStatisticResult:
         options, mine = self.options, self.mine(g)
@@ -172,7 +169,7 @@ class Answerer(BlockLines):
         """What is to be said of rows that are few for their blocks, if these have several values."""
         line, wanted = self.found.lines(g).start, self.plan.blocks.n_blocks
         n_blocks = int(self.found.answer.n_blocks[line])
-        if wanted is None or self.found.answer.constant[line]:
+        if wanted is None or not n_blocks or self.found.answer.constant[line]:
             return None
         if self.cells.lowered[g]:
             return lowered_note(wanted, n_blocks, self.options.kernel.degrees)
@@ -189,6 +186,9 @@ class Answerer(BlockLines):
     def _notes(self, g: int, shared: dict[str, Any], bias: float | None, few: str | None) -> Iterator[str]:
         """Notices about a group."""
         answer, line = self.found.answer, self.found.lines(g).start
+        short = short_note(shared.get("n_used_by_sample", ()), self.options.kernel.degrees)
+        if short is not None:
+            yield short
         if answer.constant[line] and answer.n_blocks[line] > 1:
             yield SAME
         if self._disagreeing[g]:
@@ -228,9 +228,18 @@ def fields_of_samples(plan: MeanPlan, states: Sequence[MeanState], column: str) 
     return first
 
 
-def why_none(result: UStatisticResult, degree: int) -> str:
-    """Why the first result has no finite answer, and what to do."""
-    name = named_in(f"kernel {result.kernel!r} of {result.column!r}", result)
+def refuse_none(results: Sequence[Any], degrees: Sequence[int]) -> None:
+    """NoAnswerError if no result has a finite answer; one that has none beside others says so itself."""
+    if results and not any(np.isfinite(r.estimate).all() for r in results):
+        raise NoAnswerError(why_none(results[0], degrees))
+
+
+def why_none(result: UStatisticResult, degrees: Sequence[int]) -> str:
+    """Why a result has no finite answer, and what to do."""
+    name, degree = named_in(f"kernel {result.kernel!r} of {result.column!r}", result), max(degrees)
+    short = short_note(result.n_used_by_sample or (), degrees)
+    if short is not None:
+        return f"{name}: {short}"
     if result.n_used < degree:
         return (
             f"{name}: {result.n_used} of {result.n_rows} rows have all values, and the kernel takes "

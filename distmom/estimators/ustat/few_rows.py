@@ -58,10 +58,21 @@ def small_samples_note(sizes: Ints, what: str) -> str | None:
 
     `sizes` has a line for each drawn sample.
     """
-    smallest = int(np.median(sizes, axis=0).min())
+    smallest = int(np.median(sizes, axis=0).min()) if len(sizes) else LEAST
     if smallest >= LEAST:
         return None
     return (
         f"a sample has {smallest} {what}, and the median over samples of so few is not their mean; "
         f"draw samples of at least {LEAST}"
+    )
+
+
+def short_note(n: Sequence[int], degrees: Sequence[int]) -> str | None:
+    """What is said of several samples of which one has fewer rows with all values than a tuple takes."""
+    short = next((i for i, one in enumerate(n) if one < degrees[i]), None)
+    if short is None or not any(n):
+        return None
+    return (
+        f"{n[short]:,} rows of sample {short + 1} of {len(n)} have all values, and the kernel takes "
+        f"{degrees[short]}; give more rows, or leave the column out"
     )

@@ -20,6 +20,7 @@ from distmom.estimators.question import RowsQuestion
 from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
 from distmom.estimators.survey_groups import GroupSurveyor
 from distmom.estimators.surveyed import borne, marked
+from distmom.estimators.ustat.answer import refuse_none
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -98,6 +99,12 @@ class UStatQuestion(RowsQuestion):
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Survey, count rows, form blocks, evaluate: one result for each column (set) and group."""
+        found = self._run(executor, progress, run)
+        refuse_none(list(Results.of(found)), self.options.kernel.degrees)
+        return found
+
+    def _run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """The results, whether finite or not."""
         begun = self._begin(executor, progress)
         if not begun.surveyed:
             return begun.finish(executor, progress, run)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from distmom.cluster import Executor, Progress
-from distmom.errors import NoAnswerError
 from distmom.estimators.mean.partition import promise_of
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.answer import (
@@ -17,7 +16,6 @@ from distmom.estimators.ustat.answer import (
     pooled,
     sigmas_of,
     ustat_result,
-    why_none,
 )
 from distmom.estimators.ustat.doubts import disagreement_note, files_disagree
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -105,10 +103,7 @@ def _statistics(
 def sample_result(
     options: UStatOptions, plan: MeanPlan, states: tuple[MeanState, ...], column: str, drawn: DrawnStatistics
 ) -> UStatisticResult:
-    """The result of all rows, after first passes that this plan began and that left these states.
-
-    NoAnswerError if there is no finite answer.
-    """
+    """The result of all rows, after first passes that this plan began and that left these states."""
     blocks, width, more = drawn
     [shared] = fields_of_samples(plan, states, column)
     n_used = shared.get("n_used_by_sample", (shared["n_used"],))
@@ -137,10 +132,7 @@ def sample_result(
         notes.append(few)
     told |= shared | sigmas_of(options.kernel, blocks)
     plain = pooled(options.kernel, blocks.means, blocks.n_tuples)
-    result = ustat_result(options, told, blocks.n_tuples, plain_estimate=plain, notes=(*notes, *more))
-    if not np.isfinite(found.value):
-        raise NoAnswerError(why_none(result, options.degree))
-    return result
+    return ustat_result(options, told, blocks.n_tuples, plain_estimate=plain, notes=(*notes, *more))
 
 
 def drawn_pairs(options: UStatOptions, found: SampledTuples) -> DrawnStatistics:

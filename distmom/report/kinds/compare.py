@@ -54,6 +54,7 @@ class CompareResult(UStatisticResult):
     bandwidth: float | None = None
 
     kind: ClassVar[str] = "Comparison of two samples"
+    several: ClassVar[str] = "comparisons"
     remedies: ClassVar[Remedies] = Remedies(files=FILES)
     told_by: ClassVar[str] = "compared.tell_compare"
     shown: ClassVar[tuple[str, ...]] = ("column", "compared_by", *_TEST, *UStatisticResult.shown[1:])

@@ -64,6 +64,7 @@ class CandidateResult(Result):
     n_ruined_blocks: int
 
     remedies: ClassVar[Remedies] = Remedies(files=FILES, allowed=ALLOWED)
+    several: ClassVar[str] = "candidates"
     shown: ClassVar[tuple[str, ...]] = (
         *("candidate", "status", "flags", "n_rows", "n_used", "n_missing", "estimate", "interval"),
         *("confidence_level", "plain_estimate", "plain_interval", "threshold", "n_allowed", "n_won"),

@@ -68,6 +68,7 @@ class TrainResult(Result):
     confidence_level: float = float("nan")
 
     kind: ClassVar[str] = "Training"
+    several: ClassVar[str] = "learners"
     remedies: ClassVar[Remedies] = Remedies(where="where")
     told_by: ClassVar[str] = "train.tell_train"
     shown: ClassVar[tuple[str, ...]] = (

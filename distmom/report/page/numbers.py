@@ -62,6 +62,9 @@ def tell_difference(r: DifferenceResult) -> Telling:
         (f"{control.name} (control)", control.text),
         ("rows used", f"{r.n_used_variant:,} of {variant.name}, {r.n_used_control:,} of {control.name}"),
     ]
+    if r.n_units_in_both is not None:
+        about = "" if r.n_units_exact else "about "
+        facts.append(("units in both variants", f"{about}{r.n_units_in_both:,}"))
     told = _tell(r, f"the difference in {what}, {variant.name} minus {control.name},", facts)
     caption = f"Robust means with their {r.level} intervals."
     words = ("robust mean", "interval", "plain mean")

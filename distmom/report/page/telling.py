@@ -89,7 +89,7 @@ def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
     if len(results) == 1:
         return worst, results[0].words
     counts = Counter(r.status for r in results)
-    what = "results" if any(r.group for r in results) else f"{results[0].heading}s"
+    what = "results" if any(r.group for r in results) else results[0].several
     words = sorted(counts, key=lambda word: (word.fine, word != "ok", -counts[word]))
     told = [f"{word}: {counts[word]:,}" for word in words]
     return worst, "; ".join([f"{told[0]} of {len(results):,} {what}", *told[1:]])

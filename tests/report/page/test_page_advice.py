@@ -163,3 +163,13 @@ def test_no_command_is_advised_to_leave_files_out_that_cannot(tmp_path: Path) ->
     for unlike in ("@list.txt", {"x": X}, [str(tmp_path)] * 2):
         run = {"again": Again("dm.mean(", repr(unlike), ")", of_files=False)}
         assert leave_out(["a.parquet"], run) == []
+
+
+def test_several_results_are_counted_by_what_they_are() -> None:
+    g = np.random.default_rng(0)
+    rows = {"arr_delay": g.normal(size=900), "arm": np.repeat(["a", "b", "c"], 300)}
+    text = page(dm.Results.of(dm.difference(rows, "arr_delay", by="arm", rng=0)).story(), {})
+    assert "of 2 differences" in text and "arr_delays" not in text
+    both = dm.compare([rows, rows], "arr_delay", rng=0, test=dm.Permutations(9))
+    text = page(dm.Results.of(both).story(), {})
+    assert "of 3 comparisons" in text and "of 3 columns" not in text
