@@ -17,9 +17,9 @@ from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.extent import Extent
 from distmom.lake.files import footers
+from distmom.lake.files.footer_checks import ReadGroups
 from distmom.lake.files.int96 import is_int96, looks_wrapped, refuse_wrapped
 from distmom.lake.files.partitions import folder_value
-from distmom.lake.files.store_errors import from_store
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
 from distmom.numerics.arrays import Ints
@@ -195,39 +195,36 @@ def _read(
     rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
-    chosen = [parquet.metadata.row_group(group) for group in rows.groups]
-    total = _checked_bytes(chosen, assembler.positions, batch_rows, file)
+    _check_fits(parquet, rows.groups, assembler.positions, batch_rows, file)
+    reached = ReadGroups(parquet, rows.groups, assembler.positions, file)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
     position = rows.first
     for size, arrays in _arrays(parquet, rows, assembler.positions, batch_rows, file):
         begin, position = position, position + size
+        n_bytes = reached.bytes_of(position - rows.first) - reached.bytes_of(begin - rows.first)
         low, high = max(begin, start), min(position, end)
         if low < high:
             if high - low < size:
                 arrays = [array.slice(low - begin, high - low) for array in arrays]
-            done, doing = begin - rows.first, position - rows.first
-            n_bytes = total * doing // rows.n_rows - total * done // rows.n_rows
             yield assembler.batch(arrays, low, high - low, n_bytes)
         if position >= end:
             return
 
 
-def _checked_bytes(
-    groups: list[pq.RowGroupMetaData], positions: list[int], batch_rows: int, file: FileRef
-) -> int:
-    """Compressed bytes of some columns.
+def _check_fits(
+    parquet: pq.ParquetFile, groups: list[int], positions: list[int], batch_rows: int, file: FileRef
+) -> None:
+    """ResourceError if decoding one batch takes more than a thread may hold.
 
-    ResourceError if decoding one batch takes more than a thread may hold: a file of some kilobytes may hold
-    gigabytes, of which its footer tells.
+    A file of some kilobytes may hold gigabytes, of which its footer tells.
     """
-    total, most = 0, allowed_bytes()
-    for group in groups:
+    most = allowed_bytes()
+    for number in groups if most is not None and positions else ():
+        group = parquet.metadata.row_group(number)
         chunks = [group.column(i) for i in positions]
-        total += sum(chunk.total_compressed_size for chunk in chunks)
         large = sum(max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in chunks)
         if most is not None and large > most / LARGE:
             _check_group(group, positions, batch_rows, file, most)
-    return total
 
 
 def _check_group(
@@ -271,7 +268,7 @@ def _arrays(
                     del unchecked[at]
         except (pa.ArrowException, OSError) as error:
             number = getattr(error, "errno", None)
-            if isinstance(error, MemoryError) or number is not None or from_store(error):
+            if isinstance(error, MemoryError) or number is not None:
                 raise
             raise BadFileError(_locate(parquet, rows, positions, done, file, error)) from error
         if batch is None:
