@@ -80,9 +80,9 @@ class Extent(NamedTuple):
             chunk = largest.column(position)
             text = chunk.physical_type == "BYTE_ARRAY"
             chunks[name] = Chunk(
-                chunk.total_uncompressed_size, chunk.num_values, text, _n_keys(groups, position)
+                chunk.total_uncompressed_size, chunk.num_values, text, _n_keys(metadata, groups, position)
             )
-        rows = metadata.num_rows
+        rows = sum(group.num_rows for group in groups)
         return cls(int(rows * scale), min(largest.num_rows, int(rows * scale)), int(rows * total), chunks)
 
     def reading(self, names: tuple[str, ...], batch_rows: int, dictionaries: int) -> Memory:
@@ -123,8 +123,11 @@ class Extent(NamedTuple):
         return found
 
 
-def _n_keys(groups: list[pq.RowGroupMetaData], position: int) -> int | None:
+def _n_keys(metadata: pq.FileMetaData, groups: list[pq.RowGroupMetaData], position: int) -> int | None:
     """By the least and the greatest value that statistics tell of."""
+    kind = metadata.schema.column(position).physical_type
+    if any(group.column(position).physical_type != kind for group in groups):
+        return None  # damaged: PyArrow would end the process over statistics of another type
     every = [group.column(position).statistics for group in groups]
     if not every or any(one is None or not one.has_min_max for one in every):
         return None
