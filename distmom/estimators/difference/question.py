@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from distmom.cluster import Executor, Progress
 from distmom.estimators.difference.answer import differences
@@ -25,6 +25,8 @@ from distmom.report import DifferenceResult, Results
 @dataclass
 class DifferenceQuestion(RowsQuestion):
     """How far the variants of an experiment are from their control in one metric."""
+
+    asks: ClassVar[str] = "difference"
 
     scan: Scan
     metric: str
