@@ -6,6 +6,7 @@ lake of its live files.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
@@ -201,9 +202,9 @@ def infos_of(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInf
         found: list[pafs.FileInfo] = filesystem.get_file_info(paths)
     except OSError as error:
         if len(paths) == 1:
-            if is_local(filesystem) or not isinstance(
-                store_error(error, filesystem, paths[0], paths[0]), AccessError
-            ):
+            if is_local(filesystem):
+                raise DataError(f"cannot look at {paths[0][:80]}: {os.strerror(error.errno or 0)}") from error
+            if not isinstance(store_error(error, filesystem, paths[0], paths[0]), AccessError):
                 raise
             return [pafs.FileInfo(paths[0], type=pafs.FileType.NotFound)]
         return [info for path in paths for info in infos_of(filesystem, [path])]
