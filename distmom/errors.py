@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from sysconfig import get_paths
 from traceback import walk_tb
@@ -74,6 +75,7 @@ _OURS = str(Path(__file__).parent) + os.sep
 _LIBRARIES = tuple({str(Path(path)) + os.sep for path in (*get_paths().values(), _OURS)})
 
 
+@lru_cache(maxsize=1 << 14)
 def is_own_code(file: str | None) -> bool:
     """Whether a module's file is Python that nobody installed: of the user, neither ours nor a library's."""
     if not file or not file.endswith(".py"):

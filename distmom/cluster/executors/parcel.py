@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 from distmom.cluster.outcome import Work
@@ -76,9 +77,8 @@ def _by_value() -> Iterator[None]:
     """Functions and classes of modules that are not installed are pickled with their code."""
     registered: list[tuple[Any, Any]] = []
     with _registering:
-        own = [
-            module for module in list(sys.modules.values()) if is_own_code(getattr(module, "__file__", ""))
-        ]
+        loaded = [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
+        own = [module for module in loaded if is_own_code(vars(module).get("__file__"))]  # loads no lazy one
         try:
             copies = ("cloudpickle", "numba.cloudpickle")  # Numba's has a list of its own
             for pickler in [sys.modules[name] for name in copies if name in sys.modules]:
