@@ -75,7 +75,7 @@ class DescentState:
         memory = tuple(array for name, array in arrays.items() if name.startswith("memory_"))
         iterates = Iterates(list(arrays["sums"]), length, count)
         history = History(**{name: arrays[f"history_{name}"].tolist() for name in vars(History())})
-        numbers = dict(zip(COUNTERS, counters, strict=True))
+        numbers: dict[str, Any] = dict(zip(COUNTERS, counters, strict=True))
         found = cls(**numbers, **held, memory=memory, iterates=iterates, history=history)
         found._check(like)
         return found
