@@ -219,7 +219,7 @@ class Estimates:
         }
         if self.method is None:
             value, points = float(answer.estimate[g]), points[:, 0]
-            return Estimate(value, points, status, self._number(g), {**blocks, "path": answer.path(g)})
+            return Estimate(value, points, status, self.number(g), {**blocks, "path": answer.path(g)})
         finite = not status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
         median, gap = vector_median(points, self.method == "geometric", finite)
         if self.method == "coordinatewise" and finite and self.promise.n_blocks is None:
@@ -240,7 +240,8 @@ class Estimates:
         wanted = self.pays and self.promise.interval == "auto"
         return wanted and bool(self.status[g] & Finding.ROWS_CORRELATED)
 
-    def _number(self, g: int) -> Shown:
+    def number(self, g: int) -> Shown:
+        """The interval of a group's number."""
         kind = self.kind(g)
         if self._correlated(g):
             ends = float(self.answer.files_low[g]), float(self.answer.files_high[g])

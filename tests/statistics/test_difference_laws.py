@@ -18,9 +18,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from distmom.inference.differences import Paired
-from distmom.inference.ratios import RatioBlocks, robust_ratio
 from distmom.inference.status import Finding
+from distmom.inference.variants.differences import Paired
+from distmom.inference.variants.ratios import RatioBlocks, robust_ratio
 from distmom.numerics.blocks.moments import Moments
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import distmom as dm
-from distmom.inference.ratios import fewer_blocks
+from distmom.inference.variants.ratios import fewer_blocks
 from distmom.theory.intervals import order_rank
 from distmom.theory.ladder import ladder_levels
 

@@ -15,7 +15,6 @@ from weakref import WeakSet
 from distmom.cluster.executors.parcel import Parcel, packed
 from distmom.cluster.executors.versions import compare_versions, decisive_here, refuse_others
 from distmom.cluster.failures import one_line
-from distmom.cluster.interrupts import stoppable
 from distmom.cluster.memory import memory_bytes
 from distmom.cluster.names import task_name
 from distmom.cluster.outcome import Finished, Tasks, UnitOutcome, Work
@@ -23,6 +22,7 @@ from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
 from distmom.cluster.scratch import Scratch
 from distmom.errors import ConfigError
+from distmom.stopping import stoppable
 
 if TYPE_CHECKING:
     from distributed import Client

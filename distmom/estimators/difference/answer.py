@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,12 @@ from distmom.estimators.mean.notes import FEW_UNITS
 from distmom.estimators.mean.partition import plain_means, row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.adaptive import FEW_CARRY
-from distmom.inference.differences import Paired, estimate_of
-from distmom.inference.ratios import RatioBlocks, RobustRatio, robust_ratio
+from distmom.inference.answers import RuleAnswer
 from distmom.inference.share.second_group import APART, FEW_VALUES
 from distmom.inference.status import ALL_EQUAL, Finding
+from distmom.inference.variants.differences import Lift, Paired, estimate_of
+from distmom.inference.variants.ratios import RatioBlocks, RobustRatio, ratio_steps
+from distmom.inference.variants.together import all_answered
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
@@ -30,12 +32,33 @@ COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf")
 CARRIED = 10, 9
 """More than nine of ten sampled rows on one side of the mean: few rows may carry it."""
 
+NEGATIVE = "the mean of {!r} is negative, so a positive lift is a lower value"
+
+PAIRED = 0.9
+"""With so large a share of its units in the other variant as well, a variant is paired by design."""
+
+
+def in_both_note(n: int, control: UnitCount, variant: UnitCount, *, by_file: bool) -> str:
+    """What units in both variants mean: pairs, if they are nearly all; else a broken assignment."""
+    what, fewer = "files" if by_file else "units", min(control.n_units, variant.n_units)
+    said = f"{'' if control.n_units_exact else 'about '}{n:,} {what}"
+    if n >= PAIRED * fewer:
+        return f"{said} are in both variants, as in pairs: what they have in common cancels"
+    said += f", {100.0 * n / fewer:.2g}% of the smaller variant's, are in both variants"
+    if by_file:
+        return said
+    return (
+        f"{said}: of a randomised experiment none should be, so check the assignment; crossover='omit' "
+        "leaves them out"
+    )
+
 
 @dataclass(frozen=True)
 class Variant:
     """One variant: its value of the `by` column, counts, robust and plain mean, sampled rows on one side.
 
-    `size` is the median of absolute values that are not zero; NaN where too few are sampled.
+    `size` is the median of absolute values that are not zero; NaN where too few are sampled. `in_both` are
+    the units that are in the control, too; None where rows are independent.
     """
 
     value: Any
@@ -45,6 +68,7 @@ class Variant:
     plain: float
     carried: bool
     size: float
+    in_both: int | None = None
 
 
 def differences(
@@ -62,12 +86,15 @@ def differences(
         only = f"only one variant, {cell(values[known[0]])!r}" if known else "no variant"
         raise NoAnswerError(f"by: column {by!r} has {only}; a difference takes two, so check by and where")
     first = known[_place_of([values[g] for g in known], control, by)]
-    variants = {g: _variant(plan, state, g, values[g], denominator) for g in known}
+    variants = dict(zip(known, _variants(plan, state, known, values, denominator), strict=True))
+    if state.units is not None:
+        for g, one in variants.items():
+            variants[g] = replace(one, in_both=round(state.units.in_both(first, g)))
     if variants[first].counts["n_used"] == 0:
         raise NoAnswerError(_unused(variants[first]))
     without = sum(int(state.n_rows[g]) for g, value in enumerate(values) if value is None)
     notes = (f"{without:,} rows without a variant are left out",) if without else ()
-    results = [_result(plan, variants[first], variants[g], denominator, notes) for g in known if g != first]
+    results = _results(plan, variants[first], [variants[g] for g in known if g != first], denominator, notes)
     if not any(math.isfinite(r.estimate) for r in results):
         worst = next((v for v in variants.values() if v.counts["n_used"] == 0), None)
         raise NoAnswerError(_unused(worst) if worst else _ruined(results[0]))
@@ -103,26 +130,34 @@ def _ruined(result: DifferenceResult) -> str:
     )
 
 
-def _variant(plan: MeanPlan, state: MeanState, g: int, value: Any, denominator: str | None) -> Variant:
-    counts = shared_fields(plan, state, 0, plan.reduction.columns[0], g, None)
+def _variants(
+    plan: MeanPlan, state: MeanState, groups: list[int], values: list[Any], denominator: str | None
+) -> list[Variant]:
+    """The variants that are these groups."""
     units = unit_counts(state)
+    counts = [shared_fields(plan, state, 0, plan.reduction.columns[0], g, None) for g in groups]
     blocks, _, _ = row_and_cell_blocks(plan, state.moments)
-    top = Moments(*blocks.at((0, g)))
-    below = None if denominator is None else blocks.at((1, g)).mean
-    n_independent = counts["n_used"] if units is None else min(units[g].n_units, counts["n_used"])
-    ratio = robust_ratio(RatioBlocks(top, below, n_independent), plan.options.confidence_level)
-    if ratio.denominator <= 0.0 and counts["n_used"]:
-        raise DataError(
-            f"denominator: the mean of column {denominator!r} is not positive in variant {cell(value)!r}; "
-            "name a column that counts something, or filter by where"
-        )
-    columns = (blocks.at((c, [g])) for c in range(len(blocks.count)))
-    plain, *by = (plain_means(b, b.total().mean)[0] for b in columns)
+    cells = []
+    for g, own in zip(groups, counts, strict=True):
+        n_independent = own["n_used"] if units is None else min(units[g].n_units, own["n_used"])
+        below = None if denominator is None else blocks.at((1, g)).mean
+        cells.append(RatioBlocks(Moments(*blocks.at((0, g))), below, n_independent))
+    ratios = all_answered([ratio_steps(one) for one in cells], plan.options.confidence_level)
+    columns = [blocks.at((c, groups)) for c in range(len(blocks.count))]
+    plain = np.array([plain_means(column, column.total().mean) for column in columns])
     with np.errstate(invalid="ignore", divide="ignore"):
-        plain = float(np.divide(plain, by[0])) if by else plain
-    mine, plain = None if units is None else units[g], plain if counts["n_used"] else math.nan
-    carried = _carried(state, g, ratio.value, counts["n_used"])
-    return Variant(value, counts, mine, ratio, plain, carried, _size(state, g))
+        means = plain[0] if denominator is None else plain[0] / plain[1]
+    found = []
+    for i, (g, own, ratio) in enumerate(zip(groups, counts, ratios, strict=True)):
+        if ratio.denominator <= 0.0 and own["n_used"]:
+            raise DataError(
+                f"denominator: the mean of column {denominator!r} is not positive in variant "
+                f"{cell(values[g])!r}; name a column that counts something, or filter by where"
+            )
+        mine, mean = None if units is None else units[g], float(means[i]) if own["n_used"] else math.nan
+        carried = _carried(state, g, ratio.value, own["n_used"])
+        found.append(Variant(values[g], own, mine, ratio, mean, carried, _size(state, g)))
+    return found
 
 
 def _size(state: MeanState, g: int) -> float:
@@ -152,11 +187,32 @@ def _carried(state: MeanState, g: int, ratio: float, n_used: int) -> bool:
     return not effective * n_used / n_sample >= FEW_CARRY
 
 
+def _results(
+    plan: MeanPlan,
+    control: Variant,
+    variants: list[Variant],
+    denominator: str | None,
+    notes: tuple[str, ...],
+) -> list[DifferenceResult]:
+    """The variants beside the control."""
+    options = plan.options
+    pairs = [Paired(control.ratio, one.ratio, options.confidence_level) for one in variants]
+    found = all_answered([pair.steps(options.interval) for pair in pairs], options.confidence_level)
+    return [
+        _result(plan, control, one, denominator, notes, *answers)
+        for one, answers in zip(variants, found, strict=True)
+    ]
+
+
 def _result(
-    plan: MeanPlan, control: Variant, variant: Variant, denominator: str | None, notes: tuple[str, ...]
+    plan: MeanPlan,
+    control: Variant,
+    variant: Variant,
+    denominator: str | None,
+    notes: tuple[str, ...],
+    answer: RuleAnswer,
+    lift: Lift,
 ) -> DifferenceResult:
-    paired = Paired(control.ratio, variant.ratio, plan.options.confidence_level)
-    answer = paired.difference()
     one = estimate_of(answer, 0, plan.options.interval, plan.options.confidence_level)
     finite = not one.status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
     if finite and (control.carried or variant.carried):
@@ -169,8 +225,6 @@ def _result(
         notes = (f"values of {cell(larger.value)!r} are {about}: another unit?", *notes)
     told = one.fields()
     del told["block_size"]  # in units, not rows
-    lift = paired.lift(plan.options.interval)
-    n_blocks = int(answer.n_blocks[0])
     both = {n: control.counts[n] + variant.counts[n] for n in COUNTS}
     return DifferenceResult(
         metric=plan.reduction.columns[0],
@@ -188,8 +242,9 @@ def _result(
         **both,
         design=plan.options.design,
         unit=plan.options.design.unit,
+        n_units_in_both=variant.in_both,
         n_units_exact=None if control.units is None else control.units.n_units_exact,
-        notes=(*notes, *_notes(control, variant, n_blocks, constant=bool(answer.constant[0]))),
+        notes=(*notes, *_notes(plan, control, variant, answer, lift)),
     )
 
 
@@ -206,10 +261,16 @@ def _side(name: str, side: Variant, plan: MeanPlan) -> dict[str, Any]:
     }
 
 
-def _notes(control: Variant, variant: Variant, n_blocks: int, *, constant: bool) -> list[str]:
+def _notes(plan: MeanPlan, control: Variant, variant: Variant, answer: RuleAnswer, lift: Lift) -> list[str]:
+    n_blocks = int(answer.n_blocks[0])
     notes = [_unused(v) for v in (variant,) if v.counts["n_used"] == 0]
-    if constant:
+    if answer.constant[0]:
         notes.append(ALL_EQUAL)
+    if lift.reason is None and control.ratio.value < 0.0:
+        notes.append(NEGATIVE.format(cell(control.value)))
+    if variant.in_both and control.units is not None and variant.units is not None:
+        by_file = plan.options.design.by_file
+        notes.append(in_both_note(variant.in_both, control.units, variant.units, by_file=by_file))
     for side in (control, variant):
         if side.units is not None and side.units.n_units < FEW_UNITS * n_blocks:
             about = "" if side.units.n_units_exact else "about "

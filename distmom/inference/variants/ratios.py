@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.status import Finding
 from distmom.inference.steps import answer_level
+from distmom.inference.variants.together import Asked, Steps, answered
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.median import lower_median
@@ -118,9 +118,14 @@ class RobustRatio:
 
     def blocks(self, n_blocks: int) -> Floats:
         """Linearised values of so many blocks."""
-        size = self.cells.still.size // n_blocks
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            return self.value + self.cells.rest(self.value, n_blocks) / (self.denominator * size)
+        return linearised(self.cells, self.value, self.denominator, n_blocks)
+
+
+def linearised(cells: RatioBlocks, ratio: float, denominator: float, n_blocks: int) -> Floats:
+    """R + (N - R D)/d of so many blocks, for a ratio R and the mean d of the denominators of fine blocks."""
+    size = cells.still.size // n_blocks
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        return ratio + cells.rest(ratio, n_blocks) / (denominator * size)
 
 
 def fewer_blocks(levels: Sequence[int], n_independent: int) -> int | None:
@@ -139,46 +144,39 @@ def fewer_blocks(levels: Sequence[int], n_independent: int) -> int | None:
 
 
 def robust_ratio(cells: RatioBlocks, confidence_level: float) -> RobustRatio:
+    """What `ratio_steps` find."""
+    return answered(ratio_steps(cells), confidence_level)
+
+
+def ratio_steps(cells: RatioBlocks) -> Steps[RobustRatio]:
     """The ratio around which the linearised blocks have it as their robust mean.
 
     It begins at the lower median of the quotients of blocks; those without a positive denominator have none.
     """
     finest = max(cells.levels, default=None)
-    found = _ratio_at(cells, finest, confidence_level)
+    found = yield from _ratio_at(cells, finest)
     fewer = fewer_blocks(cells.levels, cells.n_independent)
     if fewer == finest or found.answer.status[0] & Finding.CONTAMINATED:
         return found
-    return _ratio_at(cells, fewer, confidence_level)
+    return (yield from _ratio_at(cells, fewer))
 
 
-def _ratio_at(cells: RatioBlocks, k: int | None, confidence_level: float) -> RobustRatio:
+def _ratio_at(cells: RatioBlocks, k: int | None) -> Steps[RobustRatio]:
     """The ratio from so many blocks."""
     n = cells.n_independent
     sums = cells.denominators(least_level(cells, k))
-    of_denominator = answer_equal(sums[None], k, n, confidence_level)
+    answer = yield Asked(sums[None], k, n)
     share = sums.size / cells.still.size
-    d = float(of_denominator.estimate[0]) * share
+    d = answer.estimate() * share
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         quotients = np.where(sums > 0.0, cells.rest(0.0, sums.size) / sums, np.nan)
-    found = RobustRatio(cells, float(lower_median(quotients)), d, of_denominator)
+    value = float(lower_median(quotients))
     for _ in range(ROUNDS):
-        answer = answer_equal(found.blocks(sums.size)[None], k, n, confidence_level)
-        found = RobustRatio(cells, float(answer.estimate[0]), d, answer)
-    return found
+        answer = yield Asked(linearised(cells, value, d, sums.size)[None], k, n)
+        value = answer.estimate()
+    return RobustRatio(cells, value, d, answer.alone())
 
 
 def least_level(cells: RatioBlocks, finest: int | None) -> int:
     """Number of blocks to take: the finest, or the fewest where none tell anything."""
     return finest or ladder_levels(cells.still.size)[0]
-
-
-def answer_equal(
-    values: Floats, finest: int | None, n_independent: int, confidence_level: float
-) -> RuleAnswer:
-    """The rule on blocks of one law, whose spread is that between them; one group for each line of values.
-
-    Without a finest level blocks get one unit each: so few that the rule takes the plain mean.
-    """
-    size = 1 if finest is None else n_independent // values.shape[1]
-    blocks = Moments(np.full(values.shape, size), values, np.zeros(values.shape))
-    return answer_rule(blocks, None, None, confidence_level, block_source="units")

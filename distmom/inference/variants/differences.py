@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.estimate import Estimate, Estimates, Promise
-from distmom.inference.ratios import RobustRatio, answer_equal, fewer_blocks, least_level
+from distmom.inference.estimate import Estimate, Estimates, Promise, Shown
 from distmom.inference.status import Finding
+from distmom.inference.variants.ratios import RobustRatio, fewer_blocks, least_level
+from distmom.inference.variants.together import Answered, Asked, Steps, answered
 from distmom.numerics.arrays import Floats
 
 Interval = tuple[float, float]
@@ -20,6 +20,9 @@ CLEARLY = 2.0
 """The control's mean is clearly away from 0 if twice its interval's reach does not get there."""
 
 MOST_ROUNDS = 40
+
+RTOL, ATOL = 1e-13, 1e-300
+"""A root that moves by no more has been found."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,12 @@ class Paired:
     variant: RobustRatio
     confidence_level: float
 
-    @cached_property
-    def finest(self) -> int | None:
+    def finest(self) -> Steps[int | None]:
         """The most blocks to take: they tell something in both, and the smaller one has units for them."""
         mine = self.variant.cells.levels
         levels = [k for k in self.control.cells.levels if k in mine]
         finest, fewer = max(levels, default=None), fewer_blocks(levels, self._n_independent)
-        if fewer == finest or self._answer(finest).status[0] & Finding.CONTAMINATED:
+        if fewer == finest or (yield self._asked(finest)).status() & Finding.CONTAMINATED:
             return finest
         return fewer
 
@@ -52,17 +54,31 @@ class Paired:
         k = least_level(self.control.cells, finest)
         return self.control.blocks(k), self.variant.blocks(k)
 
-    def _answer(self, finest: int | None) -> RuleAnswer:
+    def _asked(self, finest: int | None) -> Asked:
         control, variant = self._blocks(finest)
         with np.errstate(invalid="ignore"):
             values = variant - control
-        return answer_equal(values[None], finest, self._n_independent, self.confidence_level)
+        return Asked(values[None], finest, self._n_independent)
 
     def difference(self) -> RuleAnswer:
         """The rule on the differences of the paired blocks."""
-        return self._answer(self.finest)
+        return answered(self._difference(), self.confidence_level)
+
+    def _difference(self) -> Steps[RuleAnswer]:
+        finest = yield from self.finest()
+        return (yield self._asked(finest)).alone()
+
+    def steps(self, wanted: str) -> Steps[tuple[RuleAnswer, Lift]]:
+        """The rule on the differences of the paired blocks, and the lift."""
+        finest = yield from self.finest()
+        answer = (yield self._asked(finest)).alone()
+        return answer, (yield from self._lift(wanted, finest))
 
     def lift(self, wanted: str) -> Lift:
+        """The relative difference."""
+        return answered(self.steps(wanted), self.confidence_level)[1]
+
+    def _lift(self, wanted: str, finest: int | None) -> Steps[Lift]:
         """The relative difference L: the interval holds the L at which variant - (1 + L) control may be 0.
 
         That is Fieller's (1954) interval: the error of the control's mean enters. For one L the rule gives an
@@ -74,21 +90,30 @@ class Paired:
         why = _unclear(self.control, wanted, self.confidence_level)
         if why is not None:
             return Lift(math.nan, None, why)
-        control, variant = self._blocks(self.finest)
+        control, variant = self._blocks(finest)
         at = np.full(3, self.variant.value / c - 1.0)
         for _ in range(MOST_ROUNDS):
             with np.errstate(invalid="ignore", over="ignore"):
                 values = at[:, None] + (variant - (1.0 + at[:, None]) * control) / c
-            answer = answer_equal(values, self.finest, self._n_independent, self.confidence_level)
-            low, high = (estimate_of(answer, g, wanted, self.confidence_level).shown for g in (1, 2))
+            answer = yield Asked(values, finest, self._n_independent)
+            low, high = (self._shown(answer, line, wanted) for line in (1, 2))
             why = high.reason
             known = low.interval is not None and high.interval is not None
             ends = (low.interval[0], high.interval[1]) if known else (math.nan, math.nan)
-            before, at = at, np.array([answer.estimate[0], *ends])
+            before, at = at, np.array([answer.estimate(), *ends])
             at = np.where(np.isnan(at), before, at)
-            if np.allclose(at, before, rtol=1e-13, atol=1e-300):
+            if all(map(_same, at.tolist(), before.tolist())):
                 break
         return Lift(float(at[0]), None if why else (float(at[1]), float(at[2])), why)
+
+    def _shown(self, answer: Answered, line: int, interval: str) -> Shown:
+        g = answer.first + line
+        return _estimates(answer.every, g, interval, self.confidence_level).number(g)
+
+
+def _same(x: float, y: float) -> bool:
+    """Whether a root stays where it was."""
+    return x == y or (math.isfinite(y) and abs(x - y) <= ATOL + RTOL * abs(y))
 
 
 @dataclass(frozen=True)
@@ -105,9 +130,12 @@ def estimate_of(answer: RuleAnswer, g: int, interval: str, confidence_level: flo
 
     By default the interval is that of order statistics, but with too few blocks for them the exact bound.
     """
+    return _estimates(answer, g, interval, confidence_level).estimate(g)
+
+
+def _estimates(answer: RuleAnswer, g: int, interval: str, confidence_level: float) -> Estimates:
     n_blocks = int(answer.n_blocks[g])
-    promise = Promise(interval, confidence_level, 1.0 - confidence_level, n_blocks)
-    return Estimates(answer, promise).estimate(g)
+    return Estimates(answer, Promise(interval, confidence_level, 1.0 - confidence_level, n_blocks))
 
 
 def _unclear(control: RobustRatio, wanted: str, confidence_level: float) -> str | None:

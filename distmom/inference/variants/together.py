@@ -1,0 +1,95 @@
+"""Questions of many calculations to the rule, asked together: each calculation is a generator of questions.
+
+The rule costs about as much for one line of blocks as for a hundred. A thousand variants that each ask it a
+dozen times, the next question depending on the last answer, are therefore asked in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from distmom.inference.adaptive import answer_rule
+from distmom.inference.answers import RuleAnswer
+from distmom.numerics.arrays import Floats
+from distmom.numerics.blocks.moments import Moments
+
+T = TypeVar("T")
+
+
+class Asked(NamedTuple):
+    """Blocks of one law, whose spread is that between them; one group for each line of values.
+
+    Without a finest level blocks get one unit each: so few that the rule takes the plain mean.
+    """
+
+    values: Floats
+    finest: int | None
+    n_independent: int
+
+    @property
+    def size(self) -> int:
+        """Units of a block."""
+        return 1 if self.finest is None else self.n_independent // self.values.shape[1]
+
+
+class Answered(NamedTuple):
+    """The answer to a question: the lines from `first` on of one that was given to many."""
+
+    every: RuleAnswer
+    first: int
+    n_lines: int
+
+    def estimate(self, line: int = 0) -> float:
+        """The estimate of a line."""
+        return float(self.every.estimate[self.first + line])
+
+    def status(self, line: int = 0) -> int:
+        """The findings about a line."""
+        return int(self.every.status[self.first + line])
+
+    def alone(self) -> RuleAnswer:
+        """These lines by themselves."""
+        return self.every.subset(np.arange(self.first, self.first + self.n_lines))
+
+
+Steps = Generator[Asked, Answered, T]
+"""A calculation that asks the rule, and gives back what it found."""
+
+
+def all_answered(calculations: Sequence[Steps[T]], confidence_level: float) -> list[T]:
+    """What the calculations find, to the same bits as one by one.
+
+    Questions of equally many blocks of one size are asked together: these have the same ladder.
+    """
+    found: dict[int, T] = {}
+    waiting: dict[int, Answered | None] = dict.fromkeys(range(len(calculations)))
+    while waiting:
+        asked: dict[tuple[int, int], dict[int, Asked]] = {}
+        for number, answer in waiting.items():
+            try:
+                one = next(calculations[number]) if answer is None else calculations[number].send(answer)
+            except StopIteration as end:
+                found[number] = end.value
+                continue
+            asked.setdefault((one.values.shape[1], one.size), {})[number] = one
+        waiting = {}
+        for (_, size), some in asked.items():
+            every = _answer(np.concatenate([one.values for one in some.values()]), size, confidence_level)
+            first = 0
+            for number, one in some.items():
+                waiting[number] = Answered(every, first, len(one.values))
+                first += len(one.values)
+    return [found[number] for number in range(len(calculations))]
+
+
+def answered(calculation: Steps[T], confidence_level: float) -> T:
+    """What one calculation finds."""
+    return all_answered([calculation], confidence_level)[0]
+
+
+def _answer(values: Floats, size: int, confidence_level: float) -> RuleAnswer:
+    blocks = Moments(np.full(values.shape, size), values, np.zeros(values.shape))
+    return answer_rule(blocks, None, None, confidence_level, block_source="units")
