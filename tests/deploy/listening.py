@@ -5,9 +5,13 @@ from __future__ import annotations
 import http.client
 import ssl
 from contextlib import suppress
+from pathlib import Path
+from socket import AF_INET, AF_INET6, inet_ntop
 from typing import NamedTuple
 
 import psutil
+
+LISTENS = "0A"
 
 
 class Listening(NamedTuple):
@@ -37,13 +41,29 @@ def family(*pids: int) -> list[psutil.Process]:
 
 
 def listening(*pids: int) -> set[Listening]:
-    """Sockets of these processes and their children alone."""
+    """Sockets of these processes and their children alone, in whatever network they are."""
     found = set()
     for process in family(*pids):
-        with suppress(psutil.NoSuchProcess):
-            for one in process.net_connections("tcp"):
-                if one.status == psutil.CONN_LISTEN:
-                    found.add(Listening(one.laddr.ip, one.laddr.port))
+        with suppress(psutil.NoSuchProcess, OSError):
+            found |= _of_process(Path(f"/proc/{process.pid}"))
+    return found
+
+
+def _of_process(place: Path) -> set[Listening]:
+    """What the kernel tells of a process's network, of the sockets that it holds."""
+    held = set()
+    for file in (place / "fd").iterdir():
+        with suppress(OSError):  # closed meanwhile
+            held.add(str(file.readlink()))
+    found = set()
+    for table, kind in (("tcp", AF_INET), ("tcp6", AF_INET6)):
+        for line in (place / "net" / table).read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == LISTENS and f"socket:[{words[9]}]" in held:
+                address, _, port = words[1].partition(":")
+                numbers = bytes.fromhex(address)  # words of four bytes, the last one first
+                turned = b"".join(numbers[k : k + 4][::-1] for k in range(0, len(numbers), 4))
+                found.add(Listening(inet_ntop(kind, turned), int(port, 16)))
     return found
 
 
