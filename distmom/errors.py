@@ -65,12 +65,6 @@ class AccessError(ResourceError):
     """The store does not let us in; never taken for a bad file, since others would be refused as well."""
 
 
-class BusyStore(OSError):
-    """The store asks for fewer requests; another attempt may succeed."""
-
-    remedy = "use fewer workers or threads, or raise the storage option max_attempts, and run again"
-
-
 _OURS = str(Path(__file__).parent) + os.sep
 _LIBRARIES = tuple({str(Path(path)) + os.sep for path in (*get_paths().values(), _OURS)})
 
