@@ -60,12 +60,6 @@ class AccessError(ResourceError):
     """The store does not let us in; never taken for a bad file, since others would be refused as well."""
 
 
-class BusyStore(OSError):
-    """The store asks for fewer requests; another attempt may succeed."""
-
-    remedy = "use fewer workers or threads, or raise the storage option max_attempts, and run again"
-
-
 def leave(code: int) -> NoReturn:
     """End the process with an exit code, also with one that tells of a signal (above 128).
 

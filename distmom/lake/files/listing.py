@@ -13,7 +13,6 @@ import pyarrow.fs as pafs
 from distmom.errors import ConfigError, DataError
 from distmom.lake.files.odd_names import name_that_is_no_text, refuse_dangling_links
 from distmom.lake.files.places import has_wildcard, store_of
-from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import is_local
 from distmom.lake.lake import Lake, build_lake
 from distmom.lake.messages import first_line
@@ -124,8 +123,6 @@ def _open_files(names: list[str], storage_options: Mapping[str, object] | None) 
         except UnicodeDecodeError as error:
             raise DataError(f"cannot list {name}: {name_that_is_no_text(path)}; rename it") from error
         except OSError as error:
-            if prefix:
-                raise final(store_error(error, filesystem, path, name)) from error
             raise DataError(f"cannot list {shown}: {first_line(error)}") from error
     root = items[0][0] if len(items) == 1 else os.path.commonpath([item_root for item_root, _ in items])
     infos = [info for _, found in items for info in found]
