@@ -20,11 +20,6 @@ def main() -> None:
     """Run the program ``distmom`` and end the process."""
     with endings.heard():
         try:
-            from distmom.cli.address_space import refuse_too_little
-            from distmom.cli.failures import run_guarded
-
-            if code := run_guarded(lambda: refuse_too_little() or 0):  # before libraries are loaded
-                leave(code)
             from distmom.cli.program import prepare_process, program
 
             prepare_process()
