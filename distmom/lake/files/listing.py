@@ -105,6 +105,12 @@ def _path_text(item: str | os.PathLike[str]) -> str:
     text = os.fspath(item)
     if not isinstance(text, str) or not text or "\0" in text:
         raise ConfigError(f"data: a path must be a text that is not empty, not {text!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"data: the path {text!r} is not UTF-8; rename it, or name a folder above"
+        ) from error
     return text
 
 
@@ -139,6 +145,9 @@ def _read_list_file(name: str) -> list[str]:
         text = Path(name[1:]).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read the list of files {name[1:]}: {first_line(error)}") from error
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise DataError(f"the list of files {name[1:]} has a zero byte in line {line}; write paths as text")
     items = [line.strip() for line in text.splitlines()]
     items = [item for item in items if item and not item.startswith("#")]
     if not items:

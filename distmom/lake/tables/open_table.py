@@ -6,6 +6,7 @@ lake of its live files.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
@@ -205,6 +206,10 @@ def infos_of(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInf
         if len(paths) == 1:
             return [pafs.FileInfo(paths[0], type=pafs.FileType.NotFound)]
         return [info for path in paths for info in infos_of(filesystem, [path])]
+    except OSError as error:
+        if not is_local(filesystem):
+            raise
+        raise DataError(f"cannot look at {paths[0][:80]}: {os.strerror(error.errno or 0)}") from error
     return found
 
 
