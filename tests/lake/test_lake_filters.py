@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import distmom as dm
 from distmom.errors import ConfigError, DataError
 from distmom.lake import ReadOptions, as_filter, open_lake, parse_filter
 
@@ -400,7 +401,7 @@ def test_mismatches_are_errors_and_never_match_nothing(condition, message):
         ("3", "3 alone is no condition"),
         ("'a'", "'a' alone is no condition"),
         ("s = 'a", "a text has no closing quote, at character 5"),
-        ('"s = 3', "a quoted column name is empty or has no closing quote"),
+        ('"s = 3', "a quoted column name has no closing quote"),
         ("a.b = 3", "write the column's name in double quotes"),
         ("i = 3x", "a number must be followed by a blank"),
         ("i = 1.2.3", "a number must be followed by a blank"),
@@ -506,3 +507,11 @@ def test_what_is_neither_text_nor_expression():
     assert as_filter(None, source) is None
     with pytest.raises(ConfigError, match="where must be a text or an Arrow expression, not int"):
         as_filter(3, source)  # type: ignore[arg-type]
+
+
+def test_a_column_without_a_name_can_be_named():
+    table = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "": [1, 2, 1, 2]})
+    for condition in ('"" = 1', "`` = 1", '"" in (1, 3)', '"" != 2'):
+        assert dm.mean(table, "x", where=condition, rng=0).estimate == 2.0
+    with pytest.raises(ConfigError, match="double quotes name a column, a text is written ''"):
+        dm.mean(table.select(["x"]), "x", where='x = ""')

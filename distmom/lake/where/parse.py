@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     | (?P<number>(?:-\s*)?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
     | (?P<name>[^\W\d]\w*)
     | (?P<text>'(?:[^']|'')*')
-    | (?P<quoted>"(?:[^"]|"")+"|`(?:[^`]|``)+`)
+    | (?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`)
     | (?P<symbol><=|>=|<>|!=|==|[=<>(),-])
     """,
     re.VERBOSE | re.ASCII,
@@ -107,7 +107,7 @@ def _bad_character(character: str) -> str:
     if character == "'":
         return "a text has no closing quote"
     if character in ('"', "`"):
-        return "a quoted column name is empty or has no closing quote"
+        return "a quoted column name has no closing quote"
     if character == ".":
         return "a dot belongs to no bare name; write the column's name in double quotes"
     if character in "+*/%":
