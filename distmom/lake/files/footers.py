@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from inspect import signature
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -141,10 +142,18 @@ def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> No
 
     DataError if they differ, or the file is gone.
     """
-    info = filesystem.get_file_info(location(root, file))
+    path, gone = location(root, file), f"file changed since planning: {file.path} (it is gone); run again"
+    if is_local(filesystem):  # twice for each file: a tenth of the time that PyArrow takes for it
+        try:
+            found = Path(path).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise DataError(gone) from None
+        _compare(file, found.st_size, found.st_mtime_ns)
+        return
+    info = filesystem.get_file_info(path)
     if info.type == pafs.FileType.NotFound:
-        raise DataError(f"file changed since planning: {file.path} (it is gone); run again")
-    _compare(file, info.size, info.mtime_ns if is_local(filesystem) else whole_seconds(info.mtime_ns))
+        raise DataError(gone)
+    _compare(file, info.size, whole_seconds(info.mtime_ns))
 
 
 def whole_seconds(nanoseconds: int | None) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ PERMUTATIONS = 16  # a power of two; the whole table of 945 blocks then takes 60
 SHORT = 1 << 16  # tables of so many blocks have 16-bit places
 COMPILE = 1 << 15  # shuffling more than these in Python takes longer than loading the compiled twin
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+_making = Lock()
 
 Labels = NDArray[np.unsignedinteger]
 """Of as few bits as a table's places."""
@@ -83,9 +86,14 @@ class LabelTable:
     forward: Labels
 
 
-@lru_cache(maxsize=16)
 def label_table(seed: int, n_blocks: int) -> LabelTable:
     """The table of permutations for this seed and number of blocks (cached in each process)."""
+    with _making:  # threads begin together, and one table is enough
+        return _label_table(seed, n_blocks)
+
+
+@lru_cache(maxsize=16)
+def _label_table(seed: int, n_blocks: int) -> LabelTable:
     return _new_table(seed, n_blocks)
 
 

@@ -145,11 +145,16 @@ def _compiled_moments(
 ) -> BlockState:
     """Faster than by labels: run by run, each in the order of the blocks."""
     first_row, key, table = draws
-    hidden = NONE_GONE if gone is None else gone
-    shift = _kernels.middle_value(read_only(x), read_only(rest), hidden)
+    hidden, x, rest = NONE_GONE if gone is None else gone, read_only(x), read_only(rest)
     if weights is None:
-        rows = read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward
-        return _about(_kernels.leaf_about, rows, shift, Moments.unfilled(table.n_blocks + 1))
+        rows = x, rest, hidden, first_row, key, table.inverse, table.forward
+        out = Moments.unfilled(table.n_blocks + 1)
+        if _kernels.leaf_amid(*rows, *out):
+            shift = _kernels.middle_value(x, rest, hidden)
+            if (better := amid(out, shift)) != shift:
+                _kernels.leaf_about(*rows, better, *out)
+        return out
+    shift = _kernels.middle_value(x, rest, hidden)
     heavy = *map(read_only, (x, weights.w, rest, weights.rest)), hidden, first_row, key, table.inverse
     return _about(_weighted.weighted_leaf_about, heavy, shift, WeightedMoments.unfilled(table.n_blocks + 1))
 
