@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
 
 from distmom.errors import ConfigError, ResourceError
+
+logger = logging.getLogger("distmom")
 
 PROCESS_BYTES = 240_000_000  # a worker with NumPy, PyArrow, Numba and Dask loaded, before any data
 _UNITS = {f"{unit}{i}": base**k for k, unit in enumerate("kmgt", 1) for i, base in (("", 1000), ("i", 1024))}
@@ -80,6 +83,16 @@ def check_memory(
         f"and {in_words(base_bytes)} for the program) exceeds the limit of {in_words(limit)}; "
         f"{remedy}, or allow at least {in_words(needed)}"
     )
+
+
+def give_back() -> None:
+    """Give freed memory back to the system, where its C library can: small objects among it hold it else."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):
+        logger.debug("this system's C library has no malloc_trim")
 
 
 CGROUP = Path("/sys/fs/cgroup")
