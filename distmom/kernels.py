@@ -4,6 +4,7 @@ Each function here gives a small object that ``kernel=`` options take; ``named("
 name.
 """
 
+from distmom.keywords import answering
 from distmom.numerics.kernels.catalogue import (
     KERNELS,
     auc,
@@ -55,3 +56,7 @@ __all__ = [
     "third_moment",
     "variance",
 ]
+
+for _name in __all__:
+    if callable(globals()[_name]) and not isinstance(globals()[_name], type):
+        globals()[_name] = answering(globals()[_name], "kernels.")

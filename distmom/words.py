@@ -81,7 +81,7 @@ class Wording:
             rf"|{begin}(?P<owner>{kinds}): (?P<field>{fields_})(?: and (?P<other>{fields_}))?(?=:| )"
             rf"|{begin}(?:(?:blocks|pairs)=)?(?P<call>{kinds})\((?P<inside>[^()]*)\)"
             rf"|{begin}(?P<kind>{one_of(self.kinds)})(?![\w'\"(=])"
-            rf"|{begin}(?P<chosen>{names})='(?P<value>\w+)'"
+            rf"|{begin}(?P<chosen>{names})=(?P<value>'[^']*'|\"[^\"]*\")"
             rf"|(?:^|(?<=does not go with ))(?P<name>{names})(?=:| must | does not go with )"
             rf"|{begin}(?P<long>{long})(?![\w'\"=])"
         )
@@ -97,7 +97,9 @@ class Wording:
         if found["kind"]:
             return self.kinds[found["kind"]]
         if found["chosen"]:
-            return self.value.format(self.names[found["chosen"]], self.shown(found["value"]))
+            return self.value.format(
+                self.names[found["chosen"]], self.shown(ast.literal_eval(found["value"]))
+            )
         return self.names[found["name"] or found["long"]]
 
     def _call(self, kind: str, inside: str) -> str:

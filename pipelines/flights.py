@@ -15,6 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from distmom.signals import endings
+
 if TYPE_CHECKING:
     import pyarrow as pa  # loaded where it is used, so that an interrupt meanwhile is one of `main`
 
@@ -38,16 +40,13 @@ def flights() -> pa.Table:
 def write_lake(table: pa.Table, folder: Path, damaged: bool = False) -> int:
     """Write one file a day under ``month=M/``; return the number of files. The folder appears whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as whole:
+        temporary = Path(whole) / "lake"  # with the permissions of new folders
+        temporary.mkdir()
         n_files = _write_days(table, temporary, damaged)
         if folder.exists():
             shutil.rmtree(folder)
-        temporary.chmod(0o755)
         temporary.replace(folder)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
     return n_files
 
 
@@ -85,11 +84,17 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("folder", type=Path, help="where to write clean/ and damaged/")
     folder = parser.parse_args(arguments).folder
+    with endings.heard():
+        return _told(folder)
+
+
+def _told(folder: Path) -> int:
     try:
         _write_both(folder)
     except KeyboardInterrupt:
-        print("flights: interrupted; nothing half written was left", file=sys.stderr)
-        return 130
+        word, code = endings.told()
+        print(f"flights: {word}; nothing half written was left", file=sys.stderr)
+        return code
     except OSError as error:
         print(f"flights: {folder} cannot be written ({error.strerror}); name another folder", file=sys.stderr)
         return 6

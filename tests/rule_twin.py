@@ -434,6 +434,8 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
         out["status"].add("contaminated")
         if found["beyond"]:
             out["status"].add("beyond capacity")
+    if finite and k_given is not None and n < k_given and not out["constant"]:  # blocks of one row
+        out["status"].add("carried by few rows")
     shown = found
     if cells is not None and source != "units" and levels and (k_given is None or n >= k_given):
         shown = _files(out, found, finite, cells, n, told, k_given)

@@ -54,7 +54,7 @@ BELOW = {
 }
 """Rooms that a room may import from, beside itself."""
 
-FREE = ("checks", "errors", "status", "version", "words")
+FREE = ("checks", "errors", "keywords", "signals", "status", "stopping", "version", "words")
 """Modules that every room may import."""
 
 MOST_LINES, MOST_FUNCTION_LINES, MOST_MODULES, MOST_PARAMETERS = 350, 60, 20, 16
@@ -172,14 +172,14 @@ def test_jobs_and_pipelines_use_public_names_only() -> None:
 
 
 def _is_public(module: str, path: Path) -> bool:
-    """Public names, errors, words, the room of jobs, the parts pages are made of, the room that runs work."""
+    """Public names, those of every room, the room of jobs, the parts of pages, the room that runs work."""
     if not module.startswith("distmom."):
         return True
     import distmom
 
     room = module.split(".")[1]
     return (
-        room in {*distmom.__all__, "errors", "words"}
+        room in {*distmom.__all__, "errors", "signals", "words"}
         or (room == "jobs" and (module == "distmom.jobs" or PACKAGE in path.parents))
         or module == "distmom.cluster"
         or module.startswith("distmom.report.page.")

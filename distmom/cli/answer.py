@@ -6,10 +6,12 @@ import logging
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from distmom.cli.build import arguments
 from distmom.cli.show import show_plan, show_results
@@ -87,7 +89,16 @@ def remember_command(found: Results) -> None:
     """Keep the command line in the results, so that a report can tell how to run it again."""
     context = click.get_current_context(silent=True)
     words = context.meta.get(COMMAND) if context is not None else None
-    if words is not None:
-        from distmom.lake.messages import plain_words
+    if context is None or words is None:
+        return
+    from distmom.lake.messages import plain_words
+    from distmom.report.again import Again
 
-        found.run["command"] = shlex.join(["distmom", *plain_words(words)])
+    shell, seed = ["distmom", *plain_words(words)], found.run.get("seed")
+    found.run["command"] = shlex.join(shell)
+    flags = {option.name for option in context.command.params}
+    drawn = "rng" in flags and context.get_parameter_source("rng") is ParameterSource.DEFAULT
+    if drawn and not context.params.get("state") and isinstance(seed, int):
+        shell += ["--seed", str(seed)]
+    again = found.run.get("again", Again())
+    found.run["again"] = replace(again, shell=tuple(shell), shell_excludes="exclude" in flags)

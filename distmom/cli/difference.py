@@ -15,6 +15,12 @@ OWN_OPTIONS = [
         "Column of the independent units, such as users or days; repeatable.  [default: rows]",
         ["NAME|file"],
     ),
+    o.Option(
+        "--crossover",
+        "Units in several variants: keep them, or leave them out.",
+        ("keep", "omit"),
+        default="keep",
+    ),
     o.Option("--denominator", "For ratios: sum of the metric over sum of this column.", "NAME"),
     o.Option("--control", "Variant to compare the others with.  [default: the first]", "NAME"),
 ]

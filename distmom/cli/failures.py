@@ -11,19 +11,25 @@ from contextlib import suppress
 import click
 
 from distmom.errors import DistmomError, ResourceError
+from distmom.signals import endings
 from distmom.words import printable
 
-INTERNAL, USAGE, RESOURCES, INTERRUPTED = 1, 2, 6, 130
+INTERNAL, USAGE, RESOURCES = 1, 2, 6
 DEBUG_HINT = "; set DISTMOM_DEBUG=1 for the traceback"
 
 
 def run_guarded(command: Callable[[], int]) -> int:
     """Run a command and return its exit code; a failure is told in one line on standard error."""
+    with endings.heard():
+        return _guarded(command)
+
+
+def _guarded(command: Callable[[], int]) -> int:
     try:
         code = command()
         write_stdout("")
     except KeyboardInterrupt:
-        return _tell("interrupted", INTERRUPTED)
+        return _tell(*endings.told())
     except click.ClickException as error:
         return _tell(_usage(error), USAGE)
     except BrokenPipeError:  # of help or version: whoever reads has seen enough

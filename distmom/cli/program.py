@@ -12,6 +12,7 @@ import click
 from distmom.checks import did_you_mean
 from distmom.cli.answer import COMMAND
 from distmom.cli.batch import init_command, run_command, train_command
+from distmom.cli.clean import clean_command
 from distmom.cli.compare import compare_command
 from distmom.cli.describe import describe_command
 from distmom.cli.difference import difference_command
@@ -95,7 +96,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     invoke_without_command=True,
     epilog="Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files "
     "skipped; 5 no finite answer, too few rows, or an answer beyond capacity (5 also where files were "
-    "skipped); 6 memory, disk or cluster; 130 interrupted.",
+    "skipped); 6 memory, disk or cluster; 130 interrupted; 143 terminated (SIGTERM); 129 hung up (SIGHUP).",
 )
 @click.option(
     "--version",
@@ -116,6 +117,6 @@ def program(ctx: click.Context) -> int:
 
 for command in (
     *(compare_command, difference_command, mean_command, describe_command, init_command, tournament_command),
-    *(train_command, merge_command, run_command, ustat_command),
+    *(train_command, merge_command, run_command, ustat_command, clean_command),
 ):
     program.add_command(command)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from shlex import quote
 from typing import Any
 
 import click
 
 from distmom.errors import DistmomError
+from distmom.report.remedies import ALLOWED, FILES, SCATTERED, UNIT, WHERE
 from distmom.words import Wording
 
 NUMBER = {"n": "--blocks", "size": "--block-size"}
@@ -55,9 +58,11 @@ HEADS = {
 PHRASES = {
     "blocks=…": "blocks",
     "n or size": "--blocks or --block-size",
-    "--block-by file (blocks=FileBlocks())": "--block-by file",  # said in both ways
+    **{said: said.partition(" (")[0] for said in (FILES, UNIT, SCATTERED, ALLOWED, WHERE)},  # in both ways
     "State(path, on_change='restart')": "--on-change restart",
 }
+PLAIN = re.compile(r"[\w.,:/@%+=-]+|…")
+"""What a shell takes as it is."""
 
 
 def flags_of(command: click.Command) -> Wording:
@@ -72,8 +77,11 @@ def flags_of(command: click.Command) -> Wording:
 
 
 def _shown(value: Any) -> str:
-    """A value as flags take it; several are given one by one, all for the flag of units."""
-    return " --block-by ".join(map(str, value)) if isinstance(value, list) else str(value)
+    """A value as a shell takes it; several are given one by one, all for the flag of units."""
+    if isinstance(value, list):
+        return " --block-by ".join(map(_shown, value))
+    text = str(value)
+    return text if PLAIN.fullmatch(text) else f'"{text}"' if not set(text) & set('"$`\\!') else quote(text)
 
 
 def in_flags(text: str) -> str:

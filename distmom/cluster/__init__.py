@@ -6,13 +6,13 @@ of it.
 
 from distmom.cluster.calls import Call, run_calls
 from distmom.cluster.executors.threads import ThreadExecutor
-from distmom.cluster.interrupts import check_stopped
 from distmom.cluster.memory import check_memory, usable_cpus
 from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, UnitOutcome, Work
 from distmom.cluster.plan import Unit, merge_depth, plan_units, scheduler_bytes
 from distmom.cluster.progress import make_progress
 from distmom.cluster.runner import Progress, run_units
+from distmom.stopping import check_stopped
 
 __all__ = [
     "Call",

@@ -1,4 +1,4 @@
-"""Ctrl-C at the right moment.
+"""Ctrl-C, and the other signals that end a program, at the right moment.
 
 Python raises KeyboardInterrupt between any two instructions of the main thread: in the middle of starting a
 cluster, which then cannot be ended, or in a callback that swallows it. While an executor lives the signal is
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-EVERY = 0.2
-"""Seconds between two questions."""
+from distmom.signals import endings
+from distmom.stopping import asking
 
 
 class _Interrupts:
@@ -25,25 +25,33 @@ class _Interrupts:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Note SIGINT instead of raising; what is noted when this ends is raised then.
+        """Note a signal instead of raising; what is noted when this ends is raised then.
 
-        Only in the main thread, outermost, and where the handler is Python's own: else nothing changes.
+        Only in the main thread and outermost; SIGINT only where the handler is Python's own, the others only
+        in a program that hears them. A failure that a signal led to, such as that of a worker which got it
+        too, is none of its own.
         """
-        before = signal.getsignal(signal.SIGINT)
         main = threading.current_thread() is threading.main_thread()
-        if self._deferred or not main or before is not signal.default_int_handler:
+        if self._deferred or not main:
             yield
             return
+        ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         self._noted, self._deferred = 0, True
-        signal.signal(signal.SIGINT, self._note)
+        if ours:
+            signal.signal(signal.SIGINT, self._note)
         try:
-            yield
+            with endings.delivered_to(self._note), asking(self.check):
+                yield
         except KeyboardInterrupt:
             self._noted = 0
             raise
+        except Exception:
+            self.check()
+            raise
         finally:
             self._deferred = False
-            signal.signal(signal.SIGINT, before)
+            if ours:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
         self.check()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -52,22 +60,24 @@ class _Interrupts:
             signal.default_int_handler(number, frame)
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if one was noted, in the main thread, to which it was sent."""
+        """Raise KeyboardInterrupt if a signal was noted, in the main thread, to which it was sent."""
         if self._noted and threading.current_thread() is threading.main_thread():
             self._noted = 0
             raise KeyboardInterrupt
+        endings.check()
 
     @contextmanager
     def blocked(self) -> Iterator[None]:
-        """Keep SIGINT from threads and processes that start meanwhile: they inherit the mask.
+        """Keep a terminal's signals from threads and processes that start meanwhile: they inherit the mask.
 
-        A Ctrl-C at a terminal goes to all processes; ending our workers is our own part.
+        Ctrl-C, or the end of the terminal, goes to all processes; ending our workers is our own part. SIGTERM
+        is left to them: by it Dask ends workers that take too much memory.
         """
         main = threading.current_thread() is threading.main_thread()
         if not main or not hasattr(signal, "pthread_sigmask"):
             yield
             return
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         try:
             yield
         finally:
@@ -75,27 +85,3 @@ class _Interrupts:
 
 
 interrupts = _Interrupts()
-
-
-_here = threading.local()
-
-
-class Stopped(BaseException):
-    """The run was cancelled. Not an Exception, so that no handler on the way takes it for a failure."""
-
-
-def check_stopped() -> None:
-    """Raise `Stopped` if the run that this thread works for was cancelled."""
-    if (cancelled := getattr(_here, "cancelled", None)) is not None and cancelled():
-        raise Stopped
-
-
-@contextmanager
-def stoppable(cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Have `check_stopped` ask ``cancelled`` in this thread for the duration of one unit."""
-    before = getattr(_here, "cancelled", None)
-    _here.cancelled = cancelled
-    try:
-        yield
-    finally:
-        _here.cancelled = before

@@ -9,12 +9,13 @@ from time import monotonic, sleep
 from typing import Any, Protocol
 
 from distmom.cluster.failures import explain, is_transient, killed, lost, stuck
-from distmom.cluster.interrupts import EVERY, interrupts
+from distmom.cluster.interrupts import interrupts
 from distmom.cluster.merge import UnitMerger
 from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import LARGE_STATE, BatchWork, UnitBatch, UnitQueue, batch_size, state_bytes
 from distmom.errors import DistmomError
+from distmom.stopping import EVERY
 
 logger = logging.getLogger("distmom")
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import tempfile
 from pathlib import Path
-from time import sleep
 
+from distmom.cluster.leftovers import OwnFolder
 from distmom.cluster.memory import in_words
 from distmom.errors import ConfigError, ResourceError
-
-logger = logging.getLogger("distmom")
-
-PAUSES = (0.0, 0.1, 0.5, 2.0)
-"""Seconds before further attempts at removing a folder, into which a unit given up may just have written."""
 
 
 class Scratch:
@@ -41,7 +35,7 @@ class Scratch:
         self.named = folder is not None
         self.shared = True
         self._parent = None if folder is None else Path(os.path.abspath(folder))  # noqa: PTH100  # links stay
-        self._made: Path | None = None
+        self._made: OwnFolder | None = None
         if self._parent is not None and not self._parent.is_dir():
             raise ConfigError(f"scratch: {self._parent} is no folder; make it, or name another one")
 
@@ -54,7 +48,7 @@ class Scratch:
     def parent(self) -> Path:
         """The folder in which that of the run is made. ResourceError if there is none."""
         if self._parent is None:
-            self._parent = _default_folder()
+            self._parent = default_folder()
         return self._parent
 
     def free_bytes(self) -> int:
@@ -77,17 +71,17 @@ class Scratch:
     def folder(self) -> Path:
         """The folder of this run; made when it is asked for first."""
         if self._made is None:
-            self._made = make_folder(self.parent, ".distmom-")
-        return self._made
+            self._made = OwnFolder(self.parent)
+        return self._made.path
 
     def close(self) -> None:
         """Remove it, once nobody works any more. Idempotent."""
         made, self._made = self._made, None
         if made is not None:
-            remove_folder(made)
+            made.close()
 
 
-def _default_folder() -> Path:
+def default_folder() -> Path:
     """Where many bytes may go for a while; ``/tmp`` is in memory on some systems."""
     import dask
 
@@ -98,24 +92,3 @@ def _default_folder() -> Path:
         return Path(named or tempfile.gettempdir()).absolute()
     except OSError as error:
         raise ResourceError("scratch: no temporary folder can be written to; name one as scratch") from error
-
-
-def make_folder(parent: Path, prefix: str) -> Path:
-    """A new folder with a name of its own. ResourceError if it cannot be made."""
-    try:
-        return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    except OSError as error:
-        raise ResourceError(
-            f"{parent}: no temporary folder can be made there ({error.strerror}); "
-            "name a folder that you may write to as scratch"
-        ) from error
-
-
-def remove_folder(folder: Path) -> None:
-    """Remove a folder and all that is in it; a warning tells if that is not possible."""
-    for pause in PAUSES:
-        sleep(pause)
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-    logger.warning("%s could not be removed", folder)

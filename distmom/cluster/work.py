@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from distmom.cluster.interrupts import check_stopped
 from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.errors import BadFileError
@@ -16,6 +15,7 @@ from distmom.lake.keys.ranges import KeyRange, RangeEncoder, TooManyKeys
 from distmom.lake.keys.unit_hashes import UnitHashes
 from distmom.reductions import Accumulator, Key, Reduction
 from distmom.reductions.accumulate.leaves import Rows
+from distmom.stopping import check_stopped
 
 BadFilePolicy = Literal["error", "skip"]
 

@@ -20,8 +20,9 @@ from distmom.cluster.executors.backends import as_backend
 from distmom.errors import DoubtfulResultWarning
 from distmom.estimators.facts import run_facts
 from distmom.estimators.recorded import record
-from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for, progress_of_session, warns
+from distmom.estimators.shapes import telling_shapes
+from distmom.keywords import bound
 from distmom.state.saved import with_states
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ def answer(question: Question, executor: Any) -> Any:
     if question.in_memory:
         place = place.here()
     if _EXPLAINING.get():
-        with place.imagined() as there:
+        with place.imagined() as there, telling_shapes(question):
             return {**question.plan(there, None).describe(there), "seed": question.shown_seed}
     progress = progress_of_session()
-    with place.open(load=question.load()) as there:
+    with place.open(load=question.load()) as there, telling_shapes(question):
         plan = question.plan(there, progress)
         run = run_facts(0.0, question.shown_seed, there.threads)
         found = plan.run(there, progress, run)
@@ -85,17 +86,17 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        refuse_unknown(function.__name__, kwargs, parameters)
-        bound = signature.bind(*args, **kwargs)
-        bound.arguments.update(
-            {name: v for name, v in defaults_for(parameters).items() if name not in bound.arguments}
+        given = bound(function.__name__, signature, args, kwargs)
+        given.arguments.update(
+            {name: v for name, v in defaults_for(parameters).items() if name not in given.arguments}
         )
-        found = with_states(lambda: function(*bound.args, **bound.kwargs))
+        found = with_states(lambda: function(*given.args, **given.kwargs))
         if not _EXPLAINING.get():
-            record(function.__name__, found, bound.arguments, parameters)
+            record(function.__name__, found, given.arguments, parameters)
             _warn(found)
         return found
 
+    call.answers = True  # type: ignore[attr-defined]
     return call
 
 

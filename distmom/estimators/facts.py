@@ -24,6 +24,20 @@ def data_facts(files: Sequence[FileRef], skipped: Iterable[SkippedFile], *source
     }
 
 
+def facts_of_samples(data: Sequence[Any], passes: Sequence[Any]) -> dict[str, Any]:
+    """What passes over several samples read, of which `data` are given one after the other, again and again.
+
+    A file of several samples is one file, though of lakes that name theirs alike it is one of each.
+    """
+    homes = [getattr(one.source, "address", None) for one in passes[: len(data)]]
+    if None in homes:
+        homes = [next(i for i, other in enumerate(data) if other is one) for one in data]
+    pairs = list(zip(homes * (len(passes) // len(homes)), passes, strict=True))
+    files = {(home, file.path): file for home, one in pairs for file in one.plan.files}
+    skipped = {(home, record.file): record for home, one in pairs for record in one.skipped}
+    return data_facts(list(files.values()), skipped.values(), *(one.source for one in passes))
+
+
 def table_facts(*sources: Source) -> dict[str, Any]:
     """``tables``: format, version and place of each table among the sources, once; nothing without any."""
     tables = [s for s in sources if isinstance(s, Lake) and s.table is not None]

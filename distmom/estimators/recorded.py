@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from distmom.designs.design import BlockDesign
 from distmom.designs.pairs import PairDesign
 from distmom.lake.messages import plain_address
 from distmom.passes.scan import Scan
+from distmom.report.again import Again
 
 UNTOLD = frozenset(("executor",))
 """Arguments that mean nothing elsewhere, or may hold secrets."""
@@ -27,7 +28,7 @@ def record(
     """Let ``run["call"]`` have the function and the arguments that are no defaults, ``data`` the source.
 
     Where no seed was given, the drawn one stands there, so that the call repeats the result. ``code`` is the
-    call as Python.
+    call as Python; ``run["again"]`` has its parts.
     """
     run = getattr(found, "run", None)
     if not isinstance(run, dict):
@@ -47,19 +48,36 @@ def record(
     for name, value in {**kept, **seed}.items():
         gap = gap or name not in positional
         texts.append(code(value) if not gap else f"{name}={code(value)}")
-    run["call"] = {
-        "function": function,
-        "arguments": words,
-        "code": f"dm.{function}({', '.join(texts)})",
+    run["again"] = again = _again(function, given.get("data"), texts)
+    run["call"] = {"function": function, "arguments": words, "code": again.python()}
+
+
+def _again(function: str, data: Any, texts: Sequence[str]) -> Again:
+    """The call in its parts, of which the first of the `texts` is the data."""
+    scan = data if isinstance(data, Scan) else None
+    of = data if scan is None else scan.data
+    return Again(
+        f"dm.{function}(",
+        texts[0] if scan is None else code(of),
+        "".join(f", {text}" for text in texts[1:]) + ")",
+        () if scan is None else _scan_words(scan),
+        () if scan is None else scan.exclude,
+        isinstance(of, os.PathLike) or (isinstance(of, str) and not of.startswith("@")),
+    )
+
+
+def _scan_words(scan: Scan) -> tuple[str, ...]:
+    """How a scan reads, as arguments of ``dm.scan``: without defaults and the files that it leaves out."""
+    given = {
+        f.name: getattr(scan, f.name)
+        for f in fields(scan)
+        if f.repr and f.name not in ("data", "exclude") and getattr(scan, f.name) is not f.default
     }
+    return tuple(f"{name}={code(value)}" for name, value in given.items() if value is not None)
 
 
 def _default(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
-
-
-def _empty(value: Any) -> bool:
-    return isinstance(value, tuple) and not value  # an Arrow expression cannot be compared with one
 
 
 def plainly(value: Any) -> Any:
@@ -94,14 +112,7 @@ def plainly(value: Any) -> Any:
 def code(value: Any) -> str:
     """A value as it would be written in Python; objects that have no such text in angle brackets."""
     if isinstance(value, Scan):
-        given = {
-            f.name: getattr(value, f.name)
-            for f in fields(value)
-            if f.repr and f.name != "data" and getattr(value, f.name) is not f.default
-        }
-        words = [f"{name}={code(v)}" for name, v in given.items() if v is not None and not _empty(v)]
-        inside = ", ".join([code(value.data), *words])
-        return f"dm.scan({inside})" if words else inside
+        return Again(data=code(value.data), scan=_scan_words(value), exclude=value.exclude).python()
     if isinstance(value, (list, tuple)) and len(value) <= MOST and any(isinstance(v, Scan) for v in value):
         return f"[{', '.join(map(code, value))}]"
     if type(value).__module__.startswith("distmom.designs") or isinstance(value, Backend):

@@ -8,10 +8,11 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
-from distmom.checks import check_fraction
+from distmom.checks import check_fraction, did_you_mean
 from distmom.cluster import make_progress
 from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError
+from distmom.keywords import PLACES
 
 NAMES = ("confidence_level", "rng", "executor", "progress", "warn")
 
@@ -82,7 +83,9 @@ def options(**defaults: Any) -> Options:
     """
     for name in defaults:
         if name not in NAMES:
-            raise ConfigError(f"options: no option is called {name!r}; there are {', '.join(NAMES)}")
+            place = PLACES.get(name, "").partition("=")[0]
+            hint = f"; did you mean {place!r}?" if place in NAMES else did_you_mean(name, NAMES)
+            raise ConfigError(f"options: no option is called {name!r}; there are {', '.join(NAMES)}{hint}")
     if "confidence_level" in defaults:
         check_fraction("confidence_level", defaults["confidence_level"], 1.0, "such as 0.99")
     if "executor" in defaults:

@@ -24,7 +24,7 @@ OF_SIZES = (Status.CONTAMINATED, Status.CARRIED_BY_FEW_ROWS)
 BOUNDED = ("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace")
 """Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
 
-ALIKE = "and the interval takes them as independent: blocks of whole files (--block-by file) allow for it"
+ALIKE = "and the interval takes them as independent; blocks of whole files allow for it: {}"
 
 NOT_RELIABLE = "the result is beyond capacity"
 NO_VERDICT = {
@@ -120,7 +120,7 @@ def marked(result: Any, *found: Survey) -> Any:
         notes.append(f"{words}: {NOT_TO_RELY}")
     alike = list(dict.fromkeys(name for one in found for name in one.correlated))
     if alike:
-        notes.append(f"rows of a file are alike ({listed(alike)}), {ALIKE}")
+        notes.append(f"rows of a file are alike ({listed(alike)}), {ALIKE.format(result.remedies.files)}")
     if not notes and not far and flags == set(result.flags):
         return without_verdict(result)
     changes: dict[str, Any] = {

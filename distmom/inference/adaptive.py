@@ -191,6 +191,8 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
     status |= np.where(own.contradicted & own.finite, int(Finding.CONTAMINATED), 0)
     status |= np.where(own.beyond & own.finite, int(Finding.BEYOND_CAPACITY), 0)
     status |= np.where(own.plain, int(Finding.PLAIN_MEAN), 0)
+    single = own.lowered & own.finite & ~own.fine.constant  # blocks of one row: their median is that of rows
+    status |= np.where(single, int(Finding.CARRIED_BY_FEW_ROWS), 0)
     estimate = np.where(own.finite, own.answer.estimate, np.nan)
     reason = own.reason
     intervals = intervals_of(own, reason, ask, ask.between)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.rung import Rung
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -210,11 +211,11 @@ class RuleAnswer(OfGroups):
         """Number of groups."""
         return int(self.estimate.size)
 
-    def path(self, g: int) -> tuple[tuple[int, float, float], ...]:
+    def path(self, g: int) -> tuple[Rung, ...]:
         """Number of blocks, estimate and half-width at every level of a group that has an answer."""
         good = np.isfinite(self.path_estimate[g])
         columns = (self.levels[good], self.path_estimate[g][good], self.path_halfwidth[g][good])
-        return tuple(zip(*(column.tolist() for column in columns), strict=True))
+        return tuple(map(Rung, *(column.tolist() for column in columns)))
 
     def overwritten(self, groups: Ints, new: dict[str, Any]) -> RuleAnswer:
         """The answer with other values of some fields for some groups: this one is used up."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
@@ -40,16 +40,9 @@ def on_stderr(form: logging.Formatter, least: int = logging.INFO) -> Iterator[lo
 
 
 class MinuteLines:
-    """Progress as a log line a minute; short runs stay silent.
+    """Progress as a log line a minute; short runs stay silent."""
 
-    Parameters
-    ----------
-    check : callable, optional
-        Called whenever there is progress; may raise.
-    """
-
-    def __init__(self, check: Callable[[], None] | None = None) -> None:
-        self.check = check
+    def __init__(self) -> None:
         self.said = monotonic()
         self.begin(0, 0)
 
@@ -61,8 +54,6 @@ class MinuteLines:
 
     def advance(self, n_rows: int, n_bytes: int) -> None:
         """Count, and say so once in a while."""
-        if self.check is not None:
-            self.check()
         self.n_rows += n_rows
         self.n_bytes += n_bytes
         now = monotonic()

@@ -6,22 +6,26 @@ import argparse
 import os
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
 from distmom.errors import leave
 from distmom.jobs.job import Job
-from distmom.jobs.run import INTERRUPTED, run_config
+from distmom.jobs.run import run_config
+from distmom.signals import endings
 
 
 def main(job: Job, words: list[str] | None = None) -> NoReturn:
     """Run a job of one's own and end the process."""
-    try:
-        code = _run_words(job, words)
-    except KeyboardInterrupt:  # before the run began, or a second one while it ended
-        sys.stderr.write("distmom: interrupted\n")
-        code = INTERRUPTED
-    leave(code)
+    with endings.heard():
+        try:
+            code = _run_words(job, words)
+        except KeyboardInterrupt:  # before the run began, or a second one while it ended
+            word, code = endings.told()
+            with suppress(OSError):  # the terminal may be gone
+                sys.stderr.write(f"distmom: {word}\n")
+        leave(code)
 
 
 def _run_words(job: Job, words: list[str] | None) -> int:

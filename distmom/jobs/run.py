@@ -2,7 +2,7 @@
 
 Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files skipped; 5 no
 finite answer, too few rows, or an answer beyond capacity (5 wins over 4); 6 resources; 130 interrupted; 143
-terminated.
+terminated (SIGTERM); 129 hung up (SIGHUP).
 """
 
 from __future__ import annotations
@@ -10,14 +10,10 @@ from __future__ import annotations
 import logging
 import os
 import shlex
-import signal
-import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
-from types import FrameType
 from typing import Any
 
 import distmom as dm
@@ -27,8 +23,9 @@ from distmom.jobs.job import Job, job_of_kind, kind_names
 from distmom.jobs.log_lines import JsonLine, MinuteLines, TextLine, log, on_stderr
 from distmom.jobs.toml_file import read_toml
 from distmom.jobs.words import keys_of
+from distmom.signals import endings
 
-INTERNAL, USAGE, RESOURCES, INTERRUPTED, TERMINATED = 1, 2, 6, 130, 143
+INTERNAL, USAGE, RESOURCES = 1, 2, 6
 
 
 def run_config(
@@ -67,22 +64,20 @@ def run_config(
     """
     started = monotonic()
     failed = True
-    ending = Ending()
     facts: dict[str, Any] = {}
     form = JsonLine() if log_json else TextLine()
-    with on_stderr(form, logging.WARNING if quiet else logging.INFO) as handler:
+    with endings.heard(), on_stderr(form, logging.WARNING if quiet else logging.INFO) as handler:
         try:
-            with ending.listening():
-                config, job = _load(Path(file), job)
-                config = _told_more(config, job, {"scheduler": scheduler, "workers": workers}, state)
-                if config.table("run").get("log") == "json":
-                    handler.setFormatter(JsonLine())
-                    handler.setLevel(logging.INFO)
-                again = shlex.join([*command, str(config.path)])
-                facts = _done(job, config, dry_run, ending, again)
+            config, job = _load(Path(file), job)
+            config = _told_more(config, job, {"scheduler": scheduler, "workers": workers}, state)
+            if config.table("run").get("log") == "json":
+                handler.setFormatter(JsonLine())
+                handler.setLevel(logging.INFO)
+            again = shlex.join([*command, str(config.path)])
+            facts = _done(job, config, dry_run, again)
             code, failed = int(facts.pop("exit_code")), False
         except KeyboardInterrupt:
-            code = _failure(*(("terminated", TERMINATED) if ending.asked else ("interrupted", INTERRUPTED)))
+            code = _failure(*endings.told())
         except DistmomError as error:
             code = _failure(str(error), error.exit_code)
         except MemoryError:
@@ -130,7 +125,7 @@ def _outputs(config: Config) -> list[Path]:
         raise ConfigError(f"{config.path}, line {line}: output.{key}: {error}") from error
 
 
-def _done(job: Job, config: Config, dry_run: bool, ending: Ending, again: str) -> dict[str, Any]:
+def _done(job: Job, config: Config, dry_run: bool, again: str) -> dict[str, Any]:
     """Tell the plan, or run and write what was found; the exit code, and what was written."""
     words = config.table("run").get("fail_on", [])
     fail_on = dm.Results.failing(*([words] if isinstance(words, str) else words))
@@ -138,22 +133,21 @@ def _done(job: Job, config: Config, dry_run: bool, ending: Ending, again: str) -
     log("start", f"{said} with {config.path}", pipeline=job.name, config=str(config.path))
     try:
         with dm.writing(*outputs, what="output.files"):
-            found: Any = job.explain(config) if dry_run else job.run(config, MinuteLines(ending.check))
+            found: Any = job.explain(config) if dry_run else job.run(config, MinuteLines())
     except DistmomError as error:  # speaks of keys of the file and, if one of them is wrong, of its line
-        text = keys_of(config).of(str(error))
+        text = keys_of(config, job.tables).of(str(error))
         error.args = (config.located(text) if isinstance(error, ConfigError) else text,)
         raise
     if dry_run:
         said = ", ".join(f"{key} {value}" for key, value in found.items() if value not in (None, []))
         log("plan", f"plan: {said}", plan=found)
         return {"exit_code": 0}
-    return _written(found, outputs, ending, again, fail_on)
+    return _written(found, outputs, again, fail_on)
 
 
 def _written(
     results: dm.Results | list[Path],
     outputs: list[Path],
-    ending: Ending,
     again: str,
     fail_on: frozenset[str],
 ) -> dict[str, Any]:
@@ -169,7 +163,7 @@ def _written(
         log("state", f"state {state['file']}: {said}", **state)
     results.run["command"] = again
     for path in outputs:
-        ending.check()
+        endings.check()
         dm.write_results(results, path)
         log("wrote", f"wrote {path}", file=str(path))
     statuses = Counter(str(result.status) for result in results)
@@ -187,35 +181,3 @@ def _failure(text: str, code: int) -> int:
         text += "; set DISTMOM_DEBUG=1 for the traceback"
     log("error", text, level="error", exit_code=code)
     return code
-
-
-class Ending:
-    """Lets SIGTERM, with which batch systems end a job, unwind like an interrupt."""
-
-    def __init__(self) -> None:
-        self.asked = False  # whether it came
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Only in the main thread; elsewhere signals are not ours."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGTERM, self._ask)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGTERM, before)
-
-    def check(self) -> None:
-        """Raise once more: what a handler raises may be swallowed by what it interrupts, such as imports."""
-        if self.asked:
-            raise KeyboardInterrupt
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
-        interrupt = signal.getsignal(signal.SIGINT)
-        if callable(interrupt):  # raises, or puts it off to where a run can be ended
-            interrupt(number, frame)
-        else:  # ignored, as in a job that a shell started in the background
-            raise KeyboardInterrupt

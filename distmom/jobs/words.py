@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from distmom.jobs.config import Config
+from distmom.jobs.keys import Tables
 from distmom.jobs.objects import DESIGNS, PAIRS, fields_of
 from distmom.words import Wording
 
@@ -26,9 +27,15 @@ PHRASES = {
 }
 
 
-def keys_of(config: Config) -> Wording:
-    """The words of a configuration: the keys that it has stand for parameters."""
+def keys_of(config: Config, tables: Tables | None = None) -> Wording:
+    """The words of a configuration: its keys, and those that its tables may have, stand for parameters."""
     names = {
+        key.name or word: f"{table}.{word}"
+        for table, keys in (tables or {}).items()
+        if table not in ("blocks", "pairs", "output")
+        for word, key in keys.items()
+        if not key.refused
+    } | {
         name: f"{table}.{key}"
         for (table, name), (_, key) in config.origins.items()
         if table not in ("blocks", "pairs")

@@ -146,7 +146,7 @@ class Lake(Source):
         try:
             options, references = settle(options, self.partition_names, self._schemas, self.address)
         except DistmomError as error:
-            if told := "; ".join(filter(None, (self.unaligned, self._hidden()))):
+            if told := "; ".join(filter(None, (self.unaligned, self.unread))):
                 error.args = (f"{error}; {told}",)  # the column that is missing may be one of these
             raise
         options = with_times(options, references, self._scale)
@@ -160,8 +160,9 @@ class Lake(Source):
         )
         return measured(reader, self.files)
 
-    def _hidden(self) -> str:
-        """Words for the encrypted columns of the footers known."""
+    @property
+    def unread(self) -> str:
+        """Words for the encrypted columns of the footers known; empty without any."""
         names = {name for footer in self.known.values() for name in footer.hidden}
         return f"encrypted, and so not read: {listing(sorted(names))}" if names else ""
 

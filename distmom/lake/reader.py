@@ -15,6 +15,7 @@ from distmom.errors import BadFileError
 from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.files import footers
+from distmom.lake.files.int96 import is_int96, looks_wrapped, refuse_wrapped
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.files.store_errors import from_store
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
@@ -218,10 +219,15 @@ def _arrays(
     batches = parquet.reader.iter_batches(
         batch_rows, row_groups=rows.groups, column_indices=positions, use_threads=False
     )
+    unchecked = {at: i for i, at in enumerate(positions) if is_int96(parquet, at)}
     done = 0
     while True:
         try:
             batch = next(batches, None)
+            for at, i in [*unchecked.items()]:
+                if batch is not None and looks_wrapped(batch.column(i)):  # once: all of the column is read
+                    refuse_wrapped(parquet, rows.groups, at, file)
+                    del unchecked[at]
         except (pa.ArrowException, OSError) as error:
             number = getattr(error, "errno", None)
             if isinstance(error, MemoryError) or number is not None or from_store(error):

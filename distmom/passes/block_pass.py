@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from distmom.cluster import Executor, Progress, Unit, UnitMerger, check_memory, run_units
-from distmom.cluster.scratch import remove_folder
+from distmom.cluster.leftovers import remove_folder
 from distmom.cluster.work import ReadSamples, Way, sample_unit
 from distmom.errors import ConfigError
 from distmom.passes.block_rows import DiskBlockRows, LakeBlockRows

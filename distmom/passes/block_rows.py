@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.cluster import Executor, Progress, Unit, UnitMerger, UnitOutcome, check_stopped, run_units
-from distmom.cluster.scratch import make_folder
+from distmom.cluster.leftovers import make_folder
 from distmom.cluster.work import ReadAndReduce
 from distmom.lake import FileRef
 from distmom.lake.files.footers import release_memory

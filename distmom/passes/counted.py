@@ -62,9 +62,9 @@ def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
     return CellMap(n_blocks, cells, sizes.astype(np.int64), lowered)
 
 
-def given_numbers(n: Ints, wanted: int, degree: int) -> tuple[Ints, Bools]:
-    """Blocks of each group where their number is given: as many, or so few that each has a tuple of rows."""
-    most = np.maximum(n // degree, 1)
+def given_numbers(n: Ints, wanted: int, least: int) -> tuple[Ints, Bools]:
+    """Blocks of each group where their number is given: as many, or so few that each has so many rows."""
+    most = np.maximum(n // least, 1)
     return np.minimum(wanted, most), (most < wanted) & (n > 0)
 
 

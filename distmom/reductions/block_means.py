@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from distmom.numerics.blocks.moments import Moments
@@ -82,7 +83,7 @@ class BlockMeans:
     stretch_rows: int = 0
     cuts: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
 
-    @property
+    @cached_property
     def sets(self) -> tuple[tuple[int, ...], ...]:
         """Columns whose rows enter together: each its own, or all."""
         every = tuple(range(len(self.columns)))

@@ -140,7 +140,7 @@ def merge_states(
         left.moments.merge(right.moments, compiled=compiled),
         tuple(a.merge(b, compiled=compiled) for a, b in zip(left.samples, right.samples, strict=True)),
         None if left.units is None or right.units is None else left.units.merge(right.units, sketch_size),
-        tuple(a.merge(b, pool_size) for a, b in zip(left.pools, right.pools, strict=True)),
+        tuple(a.merge(b, pool_size, compiled=compiled) for a, b in zip(left.pools, right.pools, strict=True)),
         tuple(a.merge(b) for a, b in zip(left.stretches, right.stretches, strict=True)),
     )
 

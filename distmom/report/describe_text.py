@@ -106,4 +106,6 @@ def advice(found: DescribeResult) -> list[str]:
         lines.append("no plain mean leaves its robust interval, and no file stands out")
     if found.data.get("folders"):
         lines.append("there are so many files that those of one folder were taken together")
+    if found.data.get("unread"):
+        lines.append(str(found.data["unread"]))
     return lines

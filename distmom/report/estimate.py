@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
+from distmom.numerics.rung import Rung
 from distmom.report.digits import three
 from distmom.report.far_rows import FarRows, Trimmed, far_words
 from distmom.report.histogram import Histogram
@@ -86,8 +87,8 @@ class EstimateResult(Result):
         Whether whole files are the blocks although rows were asked for, because files contradict these.
     block_estimates : ndarray of float64
         The values of the blocks whose median is the estimate, one partition after the other.
-    path : tuple of (n_blocks, estimate, half_width)
-        Estimate at every number of blocks tried.
+    path : tuple of Rung
+        Estimate at every number of blocks tried: ``n_blocks``, ``estimate``, ``half_width``.
     other_estimate : float or None
         The answer not shown first, where blocks of rows and blocks of files disagree.
     accused_files : tuple of str
@@ -124,7 +125,7 @@ class EstimateResult(Result):
     contamination: int | float | None = None
     by_files: bool = False
     block_estimates: NDArray[Any] = field(default_factory=lambda: np.empty(0))
-    path: tuple[tuple[int, Any, Any], ...] = ()
+    path: tuple[Rung, ...] = ()
     other_estimate: Any = None
     accused_files: tuple[str, ...] = ()
     files_named: bool = False

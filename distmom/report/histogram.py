@@ -19,6 +19,8 @@ BINS, FEWEST = 64, 8
 WIDE = 30.0
 """A range of more than so many times the middle half of the rows is shown on a scale with logarithms."""
 
+QUARTERS = 0.25, 0.5, 0.75
+
 NEAR_ZERO = 4.0
 """Zero is the centre where the median is at most so many times the middle half away from it."""
 
@@ -77,11 +79,12 @@ def histogram(y_sorted: Floats) -> Histogram | None:
     y = y_sorted
     if not y.size or y[0] == y[-1] or not math.isfinite(float(y[-1]) - float(y[0])):
         return None
-    new = np.append(True, y[1:] != y[:-1])
-    n_bins = min(BINS, max(FEWEST, int(np.count_nonzero(new))))
+    new = y[1:] != y[:-1]
+    n_bins = min(BINS, max(FEWEST, 1 + int(np.count_nonzero(new))))
     low, high = float(y[0]), float(y[-1])
-    middle = y if np.ptp(np.quantile(y, [0.25, 0.75])) else y[new]  # half of the rows have one value
-    first, centre, third = np.quantile(middle, [0.25, 0.5, 0.75]).tolist()
+    first, centre, third = (_quantile(y, share) for share in QUARTERS)
+    if first == third:  # half of the rows have one value
+        first, centre, third = (_quantile(y[np.append(True, new)], share) for share in QUARTERS)
     half = third - first
     if not 0.0 < half * WIDE < high - low:
         edges = np.linspace(low, high, n_bins + 1)
@@ -98,6 +101,15 @@ def histogram(y_sorted: Floats) -> Histogram | None:
     inner = np.searchsorted(y, edges[1:-1])
     counts = np.diff(inner, prepend=0, append=y.size)
     return Histogram(low, high, tuple(counts.tolist()), **scale)
+
+
+def _quantile(y_sorted: Floats, share: float) -> float:
+    """As `numpy.quantile` has it, without looking for the order."""
+    place = (y_sorted.size - 1) * share
+    at = math.floor(place)
+    low, high = float(y_sorted[at]), float(y_sorted[min(at + 1, y_sorted.size - 1)])
+    part = place - at
+    return high - (high - low) * (1.0 - part) if part >= 0.5 else low + (high - low) * part
 
 
 def _rounded(value: float, width: float) -> float:

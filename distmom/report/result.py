@@ -10,6 +10,7 @@ from distmom.checks import check_choice
 from distmom.errors import DoubtfulResultError
 from distmom.report.attributes import with_attributes
 from distmom.report.digits import three
+from distmom.report.remedies import Remedies
 from distmom.report.values import plain, same
 from distmom.report.words import number
 from distmom.status import Status
@@ -73,8 +74,12 @@ class Result:
     """What it is, as the title of a report."""
     told_by: ClassVar[str] = "telling.told"
     """The function of `distmom.report.page` that tells it in words, figures and pictures."""
+    several: ClassVar[str] = "columns"
+    """What several of them are."""
     drawn: ClassVar[tuple[str, str]] = ("means", "plain mean")
     """In a picture, what blocks have, and what the plain estimate is called."""
+    remedies: ClassVar[Remedies] = Remedies()
+    """What the command that makes it takes, as far as advice names it."""
 
     def __post_init__(self) -> None:
         if self.flags and self.status is Status.OK:  # one of the words that tell a place, or the first flag
@@ -241,6 +246,10 @@ class Result:
     def to_polars(self) -> pl.DataFrame:
         """A Polars frame of this result alone; see `Results.to_arrow` for its columns."""
         return self._alone().to_polars()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table of this result alone, for ``pl.DataFrame(result)`` and others; see `Results.to_arrow`."""
+        return self._alone().__arrow_c_stream__(requested_schema)
 
     def __eq__(self, other: object) -> bool:
         """Whether two results agree in all they say, bit for bit (NaN equals NaN).

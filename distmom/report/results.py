@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, overload
 
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, UnknownResultError
@@ -41,7 +42,15 @@ else:
     R = TypeVar("R", bound=Result, covariant=True)
 
 
-class Results(Sequence[R]):
+if TYPE_CHECKING:
+    Several = Sequence
+else:
+
+    class Several(Generic[R]):
+        """What has all of a sequence but the name: Polars would take any `Sequence` apart, not its table."""
+
+
+class Results(Several[R]):
     """Results of one run, in order of column and group.
 
     ``results[0]`` is the first one, ``results["UA"]`` that of a column or of a group's value, and
@@ -57,7 +66,8 @@ class Results(Sequence[R]):
         ``n_files_before``, ``n_files_read``, and ``restarted`` (why everything was read again, or None).
     run : dict
         How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``,
-        ``call`` (the function and the arguments that are no defaults) and ``command`` (of the command line).
+        ``call`` (the function and the arguments that are no defaults), ``again`` (its parts, for reports) and
+        ``command`` (of the command line).
     """
 
     title: ClassVar[str] = "Robust means"
@@ -124,6 +134,18 @@ class Results(Sequence[R]):
 
     def __iter__(self) -> Iterator[R]:
         return iter(self._results)
+
+    def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
+        """Where the first result is that is equal to this one."""
+        return self._results.index(value, start, stop)
+
+    def count(self, value: Any) -> int:
+        """How many results are equal to this one."""
+        return self._results.count(value)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table of `to_arrow`, for ``pl.DataFrame(results)``, ``pa.table(results)`` and so on."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -195,7 +217,8 @@ class Results(Sequence[R]):
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: ``schema_version``, ``results``, ``data``, ``run``."""
         told = {"schema_version": SCHEMA_VERSION, "results": [r.to_dict() for r in self]}
-        return told | {"data": plain(self.data), "run": plain(self.run)}
+        run = {name: value for name, value in self.run.items() if name != "again"}  # as call and command say
+        return told | {"data": plain(self.data), "run": plain(run)}
 
     def to_arrow(self) -> pa.Table:
         """One row per result: group columns first; intervals and sizes take two columns each.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from distmom.lake.columns.times import DAY, NANOSECONDS, TimeScale, duration_text, fraction
 from distmom.numerics.arrays import Floats
+from distmom.numerics.rung import Rung
 from distmom.report.kinds.mean import MeanResult
 from distmom.report.kinds.profile import ColumnProfile, Quantile
 
@@ -46,14 +47,17 @@ def as_times(result: T, scale: TimeScale) -> T:
         given["quantiles"] = tuple(
             Quantile(q.share, *(value(scale, number) for number in q[1:])) for q in result.quantiles
         )
+    ends: list[Any] = [
+        getattr(result, name, None) for name in ("estimate", "plain_estimate", "minimum", "maximum")
+    ]
+    numbers = [float(number) for number in (*ends, *(result.interval or ())) if number is not None]
+    if any(math.isfinite(number) and value(scale, number) is None for number in numbers):
+        given["notes"] = (*result.notes, BEYOND)
     if isinstance(result, MeanResult):
-        numbers = (result.estimate, result.plain_estimate, *(result.interval or ()))
-        if any(math.isfinite(number) and value(scale, number) is None for number in numbers):
-            given["notes"] = (*result.notes, BEYOND)
         if result.interval and interval is None:
             given["interval_reason"] = BEYOND
         given["block_estimates"] = array(scale, result.block_estimates)
-        given["path"] = tuple((k, value(scale, v), value(length, half)) for k, v, half in result.path)
+        given["path"] = tuple(Rung(k, value(scale, v), value(length, half)) for k, v, half in result.path)
     return replace(result, **given)
 
 

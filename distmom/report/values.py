@@ -11,6 +11,9 @@ import numpy as np
 
 from distmom.lake.columns.times import duration_text
 
+TIMED = ("step_seconds", "step_seconds_")
+"""What a learner took, in which equal ones differ."""
+
 
 def same(a: Any, b: Any) -> bool:
     """Whether two values agree in every bit: NaN equals NaN, and 0.0 is not -0.0."""
@@ -32,7 +35,7 @@ def same(a: Any, b: Any) -> bool:
     # what compares by identity (such as a learner) or by fields that may be arrays
     of_fields = getattr(getattr(a, "__dataclass_params__", None), "eq", False)
     if hasattr(a, "__dict__") and (of_fields or getattr(type(a), "__eq__", None) is object.__eq__):
-        return same(vars(a), vars(b))
+        return same(*({k: v for k, v in vars(one).items() if k not in TIMED} for one in (a, b)))
     return bool(a == b)
 
 

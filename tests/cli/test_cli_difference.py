@@ -84,3 +84,16 @@ def test_failures_are_one_line(
     ended = distmom("difference", experiment, *words)
     assert (ended.code, ended.out, ended.err.count("\n")) == (code, "", 1), ended.err
     assert text in ended.err
+
+
+def test_units_in_both_are_left_out_by_a_flag(distmom: Run, experiment: Path) -> None:
+    table = pq.read_table(experiment / "0.parquet").to_pandas()
+    table.loc[table.user < 60, "arm"] = ["a", "b"] * 60
+    pq.write_table(pa.Table.from_pandas(table), experiment / "0.parquet")
+    words = ("difference", experiment, "-c", "spent", "--by", "arm", "--unit", "user")
+    told = distmom(*words)
+    assert "60 units, 2.9% of the smaller variant's, are in both variants" in told.err
+    assert "--crossover omit leaves them out" in told.err
+    done = distmom(*words, "--crossover", "omit")
+    assert done.code == 0 and "60 units in several variants are left out" in done.err
+    assert "are in both" not in done.err

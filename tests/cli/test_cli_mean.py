@@ -390,3 +390,16 @@ def test_python_warnings_do_not_reach_the_user(
     prepare_process()
     warnings.warn("not for users", stacklevel=1)
     assert capfd.readouterr().err == ""
+
+
+def test_a_page_repeats_the_command_with_the_seed_that_was_drawn(distmom: Run, lake: Path) -> None:
+    page = lake.parent / "page.html"
+    for words, told in (
+        (("--seed", "random"), None),
+        (("--seed=7",), "--seed=7 "),
+        ((), " --seed 0"),
+        (("-c", "y"), "-c y"),
+    ):
+        distmom("mean", lake, "-c", "x", *words, "--output", page)
+        text = page.read_text("utf-8").replace("\u200b", "")
+        assert text.count("--seed") == 1 and (told is None or told in text), words

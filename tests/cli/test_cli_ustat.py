@@ -149,3 +149,26 @@ def test_two_samples_are_read_alike(distmom: Run, pairs: Path) -> None:
     assert done.code == 0, done.err
     found = dm.ustatistic([one, other], "x", kernel="auc", rng=0, blocks=5)
     assert json.loads(done.out)["results"] == [found.to_dict()]
+
+
+def test_the_auc_of_a_score_by_its_label(distmom: Run, tmp_path: Path) -> None:
+    g = np.random.default_rng(0)
+    label = np.arange(1_200) % 3
+    table = pa.table({"score": g.normal(size=1_200) + label, "label": label})
+    files = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for i, file in enumerate(files):
+        pq.write_table(table.slice(600 * i, 600), file)
+    words = ("-c", "score", "--kernel", "auc", "--blocks", 9)
+    right = dm.ustatistic(dm.scan(files), "score", kernel="auc", by={"label": [0, 2]}, blocks=9, rng=0)
+    done = distmom("ustat", *files, *words, "--by", "label", "--sample", 0, "--sample", 2)
+    assert f"{right.estimate:.3f}"[:5] in done.out and "samples: label = 0, label = 2" in done.err
+    assert "400 rows of neither sample are left out" in done.err
+    page = tmp_path / "_page.html"
+    two = ("--where", "label = 0", "--where", "label = 2", "--json", "--quiet", "--output", page)
+    done = distmom("ustat", tmp_path, *words, *two)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["results"]
+    assert found[0]["estimate"] == right.estimate and found[0]["samples"] == ["label = 0", "label = 2"]
+    assert "label = 0, label = 2" in page.read_text()
+    refused = distmom("ustat", tmp_path, *words)
+    assert refused.code == 2 and "takes two samples" in refused.err

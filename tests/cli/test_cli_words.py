@@ -10,6 +10,7 @@ from distmom.cli.mean import mean_command
 from distmom.cli.ustat import ustat_command
 from distmom.cli.words import flags_of
 from distmom.jobs.config import Config
+from distmom.jobs.kinds.summary import JOB
 from distmom.jobs.words import keys_of
 
 CONFIG = Config(
@@ -74,6 +75,17 @@ SAID = [
         "use --on-change restart or blocks of random rows",
         'use run.on_change = "restart" or blocks of random rows',
     ),
+    (
+        "another unit? where='x != -9999' leaves them out; or where=\"s = 'a b'\", or interval='exact'",
+        "another unit? --where 'x != -9999' leaves them out; or --where \"s = 'a b'\", or --interval exact",
+        'another unit? data.where = "x != -9999" leaves them out; or data.where = "s = \'a b\'", '
+        'or promise.interval = "exact"',
+    ),
+    (
+        "kernel 'auc' takes two samples: one lake with by='label'",
+        "kernel 'auc' takes two samples: one lake with --by label",
+        "kernel 'auc' takes two samples: one lake with mean.by = \"label\"",
+    ),
     ("column 'RandomBlocks' is not in blocks", "column 'RandomBlocks' is not in blocks", None),
     ("no confidence_levels, 'interval', interval", "no confidence_levels, 'interval', interval", None),
 ]
@@ -82,7 +94,7 @@ SAID = [
 @pytest.mark.parametrize(("text", "flags", "keys"), SAID)
 def test_objects_are_flags_and_keys(text: str, flags: str, keys: str | None) -> None:
     assert flags_of(ustat_command).of(text) == flags
-    assert keys_of(CONFIG).of(text) == (text if keys is None else keys)
+    assert keys_of(CONFIG, JOB.tables).of(text) == (text if keys is None else keys)
 
 
 def test_a_command_has_its_own_flags_only() -> None:

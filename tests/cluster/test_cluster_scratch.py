@@ -10,9 +10,10 @@ from typing import Any
 import dask
 import pytest
 
-from distmom.cluster import scratch as module
+from distmom.cluster import leftovers as module
 from distmom.cluster.executors.backends import Cluster, Threads
-from distmom.cluster.scratch import Scratch, make_folder, remove_folder
+from distmom.cluster.leftovers import make_folder, remove_folder
+from distmom.cluster.scratch import Scratch
 from distmom.errors import ConfigError, ResourceError
 
 
@@ -70,13 +71,13 @@ def test_a_folder_that_is_written_to_meanwhile_is_removed_at_last(
 ) -> None:
     removed = []
 
-    def rmtree(folder: Path, ignore_errors: bool) -> None:
+    def empty(folder: Path) -> None:
         removed.append(folder)
         if len(removed) == 2:
             folder.rmdir()
 
     monkeypatch.setattr(module, "PAUSES", (0.0, 0.0, 0.0))
-    monkeypatch.setattr(module.shutil, "rmtree", rmtree)
+    monkeypatch.setattr(module, "_empty", empty)
     remove_folder(make_folder(tmp_path, ".rows-"))
     assert len(removed) == 2 and not caplog.records
     with caplog.at_level(logging.WARNING):

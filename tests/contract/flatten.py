@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from distmom.numerics.rung import Rung
+
 INLINE = 6
 """Arrays of more numbers are hashed."""
 
@@ -184,7 +186,7 @@ def text(value: Any) -> str:
         return str(value // timedelta(microseconds=1))
     if isinstance(value, Mapping):
         return _listed([f"{key}={text(one)}" for key, one in value.items()])
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, Rung)):
         return _listed([text(one) for one in value])
     if not isinstance(value, (int, str)):
         raise TypeError(f"{type(value).__name__} has no golden text")

@@ -150,3 +150,23 @@ def test_places_are_equal_in_bits(lake: Path) -> None:
     for make in (lambda: dm.Threads(0), lambda: dm.Processes(0), lambda: dm.Threads(memory_limit="plenty")):
         with pytest.raises(dm.ConfigError):
             make()
+
+
+def test_an_array_of_more_columns_than_rows_is_said_to_be_one() -> None:
+    wide = np.zeros((2, 10_000))
+    for call in (
+        lambda: dm.mean(wide),
+        lambda: dm.explain(dm.describe, dm.scan(wide)),
+        lambda: dm.compare([wide, wide]),
+        lambda: dm.ustatistic(wide, kernel="gini"),
+    ):
+        few = dm.options(executor=dm.Threads(1, memory_limit="600MB"))
+        with few, pytest.raises(dm.ResourceError) as refused:
+            call()
+        assert str(refused.value).startswith(
+            "data: has 2 rows and 10,000 columns, each with a state of its own; for one column of all values "
+            "give x.reshape(-1), for 2 columns x.T ("
+        )
+    with pytest.raises(dm.ResourceError) as refused:
+        dm.mean(np.zeros((10_000, 30)), executor=dm.Threads(1, memory_limit="245MB"))
+    assert "reshape" not in str(refused.value)

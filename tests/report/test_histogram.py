@@ -7,8 +7,10 @@ import importlib
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from distmom.report.histogram import BINS, histogram
+from distmom.report.histogram import BINS, QUARTERS, _quantile, histogram
 
 G = np.random.default_rng(0)
 ROWS = {
@@ -51,3 +53,15 @@ def test_no_histogram_of_one_value_or_beyond_float64():
 
 def test_example() -> None:
     assert doctest.testmod(importlib.import_module("distmom.report.histogram")).failed == 0
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300) | st.integers(-3, 3).map(float), min_size=1, max_size=50),
+    st.sampled_from(QUARTERS) | st.floats(0, 1),
+)
+def test_quantiles_are_those_of_numpy(values, share):
+    y = np.sort(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        wanted = np.quantile(y, share)
+        if np.isfinite(wanted):
+            assert _quantile(y, share) == wanted

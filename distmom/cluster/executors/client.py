@@ -14,13 +14,13 @@ from weakref import WeakSet
 
 from distmom.cluster.executors.versions import compare_versions, decisive_here, refuse_others
 from distmom.cluster.failures import one_line
-from distmom.cluster.interrupts import stoppable
 from distmom.cluster.memory import memory_bytes
 from distmom.cluster.outcome import Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
 from distmom.cluster.scratch import Scratch
 from distmom.errors import ConfigError
+from distmom.stopping import stoppable
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -11,8 +11,9 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from distmom.cluster.failures import one_line
-from distmom.cluster.interrupts import EVERY, interrupts
+from distmom.cluster.interrupts import interrupts
 from distmom.errors import ConfigError, ResourceError
+from distmom.stopping import EVERY
 
 if TYPE_CHECKING:
     from distmom.cluster.executors.client import ClientExecutor

@@ -8,11 +8,13 @@ import tempfile
 import threading
 from contextlib import ExitStack, suppress
 from multiprocessing import resource_tracker
+from pathlib import Path
 from typing import Any
 
 from distmom.cluster.executors.client import ClientExecutor
 from distmom.cluster.failures import one_line
 from distmom.cluster.interrupts import interrupts
+from distmom.cluster.leftovers import OwnFolder
 from distmom.errors import ResourceError
 
 CLOSE_SECONDS = 10.0
@@ -29,8 +31,10 @@ def local_executor(workers: int, memory_limit: int | None = None) -> ClientExecu
     ResourceError if the processes cannot be started.
     """
     ending = ExitStack()
-    # if a worker's thread has to start this helper first, SIGINT is unblocked there afterwards
-    resource_tracker.ensure_running()
+    # if a worker's thread has to start this helper first, SIGINT is unblocked there afterwards; and so it is
+    # here, while SIGHUP, at which the helper would die, stays blocked in it
+    with interrupts.blocked():
+        resource_tracker.ensure_running()
     with interrupts.blocked():
         return _started(workers, memory_limit, ending)
 
@@ -41,23 +45,25 @@ def _started(workers: int, memory_limit: int | None, ending: ExitStack) -> Clien
 
     try:
         ending.enter_context(dask.config.set(SETTINGS))
-        scratch = tempfile.TemporaryDirectory(prefix="distmom-", ignore_cleanup_errors=True)
-        ending.callback(scratch.cleanup)
+        scratch = OwnFolder(Path(tempfile.gettempdir()))
+        ending.callback(scratch.close)
         hidden_main.hide()
         ending.callback(hidden_main.show)
-        cluster = LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            # Without a dashboard its port is still opened: any free one, not the one others use.
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-            memory_limit="auto" if memory_limit is None else memory_limit,
-            local_directory=scratch.name,
-            preload=["distmom.cluster.executors.preload"],
-            silence_logs=logging.CRITICAL,  # what goes wrong is said once, by us
-        )
+        # the scheduler is told no folder, and would leave one of its own where temporary files go
+        with dask.config.set({"temporary-directory": str(scratch.path)}):
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                # Without a dashboard its port is still opened: any free one, not the one others use.
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                memory_limit="auto" if memory_limit is None else memory_limit,
+                local_directory=str(scratch.path),
+                preload=["distmom.cluster.executors.preload"],
+                silence_logs=logging.CRITICAL,  # what goes wrong is said once, by us
+            )
         ending.callback(cluster.close, timeout=CLOSE_SECONDS)
         client = Client(cluster, set_as_default=False)
         ending.callback(client.close, timeout=CLOSE_SECONDS)

@@ -1,7 +1,7 @@
 """Loaded first by our own worker processes: an interrupt is the business of the process that started them.
 
-A terminal sends Ctrl-C to every process of the group; the caller's process ends its workers in order, and
-they would only print a traceback each.
+A terminal sends Ctrl-C, and SIGHUP when it is closed, to every process of the group; the caller's process
+ends its workers in order, and they would only print a traceback each.
 """
 
 from __future__ import annotations
@@ -12,3 +12,5 @@ import signal
 def dask_setup(worker: object) -> None:
     """Called by Dask in the worker's main thread."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)

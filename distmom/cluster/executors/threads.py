@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from distmom.cluster.interrupts import Stopped, stoppable
 from distmom.cluster.memory import memory_bytes, usable_cpus
 from distmom.cluster.outcome import Finished, Tasks, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
 from distmom.cluster.scratch import Scratch
+from distmom.stopping import Stopped, stoppable
 
 
 class ThreadTasks(Tasks):

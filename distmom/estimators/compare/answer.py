@@ -8,7 +8,7 @@ from typing import Any
 
 from distmom.estimators.compare.options import Compared
 from distmom.estimators.compare.permuted import Tested
-from distmom.estimators.compare.samples import Sample
+from distmom.estimators.samples import Sample
 from distmom.report import CompareResult, UStatisticResult
 
 MAY_BE_EQUAL = (
@@ -30,10 +30,9 @@ def compared(
     """The result of one statistic, not yet adjusted for the others."""
     p = tested.p_values[place]
     own = {field.name: getattr(found, field.name) for field in fields(UStatisticResult)}
+    own["samples"] = tuple(one.label for one in samples)
     return CompareResult(
         **own,
-        first=samples[0].label,
-        second=samples[1].label,
         compared_by=statistic.name,
         p_value=p,
         p_reason=None if p is not None else TOO_FEW if min(tested.n_rows) < 2 else INFINITE,
@@ -47,15 +46,15 @@ def compared(
 
 def adjusted(results: Sequence[CompareResult]) -> list[CompareResult]:
     """Results with adjusted p-values; intervals of degenerate statistics stay where the samples differ."""
-    told = []
+    told, n_tests = [], sum(r.p_value is not None for r in results)
     for one, p in zip(results, holm([r.p_value for r in results]), strict=True):
         new = replace(one, p_adjusted=p)
         changes: dict[str, Any] = {}
         if one.interval is not None and not new.drifted and one.kernel in ("energy", "mmd"):
             changes |= {"interval": None, "interval_reason": MAY_BE_EQUAL, "achieved_level": None}
-        reachable = one.smallest_p is not None and len(results) * one.smallest_p <= 1.0 - one.confidence_level
+        reachable = one.smallest_p is not None and n_tests * one.smallest_p <= 1.0 - one.confidence_level
         if one.p_value is not None and not reachable:
-            changes["notes"] = (*one.notes, _unreachable(one, len(results)))
+            changes["notes"] = (*one.notes, _unreachable(one, n_tests))
         told.append(replace(new, **changes))
     return told
 

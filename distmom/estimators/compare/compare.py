@@ -7,11 +7,10 @@ from typing import Any, Literal
 
 from distmom.designs.blocks import FileBlocks, UnitBlocks
 from distmom.designs.permutations import Permutations
-from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.compare.options import compare_options
 from distmom.estimators.compare.question import CompareQuestion
-from distmom.estimators.compare.samples import Sample, samples_of
+from distmom.estimators.samples import Sample, check_values, samples_of
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
@@ -141,20 +140,9 @@ def compare(
     auc False False
     energy True True
     """
-    _check_values(samples, by)
+    check_values(samples, by)
     both = samples_of(data, by, where) or (Sample(as_scan(data, where), ""),)
     scans = [one.scan for one in both]
     options = compare_options(statistics, test, scans, blocks, interval, confidence_level)
     question = CompareQuestion(both, column, by, samples, options, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]
-
-
-def _check_values(samples: Any, by: str | None) -> None:
-    """ConfigError unless they are two values of the column `by`."""
-    if samples is None:
-        return
-    if by is None:
-        raise ConfigError("samples: are two values of a column; name it in by, or drop samples")
-    two = isinstance(samples, Sequence) and not isinstance(samples, (str, bytes)) and len(samples) == 2
-    if not two or samples[0] == samples[1]:
-        raise ConfigError(f"samples: must be two values of column {by!r}, not {samples!r}")

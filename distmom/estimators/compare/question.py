@@ -13,11 +13,12 @@ from distmom.errors import ConfigError
 from distmom.estimators.compare.answer import adjusted, compared
 from distmom.estimators.compare.options import Compared, CompareOptions
 from distmom.estimators.compare.permuted import Tested, bandwidth_of, draw_rows, permuted_test
-from distmom.estimators.compare.samples import Sample, plan_values, samples_by
-from distmom.estimators.facts import data_facts, told
+from distmom.estimators.facts import facts_of_samples, told
 from distmom.estimators.question import RowsQuestion
+from distmom.estimators.samples import Sample, plan_values, samples_by
 from distmom.estimators.survey import PASS, Surveyor
 from distmom.estimators.surveyed import Survey, marked
+from distmom.estimators.ustat.answer import refuse_none
 from distmom.estimators.ustat.partition import PartitionQuestions, sample_question
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
@@ -97,10 +98,9 @@ class CompareQuestion(RowsQuestion):
         samples = self.samples
         more: tuple[str, ...] = ()
         if self.by is not None:
-            samples, left_out = samples_by(
+            samples, more = samples_by(
                 samples[0].scan, self.columns[0], self.by, self.values, executor, progress
             )
-            more = (f"{left_out:,} rows of neither sample are left out",) if left_out else ()
         columns, seen = self.columns, self._survey(samples, executor, progress)
         each: dict[str, list[CompareResult]] = {}
         every: list[Pass] = []
@@ -118,10 +118,11 @@ class CompareQuestion(RowsQuestion):
                 each |= {name: [r for r in results if r.column == name] for name in mine}
                 every += passes
         found_all = adjusted([one for name in columns for one in each[name]])
+        refuse_none(found_all, (1, 1))
         told_all = [
             marked(replace(one, notes=(*one.notes, *more)), *seen.get(one.column, ())) for one in found_all
         ]
-        return told(told_all, _facts(samples, every), run)  # type: ignore[no-any-return]
+        return told(told_all, facts_of_samples([one.scan.data for one in samples], every), run)  # type: ignore[no-any-return]
 
     def _survey(
         self, samples: Sequence[Sample], executor: Executor, progress: Progress | None
@@ -176,14 +177,3 @@ class CompareQuestion(RowsQuestion):
                 asked.append(sample_question(mine, options.of(one), executor))
                 tests.append((name, one, tested, place))
         return asked, tests
-
-
-def _facts(samples: Sequence[Sample], passes: Sequence[Pass]) -> dict[str, Any]:
-    """What was read: a file of both samples is one file, though of two lakes that name theirs alike two."""
-    homes = [getattr(one.source, "address", None) for one in passes]
-    if None in homes:
-        homes = [0, int(samples[0].scan.data is not samples[1].scan.data)]
-    pairs = list(zip(homes * (len(passes) // len(homes)), passes, strict=True))
-    files = {(home, file.path): file for home, one in pairs for file in one.plan.files}
-    skipped = {(home, record.file): record for home, one in pairs for record in one.skipped}
-    return data_facts(list(files.values()), skipped.values(), *(one.source for one in passes))

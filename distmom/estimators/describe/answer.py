@@ -76,6 +76,8 @@ def describe_result(
         named = look_again(plan.source, plan.mean.reader.options, files, named, centres)
     n_rows = int(state.facts.n_rows.sum())
     facts = {**data, "n_rows": n_rows, "folders": plan.naming.folders, "not_named": why_not}
+    if unread := getattr(plan.source, "unread", ""):  # columns nobody asked for by name
+        facts["unread"] = unread
     return DescribeResult([one.told(facts, run) for one in profiles.values()], named, facts, run)
 
 
@@ -171,7 +173,7 @@ def robust_std(rows: BlockState, cells: BlockState | None, answer: RuleAnswer, r
     if bool(answer.files_first[0]) and cells is not None:
         blocks = cells.without(answer.suspect_cells)
     elif bool(answer.contradicted[0]) and result.path:
-        n_blocks = result.numbers.path[-1][0]
+        n_blocks = result.numbers.path[-1].n_blocks
     if n_blocks < 1:
         return math.nan
     variance = Merger(blocks).moments_at(n_blocks).row_variance

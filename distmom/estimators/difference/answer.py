@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,33 @@ COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf")
 CARRIED = 10, 9
 """More than nine of ten sampled rows on one side of the mean: few rows may carry it."""
 
+NEGATIVE = "the mean of {!r} is negative, so a positive lift is a lower value"
+
+PAIRED = 0.9
+"""With so large a share of its units in the other variant as well, a variant is paired by design."""
+
+
+def in_both_note(n: int, control: UnitCount, variant: UnitCount, *, by_file: bool) -> str:
+    """What units in both variants mean: pairs, if they are nearly all; else a broken assignment."""
+    what, fewer = "files" if by_file else "units", min(control.n_units, variant.n_units)
+    said = f"{'' if control.n_units_exact else 'about '}{n:,} {what}"
+    if n >= PAIRED * fewer:
+        return f"{said} are in both variants, as in pairs: what they have in common cancels"
+    said += f", {100.0 * n / fewer:.2g}% of the smaller variant's, are in both variants"
+    if by_file:
+        return said
+    return (
+        f"{said}: of a randomised experiment none should be, so check the assignment; crossover='omit' "
+        "leaves them out"
+    )
+
 
 @dataclass(frozen=True)
 class Variant:
     """One variant: its value of the `by` column, counts, robust and plain mean, sampled rows on one side.
 
-    `size` is the median of absolute values that are not zero; NaN where too few are sampled.
+    `size` is the median of absolute values that are not zero; NaN where too few are sampled. `in_both` are
+    the units that are in the control, too; None where rows are independent.
     """
 
     value: Any
@@ -47,6 +68,7 @@ class Variant:
     plain: float
     carried: bool
     size: float
+    in_both: int | None = None
 
 
 def differences(
@@ -65,6 +87,9 @@ def differences(
         raise NoAnswerError(f"by: column {by!r} has {only}; a difference takes two, so check by and where")
     first = known[_place_of([values[g] for g in known], control, by)]
     variants = dict(zip(known, _variants(plan, state, known, values, denominator), strict=True))
+    if state.units is not None:
+        for g, one in variants.items():
+            variants[g] = replace(one, in_both=round(state.units.in_both(first, g)))
     if variants[first].counts["n_used"] == 0:
         raise NoAnswerError(_unused(variants[first]))
     without = sum(int(state.n_rows[g]) for g, value in enumerate(values) if value is None)
@@ -200,7 +225,6 @@ def _result(
         notes = (f"values of {cell(larger.value)!r} are {about}: another unit?", *notes)
     told = one.fields()
     del told["block_size"]  # in units, not rows
-    n_blocks = int(answer.n_blocks[0])
     both = {n: control.counts[n] + variant.counts[n] for n in COUNTS}
     return DifferenceResult(
         metric=plan.reduction.columns[0],
@@ -218,8 +242,9 @@ def _result(
         **both,
         design=plan.options.design,
         unit=plan.options.design.unit,
+        n_units_in_both=variant.in_both,
         n_units_exact=None if control.units is None else control.units.n_units_exact,
-        notes=(*notes, *_notes(control, variant, n_blocks, constant=bool(answer.constant[0]))),
+        notes=(*notes, *_notes(plan, control, variant, answer, lift)),
     )
 
 
@@ -236,10 +261,16 @@ def _side(name: str, side: Variant, plan: MeanPlan) -> dict[str, Any]:
     }
 
 
-def _notes(control: Variant, variant: Variant, n_blocks: int, *, constant: bool) -> list[str]:
+def _notes(plan: MeanPlan, control: Variant, variant: Variant, answer: RuleAnswer, lift: Lift) -> list[str]:
+    n_blocks = int(answer.n_blocks[0])
     notes = [_unused(v) for v in (variant,) if v.counts["n_used"] == 0]
-    if constant:
+    if answer.constant[0]:
         notes.append(ALL_EQUAL)
+    if lift.reason is None and control.ratio.value < 0.0:
+        notes.append(NEGATIVE.format(cell(control.value)))
+    if variant.in_both and control.units is not None and variant.units is not None:
+        by_file = plan.options.design.by_file
+        notes.append(in_both_note(variant.in_both, control.units, variant.units, by_file=by_file))
     for side in (control, variant):
         if side.units is not None and side.units.n_units < FEW_UNITS * n_blocks:
             about = "" if side.units.n_units_exact else "about "

@@ -9,6 +9,7 @@ from distmom.designs.blocks import FileBlocks, RandomBlocks, UnitBlocks
 from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
+from distmom.estimators.difference.crossover import CROSSOVER, check_crossover
 from distmom.estimators.difference.question import DifferenceQuestion
 from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions
 from distmom.passes.opening import Names
@@ -23,6 +24,7 @@ def difference(
     *,
     by: str,
     unit: Names = None,
+    crossover: Literal["keep", "omit"] = "keep",
     denominator: str | None = None,
     control: Any = None,
     where: Any = None,
@@ -49,8 +51,12 @@ def difference(
     unit : str or sequence of str, or "file", optional
         Columns whose values make the randomisation units (users, days): the rows of a unit share a block,
         whatever files they are in; null is a unit too. A unit that is in both variants is in the same block
-        of both, and what they have in common cancels. ``"file"`` makes whole files units (a column of that
+        of both, and what they have in common cancels; the result tells how many there are (in a randomised
+        experiment none should be). ``"file"`` makes whole files units (a column of that
         name goes into a list). By default rows are independent.
+    crossover : {"keep", "omit"}
+        What becomes of units that are in several variants: they stay, or are left out (one pass more, and 16
+        bytes for each unit).
     denominator : str, optional
         Column of numbers for a ratio metric, sum of `metric` over sum of `denominator` (clicks over views).
         Rows count if they have both. It may be zero in rows, but must be positive on average.
@@ -131,6 +137,8 @@ def difference(
     """
     _check_names(metric, by, denominator, unit)
     check_choice("interval", interval, PLAIN_INTERVALS)
+    check_choice("crossover", crossover, CROSSOVER)
+    check_crossover(crossover, unit)
     scan = as_scan(data, where)
     options = MeanOptions.of(
         scan,
@@ -139,7 +147,7 @@ def difference(
         interval=interval,
         confidence_level=confidence_level,
     )
-    question = DifferenceQuestion(scan, metric, by, denominator, control, options, rng=rng)
+    question = DifferenceQuestion(scan, metric, by, denominator, control, options, crossover, rng=rng)
     return answer(question, executor)  # type: ignore[no-any-return]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from distmom.cluster import Executor, Progress
 from distmom.estimators.difference.answer import differences
+from distmom.estimators.difference.crossover import without_crossover
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.question import run_plan
@@ -21,6 +22,8 @@ from distmom.passes.opening import open_data, refuse_times
 from distmom.passes.scan import Scan
 from distmom.report import DifferenceResult, Results
 
+FINDING = "one pass more finds the units in several variants, and takes 16 bytes for each unit"
+
 
 @dataclass
 class DifferenceQuestion(RowsQuestion):
@@ -32,6 +35,7 @@ class DifferenceQuestion(RowsQuestion):
     denominator: str | None
     control: Any
     options: MeanOptions
+    crossover: str = "keep"
 
     @cached_property
     def opened(self) -> tuple[Source, ReadOptions]:
@@ -62,6 +66,7 @@ class PlannedDifference:
         return {
             **self.pass_.describe(executor),
             "survey": PASS,
+            **({"crossover": FINDING} if self.question.crossover == "omit" else {}),
             "skipped": [s._asdict() for s in self.pass_.skipped],
         }
 
@@ -69,7 +74,12 @@ class PlannedDifference:
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]
     ) -> DifferenceResult | Results:
         """Read the rows; the result or results."""
-        question, plan = self.question, self.pass_
+        question, plan, more = self.question, self.pass_, list[str]()
+        if question.crossover == "omit":
+            scan, n = without_crossover(question.scan, plan, executor, progress)
+            question = question.about(scan=scan, crossover="keep")
+            plan = question.plan(executor, progress).pass_
+            more = [f"{n:,} units in several variants are left out"] if n else []
         seen = self._surveyor(executor, progress).survey(question.scan, question.opened[1].columns)
         if seen.scan is not question.scan:
             question = question.about(scan=seen.scan)
@@ -80,6 +90,7 @@ class PlannedDifference:
         by = question.by
         sides = [(seen.of({by: one.control}), seen.of({by: one.variant})) for one in answers]
         answers = [marked(one, *both) for one, both in zip(answers, sides, strict=True)]
+        answers = [replace(one, notes=(*more, *one.notes)) for one in answers] if more else answers
         return told(answers, data, run)  # type: ignore[no-any-return]
 
     def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:

@@ -14,8 +14,8 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.labels import LabelReader, labels_of_lake, values_of
 from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.shared import COMPUTE
-from distmom.estimators.renamed import refuse_unknown
 from distmom.estimators.session import defaults_for
+from distmom.keywords import refuse_unknown
 from distmom.lake.columns.schema import kind_of
 from distmom.passes.census import column_share, count_rows
 from distmom.passes.gather import RowSource
@@ -71,7 +71,9 @@ def is_lake(data: Any, target: Any) -> bool:
         return not hasattr(data, "shape")  # sparse matrices may be dictionaries
     if isinstance(data, (list, tuple)):
         return len(data) > 0 and all(isinstance(item, (str, os.PathLike)) for item in data)
-    return type(data).__module__.split(".")[0] in ("pyarrow", "polars", "duckdb", "dask", "dask_expr")
+    if type(data).__module__.split(".")[0] in ("pyarrow", "polars", "duckdb", "dask", "dask_expr"):
+        return True
+    return hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__array__")  # as pandas has
 
 
 def open_columns(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.cluster.interrupts import Stopped
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.passes.gather import COPIES, RowSource, gather_rows
 from distmom.reductions.rows.gather import ABSENT, NAN, NULL, USED
+from distmom.stopping import Stopped
 
 if TYPE_CHECKING:
     from threading import Event

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from distmom.cluster.interrupts import EVERY, interrupts
+from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.rows import ArrayRows, Met, TrainingRows
 from distmom.numerics.arrays import Floats
 from distmom.numerics.random.virtual_order import VirtualOrder
+from distmom.stopping import EVERY
 
 
 class StepPosition(NamedTuple):

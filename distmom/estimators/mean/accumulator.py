@@ -25,7 +25,6 @@ from distmom.estimators.mean.row_stream import (
 from distmom.estimators.mean.state import KIND, SavedMean, check_alike
 from distmom.estimators.mean.without_data import NoData, answer, plan_without_data
 from distmom.estimators.options import MeanOptions
-from distmom.estimators.renamed import answering
 from distmom.lake.filters import parse_filter
 from distmom.lake.memory.memory_lake import open_memory
 from distmom.lake.source import FileRef, ReadOptions
@@ -98,7 +97,6 @@ class MeanAccumulator:
     1.01
     """
 
-    @answering
     def __init__(
         self,
         columns: str | Sequence[str],
@@ -274,7 +272,7 @@ class MeanAccumulator:
         started = time.perf_counter()
         plan = self._plan()
         total = plan.joined(self._stream.total(), self._others.base)
-        return answer(plan, self._made, total, time.perf_counter() - started)
+        return answer(plan, self._made, total, time.perf_counter() - started, sums="batches")
 
     def to_bytes(self) -> bytes:
         """The accumulator as bytes, from which `from_bytes` goes on to the same bits.

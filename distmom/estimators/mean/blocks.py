@@ -178,7 +178,8 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
     k, size = given, design.size
     if k is None or size is None:
         tau = TAU if design.tau is None else design.tau
-        least, (most,) = morgu_blocks(options.confidence_level, tau, (n_valid,))
+        # of a given size only the number is the proposition's, which does not depend on the rows there are
+        least, (most,) = morgu_blocks(options.confidence_level, tau, (n_valid if size is None else PLENTY,))
         k = least if k is None else k
         size = most if size is None else size
         check_most_blocks(f"blocks: tau: {tau:g}", k)

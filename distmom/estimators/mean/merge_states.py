@@ -132,7 +132,7 @@ def _merged(
         kept = replace(made, options=first.made.options)
         State(output).save(SavedMean("output", kept, first.sums, merged).saved())
     skipped = [{"file": path, "reason": left.reason} for path, left in merged.left.items()]
-    return answer(plan, made, merged.base, time.perf_counter() - started, skipped)
+    return answer(plan, made, merged.base, time.perf_counter() - started, skipped, sums="states")
 
 
 def _finished(path: str | os.PathLike[str]) -> SavedMean:

@@ -26,7 +26,7 @@ from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.fingerprint import LakeCounts
 from distmom.estimators.options import MeanOptions
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.samples.pool import leaf_quota
+from distmom.numerics.samples.pool_sampler import leaf_quota
 from distmom.numerics.samples.row_samples import leaf_sizes
 from distmom.numerics.samples.sample_tree import SampleTree
 from distmom.numerics.samples.stretches import LEAST_ROWS, stretch_rows

@@ -16,6 +16,7 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.lake.messages import plain_address
 from distmom.lake.source import BatchReader, FileRef, ReadOptions, Source
 from distmom.report import MeanResult, Results, VectorResult
+from distmom.report.remedies import Sums
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,13 @@ def plan_without_data(
 
 
 def answer(
-    plan: MeanPlan, made: Made, state: Any, seconds: float, skipped: Sequence[dict[str, str]] = ()
+    plan: MeanPlan,
+    made: Made,
+    state: Any,
+    seconds: float,
+    skipped: Sequence[dict[str, str]] = (),
+    *,
+    sums: Sums,
 ) -> MeanResult | VectorResult | Results:
     """The results of a state.
 
@@ -70,5 +77,5 @@ def answer(
         "source": [plain_address(root) for root in made.roots if root != STREAMS] or None,
         "where": made.where,
     }
-    run = run_facts(seconds, made.shown_seed, workers=1)
+    run = {**run_facts(seconds, made.shown_seed, workers=1), "sums": sums}
     return answer_of(plan, state, data, run)

@@ -164,7 +164,8 @@ def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], l
             told += far.words(level, "", numbers=far in stored)
     told += [f"{words}: {NOT_TO_RELY}" for words in dict.fromkeys(survey.beyond)]
     if survey.correlated:
-        told.append(f"rows of a file are alike ({listed(survey.correlated)}), {ALIKE}")
+        alike = ALIKE.format(CandidateResult.remedies.files)
+        told.append(f"rows of a file are alike ({listed(survey.correlated)}), {alike}")
     for words, champions in before.others.items():
         if set(champions) != set(found.decided.champions):
             those = listed([names[f] for f in champions])

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
+from distmom.estimators.mean.counts import fields_of_groups, named_in, unit_counts, why_ruined
 from distmom.estimators.mean.notes import block_notes
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.ustat.cells import LEAST_BLOCKS
 from distmom.estimators.ustat.doubts import (
     bias_of_order,
     disagreement_note,
@@ -21,6 +22,7 @@ from distmom.estimators.ustat.doubts import (
     variance_ratios,
     worth_telling,
 )
+from distmom.estimators.ustat.few_rows import few_rows_note, lowered_note, short_note
 from distmom.estimators.ustat.lines import BlockLines
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.estimate import Estimate, Shown
@@ -58,12 +60,9 @@ class Answerer(BlockLines):
     states: tuple[MeanState, ...]
 
     def results(self, column: str) -> list[UStatisticResult]:
-        """One result for each group; NoAnswerError without rows, or where none has a finite answer."""
+        """One result for each group; NoAnswerError without rows."""
         shared = fields_of_samples(self.plan, self.states, column)
-        found = [self._result(g, fields) for g, fields in enumerate(shared)]
-        if not any(np.isfinite(r.estimate).all() for r in found):
-            raise NoAnswerError(why_none(found[0], self.options.degree))
-        return found
+        return [self._result(g, fields) for g, fields in enumerate(shared)]
 
     def _result(self, g: int, shared: dict[str, Any]) -> UStatisticResult:
         options, mine = self.options, self.mine(g)
@@ -77,9 +76,11 @@ class Answerer(BlockLines):
         bias = self._bias_of_order(g, mine, told["estimate"], told.get("interval"))
         files = int(Finding.BEYOND_CAPACITY) if self._disagreeing[g] else 0
         order = 0 if bias is None else int(Finding.ROWS_IN_ORDER)
-        told["flags"] = one.with_status(files | order).flags
+        few = self._few_rows(g, shared)
+        carried = 0 if few is None else int(Finding.CARRIED_BY_FEW_ROWS)
+        told["flags"] = one.with_status(files | order | carried).flags
         told |= shared | sigmas_of(options.kernel, self.blocks, mine)
-        notes, plain = (*self._notes(g, shared, bias), *notes), self._plain(mine)
+        notes, plain = (*self._notes(g, shared, bias, few), *notes), self._plain(mine)
         return ustat_result(options, told, self.blocks.n_tuples[mine], plain_estimate=plain, notes=notes)
 
     def _shown(self, g: int, one: Estimate) -> Shown:
@@ -93,7 +94,7 @@ class Answerer(BlockLines):
             return one.shown
         if kind == "paper":
             return Shown(kind, *self._paper_interval(g, mine, one.value))
-        if self.cells.lowered[g]:
+        if self.cells.lowered[g] and self.cells.n_blocks[g] < LEAST_BLOCKS:
             return Shown(kind, None, NoInterval.FEWER_ROWS_THAN_BLOCKS.words)
         if options.project == "correlation":
             return Shown(kind, None, OF_COVARIANCES)
@@ -164,21 +165,42 @@ class Answerer(BlockLines):
             return None
         return bias
 
-    def _notes(self, g: int, shared: dict[str, Any], bias: float | None) -> Iterator[str]:
+    def _few_rows(self, g: int, shared: dict[str, Any]) -> str | None:
+        """What is to be said of rows that are few for their blocks, if these have several values."""
+        line, wanted = self.found.lines(g).start, self.plan.blocks.n_blocks
+        n_blocks = int(self.found.answer.n_blocks[line])
+        if wanted is None or not n_blocks or self.found.answer.constant[line]:
+            return None
+        if self.cells.lowered[g]:
+            return lowered_note(wanted, n_blocks, self.options.kernel.degrees)
+        units = self._units(g)
+        if units is not None:
+            return few_rows_note(units, n_blocks, "units")
+        return few_rows_note(shared.get("n_used_by_sample", (shared["n_used"],)), n_blocks, "rows")
+
+    def _units(self, g: int) -> list[int] | None:
+        """Units of each sample, where whole ones share a block."""
+        each = [unit_counts(state) for state in self.states]
+        return None if each[0] is None else [one[g].n_units for one in each if one is not None]
+
+    def _notes(self, g: int, shared: dict[str, Any], bias: float | None, few: str | None) -> Iterator[str]:
         """Notices about a group."""
         answer, line = self.found.answer, self.found.lines(g).start
+        short = short_note(shared.get("n_used_by_sample", ()), self.options.kernel.degrees)
+        if short is not None:
+            yield short
         if answer.constant[line] and answer.n_blocks[line] > 1:
             yield SAME
         if self._disagreeing[g]:
             yield disagreement_note(self._disagreeing[g])
         if bias is not None:
             yield order_note(bias)
+        if few is not None:
+            yield few
         if not self.cells.lowered[g]:
-            yield from block_notes(self.plan, answer, line, shared)
-        else:
-            wanted, least = self.plan.blocks.n_blocks, self.options.degree
-            n_blocks = int(answer.n_blocks[line])
-            yield f"blocks lowered from {wanted} to {n_blocks}: a block needs {least} rows"
+            units = self._units(g)  # the scarcest sample has to fill the blocks, too
+            scarcest = shared if units is None else {**shared, "n_units": min(units)}
+            yield from block_notes(self.plan, answer, line, scarcest)
 
 
 def ustat_result(
@@ -206,9 +228,18 @@ def fields_of_samples(plan: MeanPlan, states: Sequence[MeanState], column: str) 
     return first
 
 
-def why_none(result: UStatisticResult, degree: int) -> str:
-    """Why the first result has no finite answer, and what to do."""
-    name = named_in(f"kernel {result.kernel!r} of {result.column!r}", result)
+def refuse_none(results: Sequence[Any], degrees: Sequence[int]) -> None:
+    """NoAnswerError if no result has a finite answer; one that has none beside others says so itself."""
+    if results and not any(np.isfinite(r.estimate).all() for r in results):
+        raise NoAnswerError(why_none(results[0], degrees))
+
+
+def why_none(result: UStatisticResult, degrees: Sequence[int]) -> str:
+    """Why a result has no finite answer, and what to do."""
+    name, degree = named_in(f"kernel {result.kernel!r} of {result.column!r}", result), max(degrees)
+    short = short_note(result.n_used_by_sample or (), degrees)
+    if short is not None:
+        return f"{name}: {short}"
     if result.n_used < degree:
         return (
             f"{name}: {result.n_used} of {result.n_rows} rows have all values, and the kernel takes "

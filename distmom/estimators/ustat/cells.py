@@ -10,6 +10,7 @@ import numpy as np
 
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.ustat.few_rows import least_rows
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.ladder import most_frequent
 from distmom.numerics.arrays import Bools, Floats, Ints
@@ -47,7 +48,7 @@ def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions)
     wanted, degrees, none = plan.blocks.n_blocks, options.kernel.degrees, np.zeros(len(states[0].keys), bool)
     if wanted is not None:
         rows = [of_sample[0].count.sum(axis=1) for of_sample in fine]
-        found = [given_numbers(n, wanted, degree) for n, degree in zip(rows, degrees, strict=True)]
+        found = [given_numbers(n, wanted, least_rows(d)) for n, d in zip(rows, degrees, strict=True)]
     else:
         found = [
             (automatic_numbers(one.count, one.total().effective, state, degree), none)
@@ -97,6 +98,12 @@ def expected_cells(
             level, usable = _levels(np.array([float(n)]), plan.blocks.n_fine, degree)
             each.append(int(np.where(usable, level, 1).max()))
         k = min(each)
+    else:
+        wanted = k
+        k = min(
+            int(given_numbers(np.array([n]), wanted, least_rows(degree))[0][0])
+            for n, degree in zip(n_rows, degrees, strict=True)
+        )
     found = []
     for n in n_rows:
         count = np.full((1, k), n // k, np.int64)

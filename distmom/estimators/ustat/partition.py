@@ -161,7 +161,9 @@ class PartitionPlan(NamedTuple):
                 pieces * options.rows.design.repeats, executor, on_disk=not self.in_memory
             )
             n_passes, needed, spilled = 1 + regrouping.passes, regrouping.needed, regrouping.note
+        given = {} if plan.blocks.n_blocks is None else {"n_blocks": int(self.cells[0].n_blocks[0])}
         return {
+            **given,
             "n_rows": int(sum(one.sizes.sum() for one in self.cells)),
             "tuples_one_by_one": n_tuples,
             "affordable": affordable(options, n_tuples, len(blocks)),

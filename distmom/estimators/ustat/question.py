@@ -14,12 +14,13 @@ from distmom.checks import names_of
 from distmom.cluster import Executor, Progress
 from distmom.cluster.memory import in_words as bytes_in_words
 from distmom.errors import NoAnswerError
-from distmom.estimators.facts import data_facts, told
+from distmom.estimators.facts import facts_of_samples, told
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
 from distmom.estimators.survey_groups import GroupSurveyor
 from distmom.estimators.surveyed import borne, marked
+from distmom.estimators.ustat.answer import refuse_none
 from distmom.estimators.ustat.cells import expected_cells
 from distmom.estimators.ustat.cost import in_words, seconds_for
 from distmom.estimators.ustat.draws import Draws, planned_draws
@@ -49,8 +50,9 @@ class UStatQuestion(RowsQuestion):
 
     scans: tuple[Scan, ...]
     column: Names
-    by: Names
+    by: Any
     options: UStatOptions
+    labels: tuple[str, ...] = ()  # what several samples are called
 
     @cached_property
     def opened(self) -> list[tuple[Source, ReadOptions]]:
@@ -97,6 +99,12 @@ class UStatQuestion(RowsQuestion):
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Survey, count rows, form blocks, evaluate: one result for each column (set) and group."""
+        found = self._run(executor, progress, run)
+        refuse_none(list(Results.of(found)), self.options.kernel.degrees)
+        return found
+
+    def _run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
+        """The results, whether finite or not."""
         begun = self._begin(executor, progress)
         if not begun.surveyed:
             return begun.finish(executor, progress, run)
@@ -150,11 +158,13 @@ class UStatQuestion(RowsQuestion):
         """Who knows what is bad: in each group, where there are groups."""
         options, (source, read) = self.options, self.opened[0]
         design = options.rows.design if options.rows.design.of_units else BY_ROWS
-        some = bears(options.rows, options.few_blocks)
+        some, first = bears(options.rows, options.few_blocks), self.scans[0].data
+        how: dict[str, Any] = {"design": design}
+        how["same_files"] = len(self.scans) > 1 and all(scan.data is first for scan in self.scans)
         if names_of("by", self.by):
-            return GroupSurveyor(self.seed, executor, progress, some, design=design, by=self.by)
+            return GroupSurveyor(self.seed, executor, progress, some, by=self.by, **how)
         lists = bool(source.reader(read).options.vectors)
-        return Surveyor(self.seed, executor, progress, some, design=design, lists=lists)
+        return Surveyor(self.seed, executor, progress, some, lists=lists, **how)
 
     def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
         """Plan the passes, and refuse what is too much."""
@@ -217,7 +227,7 @@ class Begun:
             results = run_sampled(passes, self.census, options, seed, executor, progress)
         else:
             results = run_partition(passes, options, executor, progress)
-        skipped = {record.file: record for one in passes for record in one.skipped}
-        files = [file for plan in self.plans for file in plan.files]
-        data = data_facts(files, skipped.values(), *(source for source, _ in samples))
+        for one in results:  # in place, as there may be many
+            vars(one).update(samples=self.question.labels)
+        data = facts_of_samples([scan.data for scan in self.question.scans], passes)
         return told(results, data, run, several=bool(samples[0][1].by))

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from distmom.cluster import Executor, Progress
-from distmom.errors import NoAnswerError
 from distmom.estimators.mean.partition import promise_of
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.answer import (
@@ -17,10 +16,10 @@ from distmom.estimators.ustat.answer import (
     pooled,
     sigmas_of,
     ustat_result,
-    why_none,
 )
 from distmom.estimators.ustat.doubts import disagreement_note, files_disagree
 from distmom.estimators.ustat.draws import Draws, planned_draws
+from distmom.estimators.ustat.few_rows import small_samples_note
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.samples import Pass, passes_of
 from distmom.estimators.ustat.tuple_samples import SampledTuples, sampled_tuples
@@ -104,10 +103,7 @@ def _statistics(
 def sample_result(
     options: UStatOptions, plan: MeanPlan, states: tuple[MeanState, ...], column: str, drawn: DrawnStatistics
 ) -> UStatisticResult:
-    """The result of all rows, after first passes that this plan began and that left these states.
-
-    NoAnswerError if there is no finite answer.
-    """
+    """The result of all rows, after first passes that this plan began and that left these states."""
     blocks, width, more = drawn
     [shared] = fields_of_samples(plan, states, column)
     n_used = shared.get("n_used_by_sample", (shared["n_used"],))
@@ -119,6 +115,10 @@ def sample_result(
     same = np.isfinite(values).all() and (values == values[:1]).all() and (spread == 0.0).all()
     samples = Samples(values, blocks.sizes.sum(axis=1)[filled], lower_median(spread), bool(k and same))
     found = samples.estimate(promise_of(plan), None, lambda kind, delta: width(kind, delta, n_used))
+    what = "pairs" if options.pairs.name == "incomplete" else "rows of a lake"
+    few = None if samples.constant else small_samples_note(blocks.sizes[filled], what)
+    if few is not None:
+        found = found.with_status(Finding.CARRIED_BY_FEW_ROWS)
     told, notes = found.fields(), [SAME] if samples.constant else []
     if told["interval_reason"] == NoInterval.SAMPLES_TOO_SMALL.words:
         told["interval_reason"] = "the samples are too small to tell their variance"
@@ -128,12 +128,11 @@ def sample_result(
         notes.append(disagreement_note(disagreeing))
     if 0 < k < filled.size:
         notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")
+    if few is not None:
+        notes.append(few)
     told |= shared | sigmas_of(options.kernel, blocks)
     plain = pooled(options.kernel, blocks.means, blocks.n_tuples)
-    result = ustat_result(options, told, blocks.n_tuples, plain_estimate=plain, notes=(*notes, *more))
-    if not np.isfinite(found.value):
-        raise NoAnswerError(why_none(result, options.degree))
-    return result
+    return ustat_result(options, told, blocks.n_tuples, plain_estimate=plain, notes=(*notes, *more))
 
 
 def drawn_pairs(options: UStatOptions, found: SampledTuples) -> DrawnStatistics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from distmom.cluster import Executor, Progress
 from distmom.cluster.work import SkippedFile
@@ -19,33 +19,13 @@ from distmom.estimators.ustat.comoments import from_comoments, run_comoments
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.lake import ReadOptions, Source
 from distmom.numerics.blocks.labels import repeat_seed
-from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.census import column_share, count_passing
 from distmom.passes.opening import refuse_times
-from distmom.passes.scan import Scan, as_scan
 from distmom.reductions.state import MeanState, aligned
 
 Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
 """The rows of each sample, and what to read of them."""
-
-
-def sample_scans(data: Any, where: Any, kernel: Kernel) -> tuple[Scan, ...]:
-    """The scan of every sample that a kernel takes; one of what is no kernel, which is refused later.
-
-    ConfigError if it takes several, and the data is not a list of as many.
-    """
-    n = len(kernel.degrees) if isinstance(kernel, Kernel) else 1
-    if n == 1:
-        return (as_scan(data, where),)
-    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and len(data) == n:
-        return tuple(as_scan(one, where) for one in data)
-    number = {2: "two", 3: "three"}.get(n, str(n))
-    one = "scan({!r})" if isinstance(data, Scan) else "{!r}"
-    example = ", ".join(one.format(path) for path in ("a/", "b/", "c/")[:n]) + (", …" if n > 3 else "")
-    raise ConfigError(
-        f"kernel {kernel.name!r} takes {number} samples: give data as a list of {number}, such as [{example}]"
-    )
 
 
 def check_samples(samples: Samples, options: UStatOptions) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack, overload
 
 from distmom.designs.blocks import Blocks, as_design
 from distmom.designs.pairs import Pairs, as_pairs
 from distmom.estimators.command import answer, command
 from distmom.estimators.options import RowKeywords
+from distmom.estimators.ustat.by_values import ValuesQuestion, samples_of_kernel
 from distmom.estimators.ustat.options import ustat_options
 from distmom.estimators.ustat.question import UStatQuestion
-from distmom.estimators.ustat.samples import sample_scans
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.named import named
 from distmom.passes.opening import Names
@@ -27,6 +28,7 @@ class UStatKeywords(RowKeywords, total=False):
 
 
 Keys = str | list[str] | tuple[str, ...]
+Values = Mapping[str, Sequence[Any]]
 
 
 @overload
@@ -51,7 +53,7 @@ def ustatistic(
     column: Names = None,
     *,
     kernel: str | Kernel,
-    by: Names = None,
+    by: Names | Values = None,
     where: Any = None,
     weights: str | None = None,
     statistic: Literal["u", "v"] = "u",
@@ -75,16 +77,23 @@ def ustatistic(
     ----------
     data : path, glob, list of paths, Arrow table, NumPy array, data frame, …, or Scan
         As for `distmom.mean`. For a kernel of two samples, such as ``"auc"`` or ``"energy"``, a list of two
-        of these: ``["a/", "b/"]``; for one of several as many.
+        of these: ``["a/", "b/"]``; or one, with `by` or two conditions in `where`, as for `distmom.compare`.
+        For a kernel of several samples as many.
     column : str or sequence of str, optional
         For a kernel of one column, columns that have a result each; else the columns of a row, in the
         kernel's order.
     kernel : str or Kernel
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
         also makes one of a function of any number of rows and samples.
-    by, where, weights
+    by : str, sequence of str, or {str: values}, optional
         As for `distmom.mean`. Groups of two samples are those of both: one that a sample lacks has no answer.
-        With `weights` a tuple of rows weighs the product of theirs.
+        Of one lake and a kernel of two samples, the column of which two values make the samples, such as the
+        label of a score; ``{"label": [0, 1]}`` says which (or their texts) in the kernel's order, if there
+        are more. Rows with others, or null, are left out and counted in a note.
+    where : str, pyarrow.compute.Expression, or a list of these, optional
+        Condition of all rows; or of each sample, which leaves `by` to the groups.
+    weights : str, optional
+        As for `distmom.mean`. A tuple of rows weighs the product of theirs.
     statistic : {"u", "v"}
         Whether a row may stand twice in a tuple of rows ("v").
     pairs : {"complete", "sampled", "disjoint"} or pair design
@@ -137,7 +146,10 @@ def ustatistic(
 
     Notes
     -----
-    With a given number of blocks K the answer is the median of K complete U-statistics. Under ``"auto"`` the
+    With a given number of blocks K the answer is the median of K complete U-statistics. The median of blocks
+    of few rows is not their mean: K is lowered so that each has 6 rows of every sample, and the status is
+    then ``carried by few rows``, as where the scarcest of several samples has fewer than K^2/3 rows (at a
+    skewness of 2 the median is then off by half of its standard error). Under ``"auto"`` the
     rows make up to 945 fine blocks of at least 64 rows, and a block of the answer has the mean of the
     statistics of its fine blocks, over the pairs inside these: its variance exceeds that of the complete one
     by a factor of about 1 + (f - 1) sigma_2^2 / (2 n sigma_1^2) for f fine blocks of n rows in all, which is
@@ -228,7 +240,8 @@ def ustatistic(
     (1.13, True)
     """
     made = named(kernel) if isinstance(kernel, str) else kernel
-    scans = sample_scans(data, where, made)
+    parts, split = samples_of_kernel(data, by, where, made)
+    scans = tuple(one.scan for one in parts)
     options = ustat_options(
         made,
         scans,
@@ -242,4 +255,8 @@ def ustatistic(
         interval=interval,
         confidence_level=confidence_level,
     )
-    return answer(UStatQuestion(scans, column, by, options, rng=rng), executor)  # type: ignore[no-any-return]
+    labels = tuple(one.label for one in parts) if len(parts) > 1 else ()
+    question = UStatQuestion(scans, column, None if split else by, options, labels, rng=rng)
+    if split is not None:
+        question = ValuesQuestion(scans, column, None, options, rng=rng, split=split)
+    return answer(question, executor)  # type: ignore[no-any-return]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -101,14 +102,43 @@ class Dependence:
 
 @dataclass(frozen=True)
 class _Level:
+    """The units of one level, `rate` being the probability of a false alarm; most raise none, at once."""
+
     unit: str
+    mass: Floats
+    mean: Floats
+    variance: Floats
+    rate: float
     clusters: Clusters
-    alarm: bool
-    chained: bool
 
     @property
     def freedom(self) -> float:
         return float(max(self.clusters.n_effective.min() - 1.0, 1.0))
+
+    @cached_property
+    def alarm(self) -> bool:
+        """Whether the units vary more than independent ones, without the one that adds most and in most."""
+        from scipy.special import chdtri
+
+        freedom = np.maximum(self.clusters.n_effective - 1.0, 1.0)
+        sure = self.clusters.least_effect * freedom > chdtri(freedom, self.rate)
+        if not sure.any():
+            return False
+        with np.errstate(invalid="ignore", over="ignore"):
+            z = (self.mean - np.median(self.mean, axis=1, keepdims=True)) * np.sqrt(self.mass)
+        most = np.square(scaled_mad(z)) / self.variance
+        return bool((sure & (most > np.exp(MOST_CELLS / np.sqrt(self.clusters.n_cells)))).any())
+
+    @cached_property
+    def chained(self) -> bool:
+        """Whether stretches resemble the next ones: twice the standard error of their correlation."""
+        if self.unit in (FILES, FOLDERS):
+            return False
+        pull = self.clusters.pull
+        square = np.sum(np.square(pull), axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            next_ones = np.sum(pull[:, 1:] * pull[:, :-1], axis=1)
+            return bool((next_ones > SERIAL * square / math.sqrt(pull.shape[1])).any())
 
 
 def dependence(pieces: Pieces) -> Dependence | None:
@@ -142,32 +172,15 @@ def dependence(pieces: Pieces) -> Dependence | None:
 
 def _level(pieces: Pieces, name: str, units: Ints) -> _Level | None:
     """What the units of one level say; None where they are too few."""
-    from scipy.special import chdtri
-
     n = int(units.max(initial=-1)) + 1
     if n < LEAST_UNITS:
         return None
     mass = np.bincount(units, pieces.mass, n).astype(np.float64, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):
         mean = np.stack([np.bincount(units, pieces.mass * line, n) for line in pieces.mean]) / mass
-        z = (mean - np.median(mean, axis=1, keepdims=True)) * np.sqrt(mass)
-    clusters = Clusters.of_units(mass, mean, pieces.of_mean)
     rate = FALSE_ALARM / max(1, len(pieces.levels)) / pieces.mean.shape[0]
-    freedom = np.maximum(clusters.n_effective - 1.0, 1.0)
-    most = np.square(scaled_mad(z)) / pieces.variance
-    sure = clusters.least_effect * freedom > chdtri(freedom, rate)
-    alarm = sure & (most > np.exp(MOST_CELLS / np.sqrt(clusters.n_cells)))
-    chained = name not in (FILES, FOLDERS) and _chained(clusters.pull)
-    return _Level(name, clusters, bool(alarm.any()), chained)
-
-
-def _chained(pull: Floats) -> bool:
-    """Whether stretches resemble the next ones: twice the standard error of their correlation."""
-    square = np.sum(np.square(pull), axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return bool(
-            (np.sum(pull[:, 1:] * pull[:, :-1], axis=1) > SERIAL * square / math.sqrt(pull.shape[1])).any()
-        )
+    clusters = Clusters.of_units(mass, mean, pieces.of_mean)
+    return _Level(name, mass, mean, pieces.variance, rate, clusters)
 
 
 def _lower(level: _Level, coarser: _Level) -> bool:

@@ -69,8 +69,7 @@ def without_extremes(y_sorted: Floats, shares: tuple[float, ...] = SHARES) -> tu
         with np.errstate(over="ignore", invalid="ignore"):
             around = float(np.square(kept - mean).sum()) / m
         of_variance = 1.0 - around / sd**2 if 0.0 < sd < 1e154 else math.nan
-        of_mean = 1.0 - mean_of(kept) * (kept.size / m) / mean if mean and math.isfinite(mean) else math.nan
-        found.append(
-            WithoutExtremes(share, mean_of(kept), (float(kept[0]), float(kept[-1])), of_variance, of_mean)
-        )
+        rest = mean_of(kept)
+        of_mean = 1.0 - rest * (kept.size / m) / mean if mean and math.isfinite(mean) else math.nan
+        found.append(WithoutExtremes(share, rest, (float(kept[0]), float(kept[-1])), of_variance, of_mean))
     return tuple(found)

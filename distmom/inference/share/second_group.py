@@ -73,6 +73,8 @@ def second_group(y_sorted: Floats) -> Apart:
     if y.size < FEWEST or y[0] == y[-1]:
         return Apart()
     for centre in (0.0, float(y[y.size // 2])):
+        if not _may_part(y, centre):
+            continue
         with np.errstate(over="ignore", invalid="ignore"):
             u = np.sort(np.abs(y - centre))
         u = u[int(np.searchsorted(u, 0.0, side="right")) :]
@@ -87,6 +89,31 @@ def second_group(y_sorted: Floats) -> Apart:
         values = Runs.of(np.concatenate([y[:n_low], y[y.size - n_high :]])).repeated()
         return Apart(lo, hi, n_low, n_high, values, times=times, from_zero=centre == 0.0)
     return Apart()
+
+
+def _may_part(y: Floats, centre: float) -> bool:
+    """Whether the distances spread as far as `_cut` asks for; y ascending, so that nothing is sorted."""
+    low, high = (int(np.searchsorted(y, centre, side)) for side in ("left", "right"))
+    below, above = y[:low][::-1], y[high:]
+    least, size = max(int(LEAST * y.size), 1), below.size + above.size
+    if size < 2 * least:
+        return False
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        near, far = (_of_rank(below, above, centre, k) for k in (least - 1, size - least))
+        return bool(far / near >= APART)
+
+
+def _of_rank(below: Floats, above: Floats, centre: float, k: int) -> np.float64:
+    """The distance with k smaller ones, of rows below and above the centre that go away from it."""
+    first, last = max(0, k + 1 - above.size), min(below.size, k + 1)
+    while first < last:  # so many of the k + 1 nearest are below
+        n = (first + last) // 2
+        if np.abs(below[n] - centre) < np.abs(above[k - n] - centre):
+            first = n + 1
+        else:
+            last = n
+    ends = [np.abs(part[n - 1] - centre) for part, n in ((below, first), (above, k + 1 - first)) if n]
+    return np.float64(max(ends))
 
 
 def _cut(u: Floats, n: int, most: int) -> tuple[float, float] | None:

@@ -53,6 +53,8 @@ PARTITION_TYPES: dict[PartitionType, pa.DataType] = {
     "date": pa.date32(),
     "bool": pa.bool_(),
     "float": pa.float64(),
+    "timestamp": pa.timestamp("us"),
+    "zoned": pa.timestamp("us", "UTC"),
 }
 
 WORDS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from inspect import signature
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,7 @@ from pyarrow import types as patypes
 
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.files.encrypted import hidden_columns, is_signed
+from distmom.lake.files.footer_checks import check_footer
 from distmom.lake.files.store_errors import from_store, store_error
 from distmom.lake.files.stores import is_local
 from distmom.lake.messages import first_line
@@ -33,12 +35,14 @@ At 30 ms a request, 24 MB of one column took 7.4 s by 256 kB, 2.4 by 1 MB, 0.7 b
 WHOLE_BYTES = 1_048_576
 """Objects up to here are read at once: a request takes as long as some hundred thousand bytes do."""
 FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
-READ_OPTIONS = {
+READ_OPTIONS: dict[str, Any] = {
     # times of Impala, Hive and Spark: nanoseconds would wrap outside 1677 to 2262, and "never" is often 9999
     "coerce_int96_timestamp_unit": "us",
     # where a file has checksums: a flipped bit would give another number (1.6 ns a value, if not compressed)
     "page_checksum_verification": True,
 }
+if "schema_depth_limit" in signature(pq.ParquetFile).parameters:  # it was 100 for all before
+    READ_OPTIONS["schema_depth_limit"] = 500
 
 
 def location(root: str, file: FileRef) -> str:
@@ -81,7 +85,7 @@ def open_parquet(
             check_unchanged(filesystem, root, file)
             with filesystem.open_input_file(path) as stream:
                 parquet = _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES, columns)
-                _check_rows(parquet, file)
+                check_footer(parquet.metadata, file)
                 yield parquet
             check_unchanged(filesystem, root, file)
             return
@@ -92,7 +96,7 @@ def open_parquet(
             source = pa.BufferReader(stream.read()) if file.size <= WHOLE_BYTES else stream
             buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
             parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)
-            _check_rows(parquet, file)
+            check_footer(parquet.metadata, file)
             yield parquet
         _check_version(filesystem, path, version, file)
     except DistmomError:
@@ -103,14 +107,6 @@ def open_parquet(
         if not isinstance(error, MemoryError):
             check_unchanged(filesystem, root, file)
         raise _named(error, file) from error
-
-
-def _check_rows(parquet: pq.ParquetFile, file: FileRef) -> None:
-    if file.n_rows is not None and file.n_rows != parquet.metadata.num_rows:
-        raise BadFileError(
-            f"file {file.path} has {parquet.metadata.num_rows} rows, but the table's log says {file.n_rows}; "
-            "restore the file, or repair the table"
-        )
 
 
 def _version(filesystem: pafs.FileSystem, path: str, stream: pa.NativeFile, file: FileRef) -> bytes | None:
@@ -226,6 +222,7 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
 
     columns: TableColumns | None = None
     hidden: frozenset[str] = frozenset()  # columns that are encrypted
+    stream: pa.NativeFile | None = None
 
     @property
     def schema_arrow(self) -> pa.Schema:
@@ -250,7 +247,7 @@ def _parquet_file(
     except KeyError:  # PyArrow wants every column named there to exist
         stream.seek(0)
         opened, found = [], _File(stream, **options)
-    found.columns = columns
+    found.columns, found.stream = columns, stream
     if is_signed(stream, found.metadata):
         found.hidden = hidden_columns(found)
     if not dictionaries:
@@ -266,7 +263,7 @@ def _parquet_file(
         return found
     stream.seek(0)
     again = _File(stream, read_dictionary=good, metadata=found.metadata, **options)
-    again.columns, again.hidden = columns, found.hidden
+    again.columns, again.hidden, again.stream = columns, found.hidden, stream
     return again
 
 
@@ -286,12 +283,19 @@ def _as_dictionary(parquet: pq.ParquetFile, position: int) -> bool:
     return bool(chunks[0].total_uncompressed_size <= DICTIONARY_BYTES + 3 * chunks[0].num_values)
 
 
+_UNREAD = (
+    *("not supported", "unsupported", "implemented"),
+    *("deeply nested", "decimal precision out of range", "decimal128::frombigendian"),
+)
+"""What PyArrow says of features that it does not read."""
+
+
 def problem(error: Exception, damage: str) -> str:
     """What is wrong with a file: ``damage``, or a feature of the format that PyArrow does not read."""
     words = str(error).lower()
     if "encrypted" in words:
         return f"is encrypted: {first_line(error)}"
-    if isinstance(error, pa.ArrowNotImplementedError) or "not supported" in words or "implemented" in words:
+    if isinstance(error, pa.ArrowNotImplementedError) or any(word in words for word in _UNREAD):
         return f"cannot be read by pyarrow {pa.__version__}: {first_line(error)}"
     return f"is {damage}: {first_line(error)}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -101,6 +101,10 @@ def folder_value(text: str | None, kind: PartitionType) -> pa.Array:
     value: int | float | str | bool | None = text
     if text is not None and kind == "date":  # days since 1970
         value = date.fromisoformat(text).toordinal() - _EPOCH
+    elif text is not None and kind in ("timestamp", "zoned"):
+        moment = datetime.fromisoformat(text)
+        since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+        value = since // timedelta(microseconds=1)
     elif text is not None and kind != "text":
         value = text == "true" if kind == "bool" else float(text) if kind == "float" else int(text)
     return one_value(value, PARTITION_TYPES[kind])

@@ -137,8 +137,8 @@ def _identity_fields(
 ) -> dict[int, tuple[str, PartitionType]]:
     """Columns whose value is one for each file by the manifests: number of the column, name, type.
 
-    Those of every partition spec in use; not floats, of which no two NaN are equal, nor types that only a
-    text stands for: these are read from the files.
+    Those of every partition spec in use; not floats, of which no two NaN are equal, nor times, nor types that
+    only a text stands for: these are read from the files.
     """
     of_specs = _identities(table, tasks)
     common = set.intersection(*of_specs) if of_specs else set()
@@ -146,7 +146,7 @@ def _identity_fields(
     for field in schema.fields:
         if field.field_id in common:
             kind = logged.partition_type(declared.field(field.name).type)
-            if kind is not None and kind != "float":
+            if kind in ("int", "text", "date", "bool"):
                 found[field.field_id] = field.name, kind
     return found
 

@@ -124,7 +124,7 @@ def partition_type(type_: pa.DataType) -> PartitionType | None:
     kind = kind_of(type_)
     if kind == "number":
         return "int" if patypes.is_integer(type_) else "float" if patypes.is_floating(type_) else None
-    return kind if kind in ("text", "date", "bool") else None
+    return kind if kind in ("text", "date", "bool", "timestamp", "zoned") else None
 
 
 def partition_text(value: object) -> str | None:

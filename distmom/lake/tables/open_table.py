@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from distmom.errors import AccessError, ConfigError, DataError
+from distmom.errors import AccessError, ConfigError, DataError, NoAnswerError
 from distmom.lake.files.places import has_wildcard, store_of
 from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import address_of, is_local
@@ -130,7 +130,9 @@ def _iceberg(table: Any, snapshot: int | None, shown: str, options: Options) -> 
 
 def _lake(filesystem: pafs.FileSystem, prefix: str, root: str, logged: LoggedTable, shown: str) -> Lake:
     if not logged.files:
-        raise DataError(f"{shown} has no rows at {logged.version.format} version {logged.version.version}")
+        raise NoAnswerError(
+            f"{shown} has no rows at {logged.version.format} version {logged.version.version}"
+        )
     paths = [f"{root.rstrip('/')}/{file.path}" for file in logged.files]
     if is_local(filesystem):
         infos = filesystem.get_file_info(paths)

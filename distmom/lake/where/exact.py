@@ -22,7 +22,7 @@ from distmom.lake.columns.times import DAY, NANOSECONDS
 from distmom.lake.where.nodes import Literal, Operator
 
 _CLOCK = r"((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?)(?:(?<=:\d\d:\d\d)\.(\d{1,9}))?"
-_OFFSET = r"(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)"
+_OFFSET = r"(Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)"
 _TIME_TEXT = re.compile(_CLOCK, re.ASCII)
 _DATE_TEXT = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:[T ]{_CLOCK} ?{_OFFSET}?)?", re.ASCII)
 _EPOCH = datetime.fromtimestamp(0, UTC)

@@ -56,6 +56,12 @@ class UnitSketch(NamedTuple):
         kept = np.bincount(self.groups, minlength=n_groups).astype(np.float64)
         return kept if self.exact else kept / (float(self.bound) * 2.0**-64)
 
+    def in_both(self, first: int, second: int) -> float:
+        """Number of units that two groups share; if not exact, as for `counts`."""
+        mine, other = (self.hashes[self.groups == g] for g in (first, second))
+        kept = float(np.intersect1d(mine, other, assume_unique=True).size)
+        return kept if self.exact else kept / (float(self.bound) * 2.0**-64)
+
 
 def smallest(hashes: Words, groups: Ints, size: int, bound: np.uint64 = NO_BOUND) -> UnitSketch:
     """The sketch of any pairs, of which those at or above a bound may be missing."""

@@ -11,7 +11,8 @@ import numpy as np
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.samples.group_sample import GroupSampler
-from distmom.numerics.samples.pool import PLENTY, Part, PoolSampler, RowPool
+from distmom.numerics.samples.pool import Part, RowPool
+from distmom.numerics.samples.pool_sampler import PLENTY, PoolSampler
 
 LEAST_PIECE = 4_096
 """Rows are offered so many at a time, or more where few of them are taken."""

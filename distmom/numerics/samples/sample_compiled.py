@@ -17,23 +17,25 @@ U = np.uint64
 
 
 @inline
-def _uniform(start, index):
+def row_uniform(start, index):
+    """Twin of `sample.uniforms`, of one place."""
     word = mix(start + U(index) * U(0x9E3779B97F4A7C15))
     return (float(word >> U(11)) + 0.5) * 2.0**-53
 
 
 @inline
-def _start(key, stream):
+def stream_start(key, stream):
+    """Where the words of a stream begin."""
     return mix(U(stream) * U(0x9E3779B97F4A7C15) + key)
 
 
 @njit
 def spacings(key, stream, n_used, below, keys):
     """Smallest keys of n_used rows, ascending, into `keys`; how many are not above the bound."""
-    start = _start(key, stream)
+    start = stream_start(key, stream)
     at = 0.0
     for j in range(keys.size):
-        at += -log(_uniform(start, j)) / float(n_used - j)
+        at += -log(row_uniform(start, j)) / float(n_used - j)
         if at > below:
             return j
         keys[j] = at
@@ -47,13 +49,13 @@ def distinct_rows(key, stream, pool, used, gone, seen, rows):
     `used` lists the rows to draw among (size 0: all of the pool), `gone` marks rows to reject (size 0: none),
     `seen` is one bit for every row, all zero.
     """
-    start = _start(key, stream)
+    start = stream_start(key, stream)
     some_gone = gone.size > 0
     some_used = used.size > 0
     found = 0
     index = 0
     while found < rows.size:
-        row = np.int64(_uniform(start, index) * float(pool))
+        row = np.int64(row_uniform(start, index) * float(pool))
         index += 1
         if some_used:
             row = used[row]
@@ -97,12 +99,12 @@ def merge_samples(keys_a, values_a, keys_b, values_b, keys, values):
 @njit
 def insert_rows(key, stream, x, rest, gone, keys, values):
     """Put a leaf's rows into the sample one by one, each with a key of its own: for few rows."""
-    start = _start(key, stream)
+    start = stream_start(key, stream)
     last = keys.size - 1
     for row in range(x.size + rest.size):
         if gone.size > 0 and gone[row]:
             continue
-        fresh = -log(_uniform(start, row))
+        fresh = -log(row_uniform(start, row))
         if not fresh < keys[last]:
             continue
         i = last

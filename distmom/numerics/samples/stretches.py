@@ -136,6 +136,7 @@ class StretchSums:
     def __init__(self, rows: int) -> None:
         self._rows = rows
         self._parts: list[tuple[Words, Ints, Floats, Floats]] = []
+        self._leaves: list[tuple[np.uint64, int, float, float]] = []
         self._waiting = 0
         self._found: list[Stretches] = []
 
@@ -155,7 +156,8 @@ class StretchSums:
         first = first_row // self._rows
         if self._rows == LEAF_ROWS:
             if whole[0] > 0.0:
-                self._add(key, np.array([first]), np.array([whole[0]]), np.array([whole[1]]))
+                self._leaves.append((key, first, *whole))
+                self._counted(1)
             return
         x, *weights = (together(*column) for column in columns)
         starts = np.arange(0, x.size, self._rows)
@@ -180,7 +182,10 @@ class StretchSums:
 
     def _append(self, files: Words, numbers: Ints, mass: Floats, mean: Floats) -> None:
         self._parts.append((files, numbers, mass, mean))
-        self._waiting += numbers.size
+        self._counted(numbers.size)
+
+    def _counted(self, n: int) -> None:
+        self._waiting += n
         if self._waiting > 2 * MOST:
             self._settle()
 
@@ -200,10 +205,11 @@ class StretchSums:
 
     def _settle(self) -> Stretches:
         """Up to stretches of a leaf: larger ones are made of whole branches of the tree over leaves."""
-        nothing = np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), np.empty(0)
-        found = Stretches.of(self._rows, *(self._parts or [nothing])).few(LEAF_ROWS)
+        keys, numbers, mass, mean = zip(*self._leaves, strict=True) if self._leaves else ((),) * 4
+        leaves = np.array(keys, np.uint64), np.array(numbers, np.int64), np.array(mass), np.array(mean)
+        found = Stretches.of(self._rows, *self._parts, leaves).few(LEAF_ROWS)
         self._found = [found if not self._found else self._found[0].joined(found, LEAF_ROWS)]
-        self._parts, self._waiting = [], 0
+        self._parts, self._leaves, self._waiting = [], [], 0
         return self._found[0]
 
     def result(self) -> Stretches:

@@ -16,7 +16,7 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.blocks.weighted_moments import LARGEST, plain_rows
 from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch
-from distmom.numerics.samples.pool import PoolSampler
+from distmom.numerics.samples.pool_sampler import PoolSampler
 from distmom.numerics.samples.stretches import StretchSums
 from distmom.numerics.tree import DyadicTree, StreamingTree
 from distmom.reductions.accumulate.leaves import (

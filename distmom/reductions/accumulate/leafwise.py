@@ -9,7 +9,7 @@ from distmom.numerics.arrays import NOTHING
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
 from distmom.numerics.blocks.moments import Moments
-from distmom.numerics.samples.pool import PoolSampler
+from distmom.numerics.samples.pool_sampler import PoolSampler
 from distmom.numerics.samples.sample import LeafSampler
 from distmom.numerics.samples.stretches import StretchSums
 from distmom.reductions.accumulate.files import MeansKeeper

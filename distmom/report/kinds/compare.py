@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from distmom.report.kinds.ustatistic import UStatisticResult
+from distmom.report.remedies import FILES, Remedies
 
 _TEST = (
     *("first", "second", "p_value", "p_adjusted", "drifted", "p_reason", "n_permutations"),
@@ -42,8 +43,6 @@ class CompareResult(UStatisticResult):
     `estimate` is of the second sample against the first.
     """
 
-    first: str = "first"
-    second: str = "second"
     compared_by: str = ""
     p_value: float | None = None
     p_adjusted: float | None = None
@@ -55,8 +54,18 @@ class CompareResult(UStatisticResult):
     bandwidth: float | None = None
 
     kind: ClassVar[str] = "Comparison of two samples"
+    several: ClassVar[str] = "comparisons"
+    remedies: ClassVar[Remedies] = Remedies(files=FILES)
     told_by: ClassVar[str] = "compared.tell_compare"
     shown: ClassVar[tuple[str, ...]] = ("column", "compared_by", *_TEST, *UStatisticResult.shown[1:])
+
+    @property
+    def first(self) -> str:  # noqa: D102
+        return self.samples[0]
+
+    @property
+    def second(self) -> str:  # noqa: D102
+        return self.samples[1]
 
     @property
     def drifted(self) -> bool:
@@ -84,4 +93,4 @@ class CompareResult(UStatisticResult):
     def remarks(self) -> list[str]:  # noqa: D102
         missing = [f"no p-value: {self.p_reason}"] if self.p_reason else []
         drifted = [f"{self.first} and {self.second} differ"] if self.drifted else []
-        return [*drifted, *missing, *super().remarks()]
+        return [*drifted, *missing, *super(UStatisticResult, self).remarks()]

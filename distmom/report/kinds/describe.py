@@ -76,7 +76,8 @@ class DescribeResult(Results[ColumnProfile]):
     named : sequence of NamedUnit
     data, run : dict
         As of `Results`; ``data`` also has ``n_rows``, ``folders`` (whether files of one folder were taken
-        together because there are so many) and ``not_named`` (why nobody could be named, or None).
+        together because there are so many) and ``not_named`` (why nobody could be named, or None);
+        ``unread`` where some columns are encrypted.
     """
 
     title: ClassVar[str] = "Robust profile"

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from distmom.report.digits import three
 from distmom.report.estimate import INTERVAL, EstimateResult, Interval
+from distmom.report.remedies import UNIT, Remedies
 from distmom.report.words import cell, units_cells
 
 APART = ("far_rows", "accused_files", "files_named", "notes")
@@ -48,6 +49,8 @@ class DifferenceResult(EstimateResult):
         Columns whose values make units.
     n_units_control, n_units_variant : int or None
         With `unit`, units that have rows which passed the filter.
+    n_units_in_both : int or None
+        Those of them that are in both variants.
     n_units_exact : bool or None
         Whether these are exact: up to 16,383 pairs of variant and unit.
     n_blocks : int
@@ -78,17 +81,28 @@ class DifferenceResult(EstimateResult):
     unit: tuple[str, ...] | str | None = None
     n_units_control: int | None = None
     n_units_variant: int | None = None
+    n_units_in_both: int | None = None
 
+    remedies: ClassVar[Remedies] = Remedies(files=UNIT)
     told_by: ClassVar[str] = "numbers.tell_difference"
     shown: ClassVar[tuple[str, ...]] = (
         *("metric", "denominator", "by", "control", "variant", "difference", "interval", *INTERVAL),
         *("lift", "lift_interval", "lift_reason", "control_mean", "control_interval", "variant_mean"),
         *("variant_interval", "plain_difference", "plain_lift", "plain_control", "plain_variant"),
         *("status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_used_control"),
-        *("n_used_variant", "unit", "n_units_control", "n_units_variant", "n_units_exact", "n_blocks"),
+        *(
+            "n_used_variant",
+            "unit",
+            "n_units_control",
+            "n_units_variant",
+            "n_units_in_both",
+            "n_units_exact",
+            "n_blocks",
+        ),
         *("n_ruined_blocks", "n_set_aside", "far_rows", "accused_files", "files_named", "notes"),
     )
     kind: ClassVar[str] = "Comparison of variants"
+    several: ClassVar[str] = "differences"
     drawn: ClassVar[tuple[str, str]] = ("differences", "plain difference")
     what: ClassVar[tuple[str, str]] = ("estimate", "plain")
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from distmom.lake.columns.times import TimeScale
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, EstimateResult
 from distmom.report.far_rows import written_far
+from distmom.report.remedies import OF_BLOCKS, Remedies
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -41,6 +42,7 @@ class MeanResult(EstimateResult):
     offsets: Self | None = None
 
     kind: ClassVar[str] = "Robust mean"
+    remedies: ClassVar[Remedies] = OF_BLOCKS
     told_by: ClassVar[str] = "numbers.tell_mean"
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "group", "estimate", "interval", *SHARED),

@@ -10,6 +10,7 @@ from distmom.lake.columns.times import TimeScale
 from distmom.report.digits import fixed, in_digits
 from distmom.report.far_rows import FarRows, Trimmed, far_words, written_far
 from distmom.report.histogram import Histogram
+from distmom.report.remedies import SCATTERED, Remedies
 from distmom.report.result import Result
 from distmom.report.values import plain
 from distmom.report.words import number
@@ -155,6 +156,7 @@ class ColumnProfile(Result):
     scale: TimeScale | None = None
     offsets: ColumnProfile | None = None
 
+    remedies: ClassVar[Remedies] = Remedies(scattered=SCATTERED)
     told_by: ClassVar[str] = "describe.tell_profile"
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "type", "status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "estimate"),

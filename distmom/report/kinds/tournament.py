@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.report.far_rows import FarRows
+from distmom.report.remedies import ALLOWED, FILES, Remedies
 from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.values import plain
@@ -62,6 +63,8 @@ class CandidateResult(Result):
     n_blocks: int
     n_ruined_blocks: int
 
+    remedies: ClassVar[Remedies] = Remedies(files=FILES, allowed=ALLOWED)
+    several: ClassVar[str] = "candidates"
     shown: ClassVar[tuple[str, ...]] = (
         *("candidate", "status", "flags", "n_rows", "n_used", "n_missing", "estimate", "interval"),
         *("confidence_level", "plain_estimate", "plain_interval", "threshold", "n_allowed", "n_won"),

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from distmom.report.remedies import Remedies
 from distmom.report.result import Result
 from distmom.report.words import number
 
@@ -67,6 +68,8 @@ class TrainResult(Result):
     confidence_level: float = float("nan")
 
     kind: ClassVar[str] = "Training"
+    several: ClassVar[str] = "learners"
+    remedies: ClassVar[Remedies] = Remedies(where="where")
     told_by: ClassVar[str] = "train.tell_train"
     shown: ClassVar[tuple[str, ...]] = (
         *("learner", "target", "columns", "estimate", "estimate_of", "n_steps", "n_blocks", "block_size"),

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointResult
+from distmom.report.remedies import OF_BLOCKS, Remedies
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -31,6 +32,8 @@ class UStatisticResult(JointResult):
     pairs : str
     n_pairs : int
         Tuples of rows that were averaged in all blocks together.
+    samples : tuple of str
+        What the samples are called, in the kernel's order; empty of one sample.
     n_used_by_sample : tuple of int or None
         Rows of each sample that entered; None of one sample.
     sigma1_squared, sigma2_squared : float or None
@@ -44,17 +47,19 @@ class UStatisticResult(JointResult):
     statistic: str
     pairs: str
     n_pairs: int
+    samples: tuple[str, ...] = ()
     n_used_by_sample: tuple[int, ...] | None = None
     sigma1_squared: float | None = None
     sigma2_squared: float | None = None
 
     kind: ClassVar[str] = "Robust U-statistic"
+    remedies: ClassVar[Remedies] = OF_BLOCKS
     told_by: ClassVar[str] = "vectors.tell_statistic"
     drawn: ClassVar[tuple[str, str]] = ("statistics", "plain statistic")
     most_lines: ClassVar[int] = 21  # a matrix of six columns
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "kernel", "columns", "group", "estimate", "interval", "intervals", "radius", "method"),
-        *("gap", *SHARED, "statistic", "pairs", "n_pairs", "n_used_by_sample"),
+        *("gap", *SHARED, "statistic", "pairs", "n_pairs", "samples", "n_used_by_sample"),
         *("sigma1_squared", "sigma2_squared", "accused_files", "files_named", "notes"),
     )
 
@@ -72,6 +77,10 @@ class UStatisticResult(JointResult):
             name = f"{self.columns[a]}, {self.columns[b]}"
             found.append((name, float(self.estimate[a, b]), float(self.plain_estimate[a, b]), interval))
         return found
+
+    def remarks(self) -> list[str]:  # noqa: D102
+        named = [f"samples: {', '.join(self.samples)}"] if self.samples else []
+        return [*named, *super().remarks()]
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         names = (*INTERVAL[:2], "radius", *INTERVAL[2:], *COUNTS, "statistic", "pairs")

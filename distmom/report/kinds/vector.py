@@ -9,6 +9,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Floats
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointResult
+from distmom.report.remedies import OF_BLOCKS, Remedies
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -50,6 +51,7 @@ class VectorResult(JointResult):
     trace: float
 
     kind: ClassVar[str] = "Robust mean vector"
+    remedies: ClassVar[Remedies] = OF_BLOCKS
     told_by: ClassVar[str] = "vectors.tell_vector"
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "columns", "group", "method", "estimate", "radius", "intervals", "trace", "gap"),

@@ -6,6 +6,7 @@ import numpy as np
 
 from distmom.report.estimate import EstimateResult
 from distmom.report.far_rows import far_words
+from distmom.report.page.advice import asked_again
 
 UNSEEN = (
     "Many bad values that are each only a little off do not stand out: they move this average as any other."
@@ -92,10 +93,9 @@ def tolerated(r: EstimateResult) -> str:
         bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
         text += f"; the interval allows for {bad} bad {what}"
     elif not r.n_ruined_blocks and r.bounded:
-        text += (
-            f"; the interval is as wide as for good {what}; for one that allows for N bad {what} run again "
-            "with --contamination N (contamination=N)"
-        )
+        text += f"; the interval is as wide as for good {what}"
+        if r.remedies.allowed:
+            text += f"; for one that allows for N bad {what} {asked_again(r)} with {r.remedies.allowed}"
     return text
 
 

@@ -10,6 +10,7 @@ from distmom.report.describe_text import how_many, share_of_others, source_cells
 from distmom.report.far_rows import far_words
 from distmom.report.kinds.describe import DescribeResult
 from distmom.report.kinds.profile import ColumnProfile, GapSource, Quantile
+from distmom.report.page.advice import advice
 from distmom.report.page.blocks import LAWS, UNSEEN
 from distmom.report.page.distribution import distribution
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
@@ -17,7 +18,6 @@ from distmom.report.page.pictures import Bars, Ends, Picture, Span, Spans
 from distmom.report.page.scales import Numbers
 from distmom.report.page.telling import (
     Telling,
-    advice,
     closing_blocks,
     heading,
     leave_out,

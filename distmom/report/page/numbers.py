@@ -12,11 +12,12 @@ from distmom.report.estimate import EstimateResult
 from distmom.report.kinds.difference import DifferenceResult
 from distmom.report.kinds.mean import MeanResult
 from distmom.report.kinds.ustatistic import UStatisticResult
+from distmom.report.page.advice import advice
 from distmom.report.page.blocks import assumptions, block_facts, how_made, is_median, meaning
 from distmom.report.page.distribution import distribution
 from distmom.report.page.pictures import AxisScale, Curve, Ends, Line, Picture, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times
-from distmom.report.page.telling import Telling, advice, heading, interval_words, mood
+from distmom.report.page.telling import Telling, heading, interval_words, mood
 from distmom.report.words import cell
 from distmom.status import Status
 
@@ -38,12 +39,14 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
     """A U-statistic; `subject` says what it is where its kernel and column do not."""
     weighted = "weighted " if r.weights else ""
     subject = subject or f"the {weighted}{cell(r.kernel)} statistic of {cell(r.column)}"
-    told = _tell(r, subject, [("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed")])
+    facts = [("samples", ", ".join(map(cell, r.samples)))] if r.samples else []
+    facts.append(("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed"))
+    told = _tell(r, subject, facts)
     if Status.FILES_DISAGREE not in r.flags or r.accused_files:  # these were left out
         return told
     spoiled = (
         "Whole files hold other values than the rest, which spoils all random blocks: do not use this "
-        "number. Run again with blocks=FileBlocks() (--block-by file): a bad file spoils one block only.",
+        f"number. Run again with {r.remedies.files}: a bad file spoils one block only.",
     )
     return replace(told, answer=told.answer[:2], mood="bad", do=(*spoiled, *told.do[1:]))
 
@@ -59,6 +62,9 @@ def tell_difference(r: DifferenceResult) -> Telling:
         (f"{control.name} (control)", control.text),
         ("rows used", f"{r.n_used_variant:,} of {variant.name}, {r.n_used_control:,} of {control.name}"),
     ]
+    if r.n_units_in_both is not None:
+        about = "" if r.n_units_exact else "about "
+        facts.append(("units in both variants", f"{about}{r.n_units_in_both:,}"))
     told = _tell(r, f"the difference in {what}, {variant.name} minus {control.name},", facts)
     caption = f"Robust means with their {r.level} intervals."
     words = ("robust mean", "interval", "plain mean")

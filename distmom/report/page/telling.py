@@ -2,80 +2,27 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from distmom.report.again import Again
+from distmom.report.page.advice import DO, advice
 from distmom.report.page.parts import MOODS, Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
 from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.text import each_once, left_out
 from distmom.report.words import cell, listed
-from distmom.status import Status
 from distmom.words import printable
 
 MOST_FILES = 30
 """Names of files in a page."""
 
-DO: dict[str, str] = {
-    "ok": "Nothing stands out. Use the estimate with its interval.",
-    "contaminated": (
-        "Use the robust estimate, not the plain one. (contaminated: some values are so far out that their "
-        "blocks contradict the others. They are wrong, or the data has extremely heavy tails.)"
-    ),
-    "share set aside": (
-        "Find out what the rows are that were left out; if they are real, name them with --where (where) and "
-        "estimate them apart. (share set aside: a share of the rows lies far from all others, across a gap, "
-        "and would move the mean.)"
-    ),
-    "share far out": (
-        "Look at the rows far out, and leave them out with --where (where) if they are wrong. (share far "
-        "out: a share of the rows lies apart from all others, but not so far, or so many, that it must be an "
-        "error; it is in the estimate.)"
-    ),
-    "rows correlated": (
-        "Use the estimate with its interval, which allows for that unless blocks or interval were fixed; "
-        "where there is none, add files. (rows correlated: rows of a file or folder, or neighbouring rows, "
-        "are more alike than others, so they tell less than their number says.)"
-    ),
-    "files disagree": (
-        "Look into the files, correct them or leave them out, and run again. (files disagree: whole files "
-        "hold other values than the rest.)"
-    ),
-    "beyond capacity": (
-        "Do not rely on the estimate: find and remove the bad rows or files, or run again with --block-by "
-        "file (blocks=FileBlocks()) if whole files are bad, with --fine many (RandomBlocks(fine='many')) if "
-        "bad rows are scattered. (beyond capacity: so many blocks are wild that the estimate itself may be "
-        "wrong.)"
-    ),
-    "carried by few rows": (
-        "Check that the largest values are real. (carried by few rows: too few rows decide this mean "
-        "for blocks to see how it varies; in groups also bad rows that are too many to stand out.)"
-    ),
-    "plain mean, no guarantee": (
-        "Look at the values, or take more of them: there are too few rows, or too few different values, for "
-        "blocks. This is the plain mean, which a single wild value can move anywhere."
-    ),
-    "rows in order": (
-        "Write the lake in random order first (DuckDB: ORDER BY random(), Polars: sample(fraction=1, "
-        "shuffle=True)) and run again: the order of the rows goes with their values, which biases statistics "
-        "of pairs in random blocks."
-    ),
-    "no finite answer": (
-        "Find out where infinite values and NaN come from, or filter those rows out (--where, in Python "
-        "where): half or more of the blocks hold some, so there is no answer."
-    ),
-    "no rows": "No row is left to take a mean of: check the filter, the column and the data.",
-}
-"""What to do about a status."""
+SHELL, PYTHON = "In a shell:", "In Python (import distmom as dm):"
 
 MISSING = {"null": "missing (null)", "NaN": "missing (NaN)"}
-
-DESCRIBE = "Run 'distmom describe' (dm.describe) on the same data: it says which files are bad, and in what."
 
 
 @dataclass(frozen=True)
@@ -136,20 +83,13 @@ def gravest(moods: Iterable[Mood]) -> Mood:
     return min(moods, key=MOODS.index, default="good")
 
 
-def advice(result: Result) -> tuple[str, ...]:
-    """What to do about each status of a result."""
-    found = [DO[word] for word in (result.flags or (result.status,)) if word in DO]
-    wild = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY}.intersection(result.flags)
-    return (*found, *([DESCRIBE] if wild else ()))
-
-
 def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
     """The gravest mood of several results, and their statuses."""
     worst = gravest(t.mood for t in tellings)
     if len(results) == 1:
         return worst, results[0].words
     counts = Counter(r.status for r in results)
-    what = "results" if any(r.group for r in results) else f"{results[0].heading}s"
+    what = "results" if any(r.group for r in results) else results[0].several
     words = sorted(counts, key=lambda word: (word.fine, word != "ok", -counts[word]))
     told = [f"{word}: {counts[word]:,}" for word in words]
     return worst, "; ".join([f"{told[0]} of {len(results):,} {what}", *told[1:]])
@@ -193,19 +133,11 @@ def files_block(files: Sequence[str], run: dict[str, Any], *, named: bool) -> li
 
 def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
     """How to run again without some files; nothing for data in memory."""
-    call = run.get("call", {})
-    source = call.get("arguments", {}).get("data")
-    if not isinstance(source, str) or source[:1] in ("<", "@"):
+    again: Again = run.get("again", Again())
+    if not again.of_files or not 0 < len(files) <= MOST_FILES or not all(map(str.isprintable, files)):
         return []
-    if not 0 < len(files) <= MOST_FILES or not all(map(str.isprintable, files)):
-        return []
-    words = shlex.split(run.get("command") or f"distmom {call['function']} {shlex.quote(source)}")
-    again = " \\\n    ".join([shlex.join(words), *(f"--exclude {shlex.quote(name)}" for name in files)])
-    names, said = ", ".join(map(repr, files)), repr(source)
-    scanned = f"{said}, exclude=[{names}]"
-    scanned = scanned if "dm.scan(" in call["code"] else f"dm.scan({scanned})"
-    python = f"found = {call['code'].replace(said, scanned, 1)}"
-    lines = (("In a shell:", again), ("In Python (import distmom as dm):", python))
+    shell, python = again.command(files), f"found = {printable(again.python(files))}"
+    lines = ((SHELL, shell), (PYTHON, python)) if shell else ((PYTHON, python),)
     return [Code("Leave these files out and run again", lines)]
 
 
@@ -244,11 +176,9 @@ def _rows_of(mine: list[Result]) -> str:
 
 def again_block(run: dict[str, Any]) -> Code:
     """The command, the call, the seed."""
-    lines = []
-    if run.get("command"):
-        lines.append(("In a shell:", _seeded(run)))
-    if run.get("call"):
-        lines.append(("In Python (import distmom as dm):", printable(run["call"]["code"])))
+    again: Again = run.get("again", Again())
+    commands = (SHELL, again.command() or run.get("command")), (PYTHON, printable(again.python()))
+    lines = [(where, str(text)) for where, text in commands if text]
     threads, seconds, seed = run.get("workers"), run.get("seconds"), run.get("seed")
     if seed is not None:
         text = f"The same data, seed {seed} and versions give the same digits on any number of threads."
@@ -256,13 +186,6 @@ def again_block(run: dict[str, Any]) -> Code:
         (name, first), *others = lines or [("The same call with", f"rng={seed!r}")]
         lines = [(f"{text} {name}", first), *others]
     return Code("Run it again", tuple(lines))
-
-
-def _seeded(run: dict[str, Any]) -> str:
-    """The command, with the seed that was used if none was given and it can be."""
-    command, seed = str(run["command"]), run.get("seed")
-    given = re.search(r"(^| )--(seed|rng|state)\b", command)
-    return command if given or not isinstance(seed, int) else f"{command} --seed {seed}"
 
 
 def closing_blocks(results: Results, assumptions: Sequence[str]) -> tuple[Block, ...]:

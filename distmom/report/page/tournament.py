@@ -69,7 +69,7 @@ def _advice(found: TournamentResult, mood: Mood) -> Advice:
     if not found.champions:
         lines = [
             "Do not rely on this outcome. Find the bad rows or files (describe names them) and leave them "
-            "out, or run again with blocks=FileBlocks()."
+            f"out, or run again with {found[0].remedies.files}."
         ]
     elif not found.decided and not found.cycle:
         lines.append("These rows do not decide between it and others (its notes name them): take more rows.")

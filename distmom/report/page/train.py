@@ -6,9 +6,10 @@ import numpy as np
 
 from distmom.report.digits import quantity
 from distmom.report.kinds.train import TrainResult
+from distmom.report.page.advice import DESCRIBE, advice
 from distmom.report.page.pictures import Curve, Line
 from distmom.report.page.scales import Numbers, Powers
-from distmom.report.page.telling import DESCRIBE, Telling, advice, heading, mood
+from distmom.report.page.telling import Telling, heading, mood
 from distmom.report.words import cell, listed
 
 FAR = 100.0

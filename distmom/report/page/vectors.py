@@ -8,11 +8,12 @@ from distmom.report.digits import quantity, three
 from distmom.report.estimate import JointResult
 from distmom.report.kinds.ustatistic import UStatisticResult
 from distmom.report.kinds.vector import VectorResult
+from distmom.report.page.advice import advice
 from distmom.report.page.blocks import assumptions, block_facts
 from distmom.report.page.numbers import span, tell_ustat
 from distmom.report.page.pictures import Cell, Ends, Matrix, Spans, Strip, square
 from distmom.report.page.scales import Numbers
-from distmom.report.page.telling import Telling, advice, heading, mood
+from distmom.report.page.telling import Telling, heading, mood
 from distmom.report.words import cell
 
 MOST_STRIPS, MOST_LINES, MOST_ROWS = 12, 60, 30

@@ -242,8 +242,9 @@ def test_results_are_texts_pictures_and_pickles() -> None:
     told = found.to_dict()
     assert told["difference"] == found.difference and told["interval"] == list(found.interval)
     assert (told["unit"], told["denominator"], told["by"]) == (["user"], "views", "arm")
-    head, _, *lines = str(found).splitlines()
+    head, _, *lines, remark = str(found).splitlines()
     assert head.split()[:3] == ["spent", "/", "views"]
+    assert remark.startswith(f"old − new: {found.n_units_in_both} units, 4.7% of the smaller variant's")
     assert [line.split("  ")[0] for line in lines] == ["old − new", "old / new − 1", "new", "old"]
     assert ">old − new: ok<" in found.plot().svg and "differences of blocks" in found.plot().svg
 

@@ -409,3 +409,20 @@ def test_importing_distmom_does_not_import_scikit_learn():
     code = "import distmom, sys; distmom.mean; assert 'sklearn' not in sys.modules"
     root = Path(dm.__file__).parent.parent
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root)
+
+
+def test_whatever_exports_a_stream_of_batches_is_a_lake_to_all_learners() -> None:
+    """Also without the name of a target, by which arrays are told from lakes."""
+    rows = np.random.default_rng(0).normal(size=(400, 2)) + np.repeat([0.0, 9.0], 200)[:, None]
+    table = pa.table({"a": rows[:, 0], "b": rows[:, 1]})
+
+    class Once:
+        def __arrow_c_stream__(self, schema: object = None) -> object:
+            batches = table.to_batches(max_chunksize=70)
+            return pa.RecordBatchReader.from_batches(table.schema, batches).__arrow_c_stream__(schema)
+
+    found, right = (
+        dm.RobustKMeans(2, max_iter=20, random_state=0).fit(data, columns=["a", "b"])
+        for data in (Once(), table)
+    )
+    assert (found.cluster_centers_ == right.cluster_centers_).all()

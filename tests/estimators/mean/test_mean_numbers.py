@@ -175,6 +175,8 @@ def test_fewer_rows_than_blocks_names_both_numbers() -> None:
     found = dm.mean(np.arange(6.0), rng=0, blocks=11)
     assert found.n_blocks == 6 and found.notes == ("blocks lowered from 11 to 6, the number of rows",)
     assert found.interval is None and found.interval_reason == "fewer rows than blocks"
+    assert found.status == "carried by few rows"  # the median of rows, which may be far from their mean
+    assert dm.mean(np.full(6, 2.0), rng=0, blocks=11).status == "ok"
 
 
 @pytest.mark.parametrize(

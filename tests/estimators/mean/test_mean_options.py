@@ -17,7 +17,7 @@ from mean_lakes import same, write
 import distmom as dm
 from distmom.estimators.mean import question
 from distmom.estimators.options import REFUSED
-from distmom.estimators.renamed import PLACES
+from distmom.keywords import PLACES
 
 X = np.random.default_rng(0).normal(size=2_000)
 

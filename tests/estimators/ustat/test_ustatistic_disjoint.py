@@ -72,7 +72,9 @@ def test_the_interval_of_a_ratio() -> None:
 
 def test_few_rows_and_a_dry_run(lake: Path) -> None:
     few = run(np.arange(7.0), None, blocks=3)
-    assert few.n_pairs == 3 and few.n_blocks == 3
+    assert few.n_pairs == 3 and few.n_blocks == 1 and few.status == "carried by few rows"
+    enough = run(np.arange(20.0), None, blocks=3)
+    assert enough.n_pairs == 9 and enough.n_blocks == 3 and enough.status == "ok"
     with pytest.raises(dm.NoAnswerError, match="takes 2"):
         run(np.array([1.0]), None)
     assert run(np.full(2_000, 7.0), None).interval == (0.0, 0.0)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from mean_lakes import dirty_lake, same, write
@@ -84,6 +85,34 @@ def test_any_cut_of_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             patch.setattr(draws, "MOST_ROWS", 100)
             found = dm.ustatistic(small, ["y", "u"], executor=dm.Threads(3), **options)
             assert same(right, found)
+
+
+def test_a_given_size_is_held_against_the_same_range_for_one_lake_and_several() -> None:
+    """Of a given size only the number of samples is the proposition's, which does not depend on the rows."""
+    few, design = {"x": np.arange(12.0)}, dm.SampledBlocks(size=4, tau=0.3)
+    mean = dm.mean(few, blocks=design, rng=0)
+    one = dm.ustatistic(few, kernel="gini", blocks=design, rng=0)
+    two = dm.ustatistic([few, few], kernel="auc", blocks=design, rng=0)
+    assert mean.n_blocks == one.n_blocks == two.n_blocks == 67
+    for data, kernel in ((few, "gini"), ([few, few], "auc")):
+        with pytest.raises(dm.ConfigError, match="admit"):
+            dm.ustatistic(data, kernel=kernel, blocks=dm.SampledBlocks(tau=0.3), rng=0)
+
+
+def test_slow_kernels_of_several_samples_are_refused_before_a_row_is_read(tmp_path: Path) -> None:
+    """Pages that are damaged show it: whoever reads a row meets them first."""
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path in paths:
+        pq.write_table(pa.table({"x": np.random.default_rng(0).normal(size=3_000)}), path)
+        data = bytearray(path.read_bytes())
+        data[4:2_000] = b"\xff" * 1_996
+        path.write_bytes(data)
+    pairs = dm.CompletePairs(budget=1_000)
+    slow = dm.kernels.kernel(lambda x, y: abs(x - y) > 1, degree=(1, 1))
+    with pytest.raises(dm.ConfigError, match="budget"):
+        dm.ustatistic(paths, "x", kernel=slow, pairs=pairs, rng=0)
+    with pytest.raises(dm.DataError):
+        dm.ustatistic(paths, "x", kernel="auc", rng=0)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from distmom.inference.share.gaps import NEAR, rows_apart
-from distmom.inference.share.second_group import second_group
+from distmom.inference.share.second_group import _of_rank, second_group
 
 N = 10_000
 
@@ -80,3 +82,29 @@ def test_degenerate_rows():
     x = draw("normal")
     x[:2_000] *= 1e300
     assert second_group(np.sort(x)).n == pytest.approx(2_000, abs=5)
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300) | st.integers(-3, 3).map(float), min_size=1, max_size=40),
+    st.data(),
+)
+def test_a_rank_of_the_distances_needs_no_sort(values, data):
+    y = np.sort(values)
+    centre = data.draw(st.sampled_from([0.0, float(y[y.size // 2]), float(y[0])]))
+    low, high = (int(np.searchsorted(y, centre, side)) for side in ("left", "right"))
+    below, above = y[:low][::-1], y[high:]
+    away = np.sort(np.abs(np.delete(y, slice(low, high)) - centre))
+    for k in range(away.size):
+        assert _of_rank(below, above, centre, k) == away[k]
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95), st.floats(-3.0, 5.0), st.booleans())
+def test_what_is_not_looked_at_holds_no_group(seed, share, decades, both):
+    """`_may_part` only saves work: with it and without the groups are the same."""
+    g = np.random.default_rng(seed)
+    y = g.normal(g.choice([0.0, 3.0]), 1.0, 400)
+    y[: int(share * y.size)] *= 10.0**decades * (-1.0 if both else 1.0)
+    found = second_group(np.sort(y))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("distmom.inference.share.second_group._may_part", lambda y, centre: True)
+        assert second_group(np.sort(y)) == found

@@ -42,6 +42,23 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
     assert [r["estimate"] for r in found] == [r.estimate for r in expected]
 
 
+def test_the_auc_of_a_score_by_its_label(run: Run, folder: Path) -> None:
+    (folder / "job.toml").write_text(
+        """
+        pipeline = "drift"
+        data.path = "lake"
+        drift = { columns = "y", by = "kind", samples = ["b", "a"], statistics = "auc", permutations = 99 }
+        output.files = ["out.json"]
+        """
+    )
+    lake = dm.scan(folder / "lake")
+    ended = run(folder / "job.toml")
+    assert ended.code == 0, ended.err
+    right = dm.ustatistic(lake, "y", kernel="auc", by={"kind": ["b", "a"]}, rng=0)
+    [found] = json.loads((folder / "out.json").read_text())["results"]
+    assert found["estimate"] == right.estimate and found["samples"] == ["kind = b", "kind = a"]
+
+
 def test_there_is_no_state(run: Run, folder: Path) -> None:
     lines = ['pipeline = "drift"', 'data.path = "lake"', 'drift.columns = "x"', 'run.state = "a"']
     (folder / "job.toml").write_text("\n".join([*lines, 'output.files = "o.json"']))

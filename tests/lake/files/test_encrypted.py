@@ -70,8 +70,13 @@ def test_the_commands_that_take_all_columns(tmp_path: Path) -> None:
     for words in ([], ["--dry-run"]):
         ended = command("describe", file, *words)
         assert ended.returncode == 0, ended.stderr
+    assert "encrypted, and so not read: 'x'" in command("describe", file).stdout
     ended = command("describe", file, "--json")
     assert [one["column"] for one in json.loads(ended.stdout)["results"]] == ["g", "y"]
+    assert json.loads(ended.stdout)["data"]["unread"] == "encrypted, and so not read: 'x'"
+    ended = command("describe", write(tmp_path / "0.parquet", ["g", "x", "y"]))
+    assert ended.returncode == 2
+    assert "encrypted, and so not read: 'g', 'x', 'y'" in ended.stderr
 
 
 def test_a_file_that_is_encrypted_among_others(tmp_path: Path) -> None:

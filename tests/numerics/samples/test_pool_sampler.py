@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.samples.pool import (
+from distmom.numerics.samples.pool import RowPool
+from distmom.numerics.samples.pool_sampler import (
     HASHED,
     WHOLE,
     PoolSampler,
-    RowPool,
     hashed_keys,
     leaf_quota,
     pool_key,
+    pool_keys,
 )
 
 NOTHING = np.empty(0)
@@ -112,10 +113,13 @@ def test_keys_drawn_and_hashed_have_one_law():
     assert stats.kstest(drawn, stats.gamma(10).cdf).pvalue > 1e-4  # the tenth of many uniform keys
 
 
-def test_weights_stay_with_their_rows():
-    n = LEAF_ROWS + 10
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("quota", [300, 20_000])
+def test_weights_stay_with_their_rows(quota, compiled):
+    n = 2 * LEAF_ROWS + 10
     x = np.random.default_rng(3).normal(size=n)
-    found = sampled(x, range(2), 500, 2_000, weights=2.0 * x + 1.0)
+    found = sampled(x, range(3), 500, quota, weights=2.0 * x + 1.0, compiled=compiled)
+    assert same(found, sampled(x, range(3), 500, quota))
     assert np.array_equal(found.weights, 2.0 * found.values + 1.0)
     assert found.sound(1, weighted=True)
     assert not found.sound(1, weighted=False)
@@ -137,3 +141,8 @@ def test_small_files_are_offered_whole():
     many = PoolSampler(10_000, 256)
     many.add_files(np.full(900, KEY), np.arange(900), x, None)
     assert same(one.result(), many.result())
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_the_key_of_one_file_is_that_of_many(key):
+    assert pool_key(np.uint64(key)) == pool_keys(np.array([key], np.uint64))[0]

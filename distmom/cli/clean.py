@@ -1,0 +1,43 @@
+"""``distmom clean``: temporary files that killed runs have left."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from distmom.cli.failures import RESOURCES, write_stdout
+
+HELP = """Remove temporary files of runs that were killed (SIGKILL, power loss).
+
+\b
+Looked for in the folders given, such as those named as --scratch; by default
+where runs put such files themselves. What a run that lives still uses is kept,
+and what was made on another machine.
+"""
+REASONS = {"in use": "a run uses it", "could not be removed": "it cannot be removed; see its permissions"}
+
+
+@click.command("clean", short_help="Remove temporary files that killed runs have left.", help=HELP)
+@click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path))
+def clean_command(folders: tuple[Path, ...]) -> int:
+    """Remove what is left, and say what becomes of each."""
+    from distmom.cluster.leftovers import remove_leftovers
+    from distmom.cluster.scratch import default_folder
+    from distmom.errors import ConfigError
+
+    for folder in folders:
+        if not folder.is_dir():
+            raise ConfigError(f"{str(folder)!r} is no folder; name one that was given as --scratch")
+    places = folders or tuple(dict.fromkeys((default_folder(), Path(tempfile.gettempdir()))))
+    code, lines = 0, []
+    for left in (one for place in places for one in remove_leftovers(place)):
+        if left.fate == "removed":
+            lines.append(f"removed {left.path} ({left.size})")
+            continue
+        elsewhere = f"it is {left.fate}; run 'distmom clean' there"
+        lines.append(f"kept {left.path}: {REASONS.get(left.fate, elsewhere)}")
+        code = RESOURCES if left.fate == "could not be removed" else code
+    write_stdout("\n".join(lines or [f"nothing to remove in {', '.join(map(str, places))}"]) + "\n")
+    return code

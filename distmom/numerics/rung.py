@@ -1,0 +1,22 @@
+"""A rung of the ladder: what an estimate is at one number of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Estimate at a number of blocks that was tried; unpacks as ``n_blocks, estimate, half_width = rung``.
+
+    A record and no tuple, as frames hold lists of tuples of one type only.
+    """
+
+    n_blocks: int
+    estimate: Any
+    half_width: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from (self.n_blocks, self.estimate, self.half_width)

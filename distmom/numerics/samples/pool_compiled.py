@@ -1,0 +1,16 @@
+"""Compiled choice of the rows that stay in a large sample."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+from distmom.numerics._jit import njit
+
+
+@njit
+def marked(a, low, out, at):
+    """Twin of `pool._marked`, without a branch, which half of the marks would mislead; `out` has one more."""
+    for i in range(a.size):
+        out[at] = a[i]
+        at += low[i]
+    return at

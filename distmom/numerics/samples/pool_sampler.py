@@ -1,0 +1,263 @@
+"""Collects a large row sample leaf by leaf.
+
+A leaf offers at most a quota of its rows. What a leaf held back is known: its rows above the largest key that
+it offered. So the sample is complete below the least such key, and nothing above that key is kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics.arrays import NOTHING, Bools, Floats, Ints, Words, read_only
+from distmom.numerics.blocks.labels import mix
+from distmom.numerics.blocks.leaf import LEAF_ROWS, NONE_GONE
+from distmom.numerics.samples.pool import Part, RowPool
+from distmom.numerics.samples.sample import leaf_sample, uniforms
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
+
+NO_ROWS, NONE = np.empty(0, np.int64), (NOTHING, NOTHING)
+
+LEAST_QUOTA, WHOLE = 256, 1_024
+"""Rows of a leaf that are offered at least; a leaf of so many rows (a file of few rows) offers all."""
+
+PLENTY = 2
+"""Leaves offer so many times their part of the sample, as far as it is known beforehand."""
+
+HASHED = 64
+"""A leaf of at most so many times its quota, or of few rows, has a key hashed for each row; of a larger one
+only the rows that are taken get a key."""
+
+_STREAM = np.uint64(0x6A09E667F3BCC909)
+"""Parts these keys from those of other draws about the same file."""
+
+_WORD = 0xFFFFFFFFFFFFFFFF
+
+
+def leaf_quota(size: int, n_rows: int) -> int:
+    """Rows that each leaf offers to a sample of `size` of about `n_rows` rows.
+
+    Examples
+    --------
+    >>> leaf_quota(65_536, 10_000), leaf_quota(65_536, 10**6), leaf_quota(65_536, 10**9)
+    (65536, 18726, 256)
+    """
+    n_leaves = max(1, n_rows // LEAF_ROWS)
+    return min(size, max(LEAST_QUOTA, PLENTY * -(-size // n_leaves) if n_rows > LEAF_ROWS else size))
+
+
+def pool_keys(keys: Words) -> Words:
+    """The keys of the files' draws for their sample."""
+    with np.errstate(over="ignore"):
+        return mix(keys ^ _STREAM)
+
+
+def pool_key(key: np.uint64) -> np.uint64:
+    """The same of one file, in Python's integers, which takes a tenth of the time."""
+    z = int(key) ^ int(_STREAM)
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _WORD
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & _WORD
+    return np.uint64(z ^ z >> 31)
+
+
+def hashed_keys(key: np.uint64 | Words, leaf: int, rows: Ints) -> Floats:
+    """Independent uniform keys of the given rows of a leaf, or, with a key for each, of several files."""
+    return uniforms(key, 2 * leaf, rows)
+
+
+def _uniform(keys: Floats) -> Floats:
+    """1 - exp(-k) of keys below 1/`HASHED` or so, up to 1e-9 of it: the same bits everywhere."""
+    out = np.ones(1)
+    for n in range(4, 1, -1):
+        out = 1.0 - out * keys / n
+    return np.asarray(out * keys)
+
+
+class Buffer:
+    """Room for rows that kernels draw: keys, values, weights if `weighted`, files, numbers there."""
+
+    def __init__(self, *, weighted: bool) -> None:
+        self.n = 0
+        self._weighted = weighted
+        self._arrays = self._empty(0)
+
+    def _empty(self, size: int) -> tuple[Floats, Floats, Floats, Words, Ints]:
+        weights = np.empty(size if self._weighted else 0)
+        return np.empty(size), np.empty(size), weights, np.empty(size, np.uint64), np.empty(size, np.int64)
+
+    def room(self, more: int) -> tuple[Floats, Floats, Floats, Words, Ints]:
+        """The arrays, with room for so many more rows from place `n` on."""
+        if self.n + more > self._arrays[0].size:
+            old, self._arrays = self._arrays, self._empty(2 * (self.n + more))
+            for before, now in zip(old, self._arrays, strict=True):
+                now[: before.size] = before
+        return self._arrays
+
+    def taken(self) -> Part:
+        """The rows, which are none again then: to be copied at once."""
+        n, (keys, values, weights, files, rows) = self.n, self._arrays
+        self.n = 0
+        return keys[:n], values[:n], weights[:n] if self._weighted else None, None, files[:n], rows[:n]
+
+
+class PoolSampler:
+    """Collects the sample of one column, leaf by leaf.
+
+    Parameters
+    ----------
+    size : int
+        Most rows.
+    quota : int
+        Most rows of a leaf.
+    compiled : bool
+        Draw with Numba (the same rows).
+    """
+
+    def __init__(self, size: int, quota: int, *, compiled: bool = False) -> None:
+        self._size, self._quota, self._compiled = size, quota, compiled
+        self._parts: list[Part] = []
+        self._buffer: Buffer | None = None
+        self._waiting = 0
+        self._below = np.inf
+        self._file = np.uint64(0)
+        self._key = pool_key(self._file)
+
+    def offer(
+        self, key: np.uint64, leaf: int, n_rows: int, gone: Bools | None, *columns: tuple[Floats, Floats]
+    ) -> None:
+        """Offer the rows of a leaf of the file with this key; those that are `gone` do not count.
+
+        `columns` are the values, and the weights where rows have some, each in two arrays.
+        """
+        if key != self._file:
+            self._file, self._key = key, pool_key(key)
+        n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
+        many = n_used > max(WHOLE, HASHED * self._quota)
+        if many and self._compiled:
+            self._draw_here(leaf, n_rows, n_used, gone, columns)
+            return
+        keys, rows = (self._drawn if many else self._hashed)(leaf, n_rows, n_used, gone)
+        if keys.size:
+            values, *weights = (_taken(*column, rows) for column in columns)
+            rows += leaf * LEAF_ROWS
+            self.add(keys, values, weights[0] if weights else None, None, np.full(keys.size, key), rows)
+
+    @property
+    def _key_bound(self) -> float:
+        """Exponential keys above it are not needed: -log(1 - u) is less."""
+        return self._below * (1.0 + self._below) if self._below < 0.5 else np.inf
+
+    def _drawn(self, leaf: int, n_rows: int, n_used: int, gone: Bools | None) -> tuple[Floats, Ints]:
+        """With keys for the rows that are taken alone."""
+        keys, rows = leaf_sample(self._key, leaf, n_rows, gone, self._quota, self._key_bound)
+        full, keys = keys.size == self._quota, _uniform(keys)
+        if full:
+            self._below = min(self._below, float(keys[-1]))
+        few = int(np.searchsorted(keys, self._below, side="right"))
+        return keys[:few], rows[:few]
+
+    def _draw_here(
+        self,
+        leaf: int,
+        n_rows: int,
+        n_used: int,
+        gone: Bools | None,
+        columns: tuple[tuple[Floats, Floats], ...],
+    ) -> None:
+        """The same, and their values, in one kernel: NumPy's calls take longer than the work."""
+        if self._buffer is None:
+            self._buffer = Buffer(weighted=len(columns) > 1)
+        place = self._buffer.room(self._quota)
+        used, pool = NO_ROWS, n_rows
+        if gone is not None and 2 * n_used < n_rows:  # too many rejections: draw among the used rows instead
+            used, pool = np.flatnonzero(~gone), n_used
+        x, w = columns[0], columns[1] if len(columns) > 1 else NONE
+        few, self._below = _kernels.draw_rows(
+            (self._key, self._file),
+            (leaf, n_used, pool, self._quota),
+            (used, NONE_GONE if gone is None else gone),
+            (self._key_bound, self._below),
+            (read_only(x[0]), read_only(x[1]), read_only(w[0]), read_only(w[1])),
+            place,
+            self._buffer.n,
+        )
+        self._buffer.n += few
+        self._added(few)
+
+    def _hashed(self, leaf: int, n_rows: int, n_used: int, gone: Bools | None) -> tuple[Floats, Ints]:
+        """With a key for each row, where many are wanted."""
+        held_back = n_used > max(WHOLE, self._quota)
+        if self._compiled:
+            keys, rows = self._hashed_here(leaf, n_rows, n_used, gone, held_back=held_back)
+        else:
+            keys = hashed_keys(self._key, leaf, np.arange(n_rows))
+            few = keys <= self._below
+            if gone is not None:
+                few &= ~gone
+            rows = np.flatnonzero(few)
+            keys = keys[rows]
+        if keys.size >= self._quota and held_back:
+            some = np.argpartition(keys, self._quota - 1)[: self._quota]
+            keys, rows = keys[some], rows[some]
+            self._below = float(keys.max())
+        return keys, rows
+
+    def _hashed_here(
+        self, leaf: int, n_rows: int, n_used: int, gone: Bools | None, *, held_back: bool
+    ) -> tuple[Floats, Ints]:
+        """The rows up to the bound, or as many as are wanted with those that are next to them."""
+        keys, rows = np.empty(n_rows), np.empty(n_rows, np.int64)
+        hidden = NONE_GONE if gone is None else gone
+        enough = (self._quota + 6.0 * self._quota**0.5 + 16.0) / n_used if held_back else np.inf
+        few = 0
+        if enough < self._below:
+            few = _kernels.hashed_rows(self._key, leaf, n_rows, hidden, enough, keys, rows)
+        if few < self._quota:
+            few = _kernels.hashed_rows(self._key, leaf, n_rows, hidden, self._below, keys, rows)
+        return keys[:few].copy(), rows[:few].copy()
+
+    def add(
+        self,
+        keys: Floats,
+        values: Floats,
+        weights: Floats | None,
+        codes: Ints | None = None,
+        files: Words | None = None,
+        rows: Ints | None = None,
+    ) -> None:
+        """Add rows whose keys are known, in any order."""
+        self._parts.append((keys, values, weights, codes, files, rows))
+        self._added(keys.size)
+
+    def _added(self, n_rows: int) -> None:
+        self._waiting += n_rows
+        if self._waiting > PLENTY * self._size:
+            self._settle()
+
+    def add_files(self, keys: Words, rows: Ints, values: Floats, weights: Floats | None) -> None:
+        """Add all rows of files of one small leaf each: for each row its file's key and its number there."""
+        self.add(hashed_keys(pool_keys(keys), 0, rows), values, weights, None, keys, rows)
+
+    def _settle(self) -> RowPool:
+        nothing, nowhere = np.empty(0), (np.empty(0, np.uint64), np.empty(0, np.int64))
+        parts = [*self._parts, *([] if self._buffer is None else [self._buffer.taken()])]
+        parts = parts or [(nothing, nothing, None, None, *nowhere)]
+        pool = RowPool.smallest(self._size, self._below, *parts, compiled=self._compiled)
+        self._parts, self._below = [pool.parts], float(pool.below)
+        self._waiting = pool.keys.size
+        return pool
+
+    def result(self) -> RowPool:
+        """The sample of all rows offered."""
+        return self._settle()
+
+
+def _taken(x: Floats, rest: Floats, rows: Ints) -> Floats:
+    """Values of some rows of a leaf that comes in two arrays."""
+    if not rest.size:
+        return x[rows]
+    later = rows >= x.size
+    out = np.empty(rows.size)
+    out[~later], out[later] = x[rows[~later]], rest[rows[later] - x.size]
+    return out

@@ -1,0 +1,59 @@
+"""How a result can be had again: the call and the command, both also without some files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Again:
+    """The call that made a result, in its parts, and the command line if there was one.
+
+    Attributes
+    ----------
+    before, after : str
+        What stands before the data of the call, and after them.
+    data : str
+        The data, as Python.
+    scan : tuple of str
+        How they are read: arguments of ``dm.scan`` other than `exclude`.
+    exclude : tuple of str
+        Files that the call leaves out.
+    of_files : bool
+        Whether the data are files that can be left out by name.
+    shell : tuple of str
+        Words of the command line, with the seed; none without one.
+    shell_excludes : bool
+        Whether that command takes ``--exclude``.
+    """
+
+    before: str = ""
+    data: str = ""
+    after: str = ""
+    scan: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    of_files: bool = False
+    shell: tuple[str, ...] = ()
+    shell_excludes: bool = False
+
+    def python(self, without: Sequence[str] = ()) -> str:
+        """The call, also without some files; empty where there was none.
+
+        Examples
+        --------
+        >>> Again("dm.mean(", "'lake'", ", 'x')").python(["bad.parquet"])
+        "dm.mean(dm.scan('lake', exclude=['bad.parquet']), 'x')"
+        """
+        names = [*self.exclude, *without]
+        words = [self.data, *self.scan, *[f"exclude={names!r}"] * bool(names)]
+        data = f"dm.scan({', '.join(words)})" if len(words) > 1 else self.data
+        return f"{self.before}{data}{self.after}"
+
+    def command(self, without: Sequence[str] = ()) -> str:
+        """The command line, also without some files; empty where there was none, or it takes no names."""
+        if without and not self.shell_excludes:
+            return ""
+        lines = [shlex.join(self.shell), *(f"--exclude {shlex.quote(name)}" for name in without)]
+        return " \\\n    ".join(lines) if self.shell else ""

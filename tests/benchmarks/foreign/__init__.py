@@ -1,0 +1,1 @@
+"""Data of other projects, read by distmom and by readers that share no code with it."""
