@@ -88,6 +88,8 @@ class Assembler:
         self.positions = [column.position for column in stored if column.position is not None]
         self._columns = {column.name: column for column in columns}
         self._order = {column.name: i for i, column in enumerate(stored)}
+        found = {i: types[column.name] for i, column in enumerate(stored) if column.name in types}
+        self._times = {i: type_ for i, type_ in found.items() if pa.types.is_timestamp(type_)}
         self._disputed = [(column, i) for i, column in enumerate(stored) if column.constant is not None]
         self._options = options
         scales = options.scales
@@ -117,6 +119,9 @@ class Assembler:
 
         DataError if a stored column disagrees with the folder's value, or a vector has another length.
         """
+        for i, type_ in self._times.items():
+            if arrays[i].type != type_:  # a table's times may be stored as dates, or without their zone
+                arrays = [array.cast(type_) if j == i else array for j, array in enumerate(arrays)]
         for column, i in self._disputed:
             _check_agreement(column, arrays[i])
         options = self._options

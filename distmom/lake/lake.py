@@ -22,6 +22,7 @@ from distmom.lake.columns.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
 from distmom.lake.files import footers, partitions
+from distmom.lake.files.footer_checks import rows_of
 from distmom.lake.files.footers import whole_seconds
 from distmom.lake.files.store_errors import final
 from distmom.lake.files.stores import full_address, is_local
@@ -102,7 +103,7 @@ class Lake(Source):
             if file.n_rows is not None:  # which is compared when the file is read
                 counts[i] = file.n_rows
                 continue
-            counts[i] = self._read_footer(file).metadata.num_rows
+            counts[i] = rows_of(self._read_footer(file).metadata)
         return counts
 
     def first_types(self, names: Collection[str]) -> dict[str, pa.DataType]:

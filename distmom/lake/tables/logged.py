@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import types as patypes
@@ -16,6 +16,7 @@ from distmom.lake.columns.schema import kind_of
 from distmom.lake.source import PartitionType
 
 FIELD_ID = b"PARQUET:field_id"
+_BECOMING = {("date", "timestamp"), ("date", "zoned"), ("timestamp", "zoned")}
 
 
 class TableColumn(NamedTuple):
@@ -49,7 +50,7 @@ class TableColumns:
     def of(self, schema: pa.Schema) -> pa.Schema:
         """The schema of a file under the table's names; what is no column of it has a name nobody asks for.
 
-        Order and number of the columns stay, so that positions do.
+        Order and number of the columns stay, so that positions do; times have the table's types.
         """
         numbers = [_number(field) for field in schema] if self.by_number else []
         if any(number is not None for number in numbers):
@@ -59,10 +60,22 @@ class TableColumns:
             stored = {name: column.name for column in self.columns for name in column.stored}
             names = [stored.get(name) for name in schema.names]
         fields = [
-            field.with_name(f"\0{field.name}" if name is None else name)
+            field.with_name(f"\0{field.name}") if name is None else self._as_declared(field.with_name(name))
             for field, name in zip(schema, names, strict=True)
         ]
         return pa.schema(fields, schema.metadata)
+
+    def _as_declared(self, field: pa.Field) -> pa.Field:
+        """The field with the table's type, where the file's is of another kind of time that becomes it.
+
+        Dates of before they were widened are midnights, and times without a zone (INT96) are of UTC.
+        """
+        at = self.declared.get_field_index(field.name)
+        declared: Any = self.declared.field(at).type if at >= 0 else pa.null()
+        if (kind_of(field.type), kind_of(declared)) not in _BECOMING:
+            return field
+        unit = field.type.unit if patypes.is_timestamp(field.type) else declared.unit
+        return field.with_type(pa.timestamp(unit, declared.tz))
 
     def complete(self, schema: pa.Schema) -> pa.Schema:
         """A file's schema without what is no column of the table, and with what the file lacks."""

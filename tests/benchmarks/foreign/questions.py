@@ -177,9 +177,12 @@ def answer(data: Any, question: Question) -> Any:
     except dm.NoAnswerError:
         return {"mean": Mean(0), "where": 0, "by": {}}[question.ask]
     except dm.ConfigError as error:
-        if "write date, time and offset" not in str(error) or question.value.endswith("Z"):
-            raise
-        return answer(data, question._replace(value=question.value + "Z"))  # UTC, as the oracles say it
+        value = question.value  # in UTC, as the oracles say it, or without a zone
+        if "write date, time and offset" in str(error) and not value.endswith(("Z", "+00")):
+            return answer(data, question._replace(value=value + "Z"))
+        if "without its offset" in str(error) and value.endswith("+00"):
+            return answer(data, question._replace(value=value.removesuffix("+00")))
+        raise
     return {group.group[question.name]: _n(group) for group in groups if _n(group)}
 
 

@@ -39,7 +39,7 @@ def put(path: Path, before: bytes, footer: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("n", [b"\x16\xda\x04", b"\x16\xd6\x04", b"\x16\x00"])
+@pytest.mark.parametrize("n", [b"\x16\xda\x04", b"\x16\xd6\x04", b"\x16\x02"])
 def test_numbers_of_rows_that_contradict_each_other(tmp_path: Path, n: bytes) -> None:
     (tmp_path / "lake").mkdir()
     file = write(tmp_path / "lake/a.parquet", x=np.arange(float(N)))
@@ -57,6 +57,16 @@ def test_numbers_of_rows_that_contradict_each_other(tmp_path: Path, n: bytes) ->
     write(tmp_path / "lake/b.parquet", x=np.arange(float(N)))
     left = dm.mean(dm.scan(tmp_path / "lake", on_bad_file="skip"), "x", rng=0)
     assert left.n_rows == N and len(left.data["skipped"]) == 1
+
+
+def test_a_number_of_rows_that_was_never_set(tmp_path: Path) -> None:
+    """Plans count the rows that are read: those of the row groups."""
+    file = write(tmp_path / "a.parquet", x=np.arange(float(N)))
+    before, schema, rest = parts(file)
+    put(file, before, schema + b"\x16\0" + rest.removeprefix(ROWS))
+    assert pq.read_metadata(file).num_rows == 0
+    assert dm.scan(file).count_rows() == dm.mean(file, "x", rng=0).n_rows == N
+    assert dm.ustatistic(file, "x", kernel="gini", rng=0).n_rows == N
 
 
 def test_a_row_group_with_fewer_columns_than_the_schema(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,51 @@ def test_times_as_partition_values_are_times(tmp_path: Path) -> None:
         assert dm.mean(t, name, blocks=1).plain_estimate == dm.mean(memory, name, blocks=1).plain_estimate
         found, right = (dm.mean(data, "x", by=name, blocks=1) for data in (t, memory))
         assert {r.group[name]: r.n_rows for r in found} == {r.group[name]: r.n_rows for r in right}
+
+
+def test_dates_that_became_timestamps_and_times_without_a_zone(tmp_path: Path) -> None:
+    """Files of before a column was widened, and INT96 beside times with a zone: the table has the type."""
+    moments = [datetime(2020, 1, 1), datetime(2020, 1, 2, 12), None, datetime(1969, 12, 31, 23)]
+    columns = {"x": np.arange(4.0), "d": moments, "t": moments}
+    types = {"x": pa.float64(), "d": pa.timestamp("us"), "t": pa.timestamp("us", "UTC")}
+    memory = pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
+    t = tmp_path / "t"
+    write_deltalake(str(t), memory)
+    old = memory.set_column(1, "d", memory["d"].cast(pa.date32(), safe=False))
+    old = old.set_column(2, "t", memory["t"].cast(pa.timestamp("us")))
+    pq.write_table(old, t / "old.parquet", use_deprecated_int96_timestamps=True)
+    actions = [json.loads(line) for line in (t / "_delta_log" / f"{0:020}.json").read_text().splitlines()]
+    log(
+        t,
+        *[one for one in actions if "add" not in one],
+        add("old.parquet", 4),
+        *[one for one in actions if "add" in one],
+    )
+    whole = [datetime(one.year, one.month, one.day) if one is not None else None for one in moments]
+    right = pa.table(
+        {
+            "x": np.tile(np.arange(4.0), 2),
+            "d": pa.array(whole + moments, types["d"]),
+            "t": pa.array(moments * 2, types["t"]),
+        }
+    )
+    for name in ("d", "t"):
+        assert dm.mean(t, name, blocks=1).plain_estimate == dm.mean(right, name, blocks=1).plain_estimate
+        found, wanted = (dm.mean(data, "x", by=name, blocks=1) for data in (t, right))
+        assert {r.group[name]: r.n_rows for r in found} == {r.group[name]: r.n_rows for r in wanted}
+    for condition in (
+        "d = '2020-01-02'",
+        "d < '1970-01-01'",
+        "t >= '2020-01-01T01:00:00+01:00'",
+        "t is null",
+    ):
+        assert (
+            dm.mean(t, "x", where=condition, blocks=1).n_rows
+            == dm.mean(right, "x", where=condition, blocks=1).n_rows
+        )
+    profiles = dm.describe(t)
+    assert [one.column for one in profiles] == ["x", "d", "t"] and profiles["d"].n_used == 6
+    assert dm.scan(t).schema.field("t").type == types["t"]
 
 
 PARTS: list[float | None] = [np.nan, -np.inf, -1.5, -0.0, 0.0, 2.0, None]
