@@ -87,8 +87,6 @@ def results_of(
             kind(**{**fields, **own, **more})
             for own, fields, more in zip(every, shared, changed, strict=True)
         ]
-        if scales := read.scales:
-            mine = [as_times(r, scales[r.column]) if r.column in scales else r for r in mine]
         results.append(mine)
     return results
 
@@ -105,9 +103,11 @@ def in_one(
 
     NoAnswerError if none has a finite answer.
     """
-    results = [one for column in zip(*parts, strict=True) for part in column for one in part]
+    results: list[Any] = [one for column in zip(*parts, strict=True) for part in column for one in part]
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(_why_none(results[0], plan))
+    if scales := plan.reader.options.scales:
+        results = [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
     several = bool(plan.reader.options.by) or not (plan.options.joint or (len(parts[0]) == 1 and not listed))
     return told(results, data, run, several=several)  # type: ignore[no-any-return]
 
