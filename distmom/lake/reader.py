@@ -15,6 +15,7 @@ from distmom.errors import BadFileError
 from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.files import footers
+from distmom.lake.files.footer_checks import ReadGroups
 from distmom.lake.files.int96 import is_int96, looks_wrapped, refuse_wrapped
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.files.store_errors import from_store
@@ -190,18 +191,16 @@ def _read(
     rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
-    chosen = [parquet.metadata.row_group(group) for group in rows.groups]
-    total = sum(group.column(i).total_compressed_size for group in chosen for i in assembler.positions)
+    reached = ReadGroups(parquet, rows.groups, assembler.positions, file)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
     position = rows.first
     for size, arrays in _arrays(parquet, rows, assembler.positions, batch_rows, file):
         begin, position = position, position + size
+        n_bytes = reached.bytes_of(position - rows.first) - reached.bytes_of(begin - rows.first)
         low, high = max(begin, start), min(position, end)
         if low < high:
             if high - low < size:
                 arrays = [array.slice(low - begin, high - low) for array in arrays]
-            done, doing = begin - rows.first, position - rows.first
-            n_bytes = total * doing // rows.n_rows - total * done // rows.n_rows
             yield assembler.batch(arrays, low, high - low, n_bytes)
         if position >= end:
             return

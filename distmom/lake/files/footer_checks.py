@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
+
 import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError
@@ -22,6 +26,10 @@ def check_footer(metadata: pq.FileMetaData, file: FileRef) -> None:
     """
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
+        if group.num_rows < 0:
+            raise BadFileError(
+                f"file {file.path} is damaged: row group {number} has {group.num_rows:,} rows by its footer"
+            )
         if group.num_columns != metadata.num_columns:
             raise BadFileError(
                 f"file {file.path} is damaged: its schema has {metadata.num_columns} stored columns, "
@@ -38,3 +46,59 @@ def check_footer(metadata: pq.FileMetaData, file: FileRef) -> None:
             f"file {file.path} has {n_rows} rows, but the table's log says {file.n_rows}; "
             "restore the file, or repair the table"
         )
+
+
+class ReadGroups:
+    """The row groups of a file that a reader has reached: checked, and how many bytes they store.
+
+    They are asked when they have been read, not before: PyArrow ends the process over some damaged ones.
+
+    Parameters
+    ----------
+    groups : sequence of int
+        In the order in which they are read.
+    positions : sequence of int
+        Physical columns.
+    """
+
+    def __init__(
+        self, parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: FileRef
+    ) -> None:
+        self._metadata, self._groups, self._file = parquet.metadata, groups, file
+        self._columns = [(position, parquet.schema.column(position)) for position in positions]
+        self._ends, self._bytes = [0], [0]
+        self._places: dict[int, int] = {}
+
+    def bytes_of(self, n_rows: int) -> int:
+        """Bytes that the first so many rows store, which have been read.
+
+        BadFileError if their chunks are not those of the schema, or hold other numbers of rows.
+        """
+        while self._ends[-1] < n_rows:
+            self._reach(self._groups[len(self._ends) - 1])
+        at = bisect_left(self._ends, n_rows)
+        if at == 0:
+            return 0
+        (first, last), (low, high) = self._ends[at - 1 : at + 1], self._bytes[at - 1 : at + 1]
+        return low + (high - low) * (n_rows - first) // (last - first)
+
+    def _reach(self, number: int) -> None:
+        group, stored = self._metadata.row_group(number), 0
+        for position, column in self._columns:
+            chunk = group.column(position)
+            self._check(chunk, column, number, group.num_rows)
+            stored += chunk.total_compressed_size
+        self._ends.append(self._ends[-1] + group.num_rows)
+        self._bytes.append(self._bytes[-1] + stored)
+
+    def _check(self, chunk: Any, column: Any, number: int, n_rows: int) -> None:
+        told = chunk.path_in_schema, chunk.physical_type
+        if told != (column.path, column.physical_type):
+            wrong = f"has {' '.join(told)} where its schema has {column.path} {column.physical_type}"
+        elif column.max_repetition_level == 0 and chunk.num_values != n_rows:
+            wrong = f"has {n_rows:,} rows by its footer, and {chunk.num_values:,} values of {column.path}"
+        elif self._places.setdefault(chunk.data_page_offset, number) != number:
+            wrong = f"is row group {self._places[chunk.data_page_offset]} once more"
+        else:
+            return
+        raise BadFileError(f"file {self._file.path} is damaged: row group {number} {wrong}")
