@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from sysconfig import get_paths
+from traceback import walk_tb
 from typing import NoReturn
 
 
@@ -60,10 +65,53 @@ class AccessError(ResourceError):
     """The store does not let us in; never taken for a bad file, since others would be refused as well."""
 
 
-class BusyStore(OSError):
-    """The store asks for fewer requests; another attempt may succeed."""
+_OURS = str(Path(__file__).parent) + os.sep
+_LIBRARIES = tuple({str(Path(path)) + os.sep for path in (*get_paths().values(), _OURS)})
 
-    remedy = "use fewer workers or threads, or raise the storage option max_attempts, and run again"
+
+@lru_cache(maxsize=1 << 14)
+def is_own_code(file: str | None) -> bool:
+    """Whether a module's file is Python that nobody installed: of the user, neither ours nor a library's."""
+    if not file or not file.endswith(".py"):
+        return False
+    installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
+    return not installed and not file.startswith(_LIBRARIES)
+
+
+def place_of(error: BaseException) -> str:
+    """Where code that the user gave failed, such as "own.py, line 3"; empty where the error is not of it.
+
+    It is where the innermost frame of that code is inside of ours: libraries may have been called from there.
+    """
+    if isinstance(error, SyntaxError) and is_own_code(error.filename):
+        return f"{error.filename}, line {error.lineno}"
+    place = ""
+    for frame, line in walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        if file == "<dynamic-code>":  # that travelled by value
+            file = frame.f_globals.get("__file__") or f"<{frame.f_globals.get('__name__')}>"
+        if is_own_code(file) or file.startswith(("<stdin>", "<string>", "<ipython", "<__main__>")):
+            place = f"{file}, line {line}"
+        elif file.startswith(_OURS):
+            place = ""
+    return place
+
+
+@contextmanager
+def blaming(parameter: str) -> Iterator[None]:
+    """Makes one line of what fails inside in code that the user gave as this parameter.
+
+    ConfigError; what fails elsewhere stays as it is.
+    """
+    try:
+        yield
+    except DistmomError:
+        raise
+    except Exception as error:
+        if place := place_of(error):
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ConfigError(f"{parameter}: {place}: {said}; correct the function") from error
+        raise
 
 
 def leave(code: int) -> NoReturn:

@@ -40,6 +40,8 @@ def _guarded(command: Callable[[], int]) -> int:
     except MemoryError:
         return _tell("out of memory; use fewer threads, columns or groups", RESOURCES)
     except ImportError as error:
+        if "failed to map segment" in str(error) or "cannot allocate memory" in str(error).lower():
+            return _tell(f"out of memory: a library could not be loaded ({error}); see ulimit -v", RESOURCES)
         if "pip install" not in str(error):
             return _tell(f"internal error: ImportError: {error}{DEBUG_HINT}", INTERNAL)
         return _tell(str(error), USAGE)

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from distmom.errors import ConfigError
+from distmom.errors import ConfigError, place_of
 
 if TYPE_CHECKING:
     from distmom.numerics.kernels.kernel import Kernel
@@ -44,8 +44,14 @@ def _own_kernel(
     sys.path.append(str(Path.cwd()))
     try:
         found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"--kernel: {name!r} cannot be imported ({error}); give MODULE:NAME") from error
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:  # a module may do anything, such as to end the process
+        said = " ".join(str(error).split())
+        if place := place_of(error):
+            told = f"{type(error).__name__}: {said}" if said else type(error).__name__
+            raise ConfigError(f"--kernel: {place}: {told}; correct the module {module!r}") from error
+        raise ConfigError(f"--kernel: {name!r} cannot be imported ({said}); give MODULE:NAME") from error
     finally:
         sys.path.pop()
     if isinstance(found, Kernel):

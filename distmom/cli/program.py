@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from distmom.checks import did_you_mean
+from distmom.cli.address_space import refuse_too_little
 from distmom.cli.answer import COMMAND
 from distmom.cli.batch import init_command, run_command, train_command
 from distmom.cli.clean import clean_command
@@ -47,6 +48,8 @@ class Program(click.Group):
             given = list(arguments)
             with self.make_context("distmom", arguments) as context:
                 context.meta[COMMAND] = given
+                if not {"-h", "--help"} & set(given):
+                    refuse_too_little()
                 return telling_flags(
                     lambda: self.get_command(context, context.invoked_subcommand or ""),
                     lambda: int(self.invoke(context) or 0),

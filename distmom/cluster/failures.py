@@ -7,7 +7,7 @@ import re
 
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
-from distmom.errors import BusyStore, DataError, DistmomError, ResourceError
+from distmom.errors import ConfigError, DataError, DistmomError, ResourceError, place_of
 
 # The same answer would come again: waiting helps neither a wrong path nor a full disk.
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -28,8 +28,6 @@ def explain(error: BaseException, unit: Unit | UnitBatch, n_attempts: int) -> Di
         return ResourceError(
             f"{where}: out of memory while reading ({what}); use fewer threads or fewer columns"
         )
-    if isinstance(error, BusyStore):
-        return ResourceError(f"{where}: {what}; {BusyStore.remedy}")
     if is_transient(error):
         tries = "once" if n_attempts == 1 else f"{n_attempts} times"
         return ResourceError(f"{where}: reading failed {tries} ({what}); check the store and run again")
@@ -44,6 +42,8 @@ def explain(error: BaseException, unit: Unit | UnitBatch, n_attempts: int) -> Di
             f"{where}: the scheduler or a worker cannot load the task ({what}); "
             "install the client's packages there"
         )
+    if place := place_of(error):
+        return ConfigError(f"{where}: unexpected {what}, in {place}; correct the function")
     return DistmomError(f"{where}: unexpected {what}")
 
 

@@ -139,6 +139,11 @@ class BatchWork:
     merge: Callable[[Any, Any], Any]
     n_files: int
 
+    @property
+    def step(self) -> str:
+        """As the work of a unit has it."""
+        return getattr(self.work, "step", "compute")
+
     def __call__(self, task: Unit | UnitBatch) -> UnitOutcome:
         """The outcome of a unit, or of all units of a batch with their merged states, a `Merged`."""
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
@@ -57,6 +57,7 @@ class ReadAndReduce:
     some_rows: bool = False
     known: tuple[Key, ...] = ()
     within: KeyRange | None = None
+    step: ClassVar[str] = "read"
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's files and return the state of its rows."""
@@ -164,6 +165,7 @@ class ReadSamples:
     """Callable on a `Unit` whose window is the number of a way and a unit for each sample; picklable."""
 
     ways: tuple[Way, ...]
+    step: ClassVar[str] = "blocks"
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the rows of every sample and return the state."""

@@ -17,6 +17,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
 from distmom.cluster.executors.backends import as_backend
+from distmom.cluster.names import asked
 from distmom.errors import DoubtfulResultWarning
 from distmom.estimators.facts import run_facts
 from distmom.estimators.recorded import record
@@ -38,6 +39,11 @@ class Question(Protocol):
     """What is asked, checked as far as that is possible without opening the data."""
 
     shown_seed: int | str
+
+    @property
+    def asks(self) -> str:
+        """What its tasks are called: the function's name, of pairs of rows the kernel's."""
+        ...
 
     @property
     def in_memory(self) -> bool:
@@ -67,7 +73,8 @@ def answer(question: Question, executor: Any) -> Any:
         with place.imagined() as there, telling_shapes(question):
             return {**question.plan(there, None).describe(there), "seed": question.shown_seed}
     progress = progress_of_session()
-    with place.open(load=question.load()) as there, telling_shapes(question):
+    load, asks = question.load(), question.asks
+    with place.open(load=load) as there, asked(asks), telling_shapes(question):
         plan = question.plan(there, progress)
         run = run_facts(0.0, question.shown_seed, there.threads)
         found = plan.run(there, progress, run)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from distmom.errors import BusyStore, DataError, DistmomError, ResourceError
+from distmom.errors import DataError, DistmomError, ResourceError
 from distmom.lake.columns.references import settle
 from distmom.lake.columns.schema import PARTITION_TYPES, Reference
 from distmom.lake.columns.schema import SEARCHED_FILES as FOOTERS
@@ -24,7 +24,6 @@ from distmom.lake.columns.vectors import measured
 from distmom.lake.files import footers, partitions
 from distmom.lake.files.footer_checks import rows_of
 from distmom.lake.files.footers import whole_seconds
-from distmom.lake.files.store_errors import final
 from distmom.lake.files.stores import full_address, is_local
 from distmom.lake.messages import first_line, listing
 from distmom.lake.reader import Reader
@@ -183,7 +182,7 @@ class Lake(Source):
             except DataError:  # is told, or passed over, when the file is read for its rows
                 continue
             except OSError as error:  # going on would count from another day than the next run
-                raise ResourceError(f"{first_line(error)}; check the store and run again") from error
+                raise _unread(error) from error
             if values is not None and TimeScale.of(values.type) is not None:
                 return scale.near(values)
         return scale
@@ -195,8 +194,6 @@ class Lake(Source):
         for file in self.files:
             try:
                 _, schema, hidden = self._footer(file)
-            except BusyStore as error:
-                raise final(error) from error
             except (DataError, OSError) as error:
                 failure = failure or error
                 continue
@@ -206,7 +203,7 @@ class Lake(Source):
                     schema = schema.remove(i)
             yield file, self._with_partitions(schema)
         if not found and failure is not None:
-            raise failure if isinstance(failure, DataError) else final(failure) from failure
+            raise failure if isinstance(failure, DataError) else _unread(failure) from failure
 
     def _read_footer(self, file: FileRef) -> Footer:
         with footers.open_parquet(self.filesystem, self.root, file, columns=self.columns) as parquet:
@@ -314,3 +311,8 @@ def _without_folder_marks(infos: list[pafs.FileInfo]) -> list[pafs.FileInfo]:
     return [
         info for info in infos if info.size or not (info.path.endswith(_FOLDER_MARK) or info.path in folders)
     ]
+
+
+def _unread(error: Exception) -> ResourceError:
+    """What becomes of a disk that fails."""
+    return ResourceError(f"{first_line(error)}; check the store and run again")

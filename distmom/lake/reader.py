@@ -18,7 +18,6 @@ from distmom.lake.files import footers
 from distmom.lake.files.footer_checks import ReadGroups
 from distmom.lake.files.int96 import is_int96, looks_wrapped, refuse_wrapped
 from distmom.lake.files.partitions import folder_value
-from distmom.lake.files.store_errors import from_store
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
 from distmom.numerics.arrays import Ints
@@ -229,7 +228,7 @@ def _arrays(
                     del unchecked[at]
         except (pa.ArrowException, OSError) as error:
             number = getattr(error, "errno", None)
-            if isinstance(error, MemoryError) or number is not None or from_store(error):
+            if isinstance(error, MemoryError) or number is not None:
                 raise
             raise BadFileError(_locate(parquet, rows, positions, done, file, error)) from error
         if batch is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import add
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -90,6 +90,7 @@ class SortUnits:
     n_buckets: int
     folder: str  # where the files go
     room: int  # bytes of rows that are sorted together
+    step: ClassVar[str] = "sort"
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit, and write its rows to one file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class CountRows:
 
     source: Source
     on_bad_file: str
+    step: ClassVar[str] = "count"
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's footers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,6 +195,7 @@ class FinishBlocks:
     """Work of one unit whose window holds the rows of blocks, of each lake: what is made of them."""
 
     finish: Callable[..., Any]
+    step: ClassVar[str] = "blocks"
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """The state of the unit's blocks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from operator import add
+from typing import ClassVar
 
 from distmom.cluster import Executor, Progress, Unit, UnitMerger, UnitOutcome, run_units
 from distmom.numerics.arrays import Floats
@@ -41,6 +42,7 @@ class TileWork:
     kernel: Kernel
     rows: bool
     compiled: bool
+    step: ClassVar[str] = "pairs"
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """The sums of the tile."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Floats
-from distmom.solvers.iterates import Iterates
+from distmom.solvers.iterates import MOST_CHUNKS, Iterates
 from distmom.solvers.step_sizes import Memory
 
 NORMS = 101
@@ -64,12 +65,47 @@ class DescentState:
         return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> DescentState:
-        """The state that `to_arrays` was called on."""
-        *counters, length, count = arrays["counters"].tolist()
+    def from_arrays(cls, arrays: Arrays, like: DescentState) -> DescentState:
+        """The state that `to_arrays` was called on, of a descent that began `like` this.
+
+        ValueError, KeyError or TypeError if no descent could have come to it.
+        """
+        *counters, length, count = map(index, arrays["counters"].tolist())
         held: dict[str, Any] = {name: arrays[name] for name in PLAIN if name in arrays}
         memory = tuple(array for name, array in arrays.items() if name.startswith("memory_"))
         iterates = Iterates(list(arrays["sums"]), length, count)
         history = History(**{name: arrays[f"history_{name}"].tolist() for name in vars(History())})
-        numbers = dict(zip(COUNTERS, counters, strict=True))
-        return cls(**numbers, **held, memory=memory, iterates=iterates, history=history)
+        numbers: dict[str, Any] = dict(zip(COUNTERS, counters, strict=True))
+        found = cls(**numbers, **held, memory=memory, iterates=iterates, history=history)
+        found._check(like)
+        return found
+
+    def _check(self, like: DescentState) -> None:
+        """ValueError for shapes, types or lengths that do not go together."""
+        p, sums, history = like.x.shape, self.iterates.sums, self.history
+        points = [self.x, *sums, *([] if self.best is None else [self.best])]
+        ones = [self.norms, *([] if self.best_losses is None else [self.best_losses])]
+        length, count = self.iterates.length, self.iterates.count
+        n_steps = {len(values) for name, values in vars(history).items() if not name.startswith("held_out")}
+        lists = [np.asarray(values) for values in vars(history).values()]
+        whole = (history.block, history.skipped, history.held_out_step)
+        good = (
+            all(one.shape == p and one.dtype == np.float64 for one in points)
+            and all(one.ndim == 1 and one.dtype == np.float64 for one in ones)
+            and [(one.shape, one.dtype) for one in self.memory]
+            == [(np.shape(one), np.asarray(one).dtype) for one in like.memory]
+            and all(one.ndim == 1 and one.dtype.kind in "if" for one in lists)
+            and all(isinstance(value, int) for values in whole for value in values)
+            and len(history.held_out) == len(history.held_out_step)
+            and (self.best is None) == (self.best_losses is None)
+            and min(getattr(self, name) for name in COUNTERS) >= 0
+            and length >= 1
+            and count == self.step
+            and len(sums) == -(-count // length)
+            and len(sums) <= MOST_CHUNKS
+            and self.norms.size <= NORMS
+            and n_steps == {self.step}
+            and all(np.isfinite(one).all() for one in points)
+        )
+        if not good:
+            raise ValueError("its arrays are of no descent of this model")

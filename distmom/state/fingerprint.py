@@ -46,6 +46,10 @@ class Fingerprint:
     design: dict[str, Any]
     sums: Any = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.question, dict) or not isinstance(self.design, dict):
+            raise TypeError("its question or design is no table")
+
     @classmethod
     def of(
         cls, question: Mapping[str, Any], design: Mapping[str, Any], seed: int, shown_seed: int | str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from listening import Listening, answered
 from programs import ROOT, distmom, program, run, wait_until
 
 FOLDER = ROOT / "distmom/jobs/templates/kubernetes"
@@ -60,11 +60,15 @@ def complaints(kind: str, manifest: Mapping) -> list[str]:
     ]
 
 
-def manifest(kind: str, folder: Path, **values: object) -> Mapping:
+def manifests(kind: str, folder: Path, **values: object) -> list[Mapping]:
     (folder / "values.yaml").write_text(yaml.safe_dump(values))
     code, out, err = run(sys.executable, FOLDER / "manifests", kind, "--values", folder / "values.yaml")
     assert code == 0, err
-    made: Mapping = yaml.safe_load(out)
+    return list(yaml.safe_load_all(out))
+
+
+def manifest(kind: str, folder: Path, **values: object) -> Mapping:
+    (made,) = (one for one in manifests(kind, folder, **values) if one["kind"] != "NetworkPolicy")
     return made
 
 
@@ -99,11 +103,15 @@ def test_the_operator_refuses_what_is_wrong(kind: str, wrong: Mapping, tmp_path:
 
 
 def test_pods_have_limits_probes_and_few_rights(tmp_path: Path) -> None:
-    made = manifest("job", tmp_path, worker={"cpu": 2, "memory": "3Gi"}, lake="lake")
+    made = manifest("job", tmp_path, worker={"cpu": 2, "memory": "3Gi", "disk": "5Gi"}, lake="lake")
+    disks = {"scheduler": "1Gi", "worker": "5Gi", "job": "2Gi"}
     for name, pod in pods(made).items():
         (container,) = pod["containers"]
         size = {"cpu": "2", "memory": "3Gi"} if name == "worker" else {"cpu": "1", "memory": "2Gi"}
+        size["ephemeral-storage"] = disks[name]
         assert container["resources"] == {"requests": size, "limits": size}
+        scratch = next(volume for volume in pod["volumes"] if volume["name"] == "scratch")
+        assert scratch["emptyDir"] == {"sizeLimit": disks[name]}
         assert ("livenessProbe" in container) == ("readinessProbe" in container) == (name != "job")
         assert pod["securityContext"]["runAsNonRoot"] and not pod["automountServiceAccountToken"]
         rights = container["securityContext"]
@@ -146,12 +154,9 @@ def started(tmp_path_factory: pytest.TempPathFactory, lake: Path) -> Iterator[tu
         (container,) = pods(made)[name]["containers"]
         get = container["livenessProbe"]["httpGet"]
         ports = {entry["name"]: str(entry["containerPort"]) for entry in container["ports"]}
-        url = f"http://127.0.0.1:{here(ports[get['port']])}{get['path']}"
-        try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                return bool(answer.status == 200)
-        except OSError:
-            return False
+        assert get["scheme"] == "HTTPS"  # which nobody checks the certificate of, as the node does not
+        socket = Listening("127.0.0.1", int(here(ports[get["port"]])))
+        return answered(socket, get["path"], encrypted=True) == 200
 
     with ExitStack() as stack:
         for name in ("scheduler", "worker"):
@@ -170,6 +175,17 @@ def test_a_job_gives_the_result_of_this_machine(started: tuple[Mapping, Any], la
     assert code == 0, err
     here = distmom("mean", lake, "-c", "x", "--json")
     assert json.loads(out)["results"] == json.loads(here[1])["results"]
+
+
+def test_their_http_ports_tell_strangers_that_they_live_and_nothing_else(
+    started: tuple[Mapping, Any],
+) -> None:
+    for port in (18787, 18788):
+        socket = Listening("127.0.0.1", port)
+        assert answered(socket, "/health") is None
+        assert answered(socket, "/health", encrypted=True) == 200
+        for path in ("/json/identity.json", "/info/main/workers.html", "/metrics", "/api/v1/retire_workers"):
+            assert answered(socket, path, encrypted=True) == 404, path
 
 
 def test_without_its_secret_nothing_runs(started: tuple[Mapping, Any]) -> None:

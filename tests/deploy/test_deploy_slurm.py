@@ -7,9 +7,12 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
+from listening import answered, listening
 from programs import ROOT, distmom, run, wait_until
 from slurm_node import missing_programs, slurm
 
@@ -73,6 +76,42 @@ def test_a_job_gives_the_result_of_this_machine(queue: dict[str, str], lake: Pat
     assert distmom(*task, "--output", here)[0] == 0
     assert results(there) == results(here)
     assert not list(Path(queue["DISTMOM_SHARED"]).glob(".distmom-*"))
+
+
+def of_job(job: str) -> list[int]:
+    """Processes of Dask that a job started."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            python = "python" in Path(process.exe()).name  # srun has sockets of its own
+            if (
+                python
+                and process.environ().get("SLURM_JOB_ID") == job
+                and "dask" in " ".join(process.cmdline())
+            ):
+                found.append(process.pid)
+    return found
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "with certificates"])
+def test_a_job_listens_on_its_interface_and_answers_http_to_its_node_alone(
+    queue: dict[str, str], long_lake: Path, tmp_path: Path, closed: bool
+) -> None:
+    settings = dict(queue)
+    if closed:  # then on all addresses, for members alone
+        del settings["DISTMOM_INTERFACE"]
+        settings["DISTMOM_TLS"] = str(tmp_path / "tls")
+        assert run(ROOT / "deploy/tls/make-certificates", tmp_path / "tls", "127.0.0.1")[0] == 0
+    task = ("mean", long_lake, "-c", "x", "--batch-rows", "2")
+    job = submit(settings, tmp_path, "distmom", *task, options=("--ntasks=1",))
+    wait_until(lambda: len(listening(*of_job(job))) >= 5, "scheduler, worker and nanny")
+    sockets = listening(*of_job(job))
+    if closed:
+        assert any(not one.loopback for one in sockets)
+    for one in sockets:
+        assert one.loopback or (closed and answered(one, "/health") is None), one
+    assert run("scancel", job, **queue)[0] == 0
+    ended(queue, job, tmp_path)
 
 
 def test_a_job_ends_with_the_exit_code_of_its_command(

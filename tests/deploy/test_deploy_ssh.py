@@ -6,11 +6,13 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from hosts import Host, hosts, skip_without
+from listening import family, listening
 from programs import ROOT, distmom, program, run, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("ssh")]
@@ -83,6 +85,28 @@ def test_a_command_behind_certificates_gives_the_result_of_this_machine(
     wait_until(
         lambda: all(len(node.processes()) == 1 for node in nodes), "end of all but the SSH servers", 30
     )
+
+
+def words_of(process: psutil.Process) -> str:
+    with suppress(psutil.Error):  # over by now
+        return " ".join(process.cmdline())
+    return ""
+
+
+def test_hosts_listen_on_the_addresses_of_the_list_alone(network: Network, tmp_path: Path) -> None:
+    command = network.machines["client"].inside(CLUSTER, network.file)
+    with program(*command, log=tmp_path / "log", **network.settings) as process:
+        for name in NODES:
+            node = network.machines[name]
+            wanted = {node.address, "127.0.0.1"}
+
+            def found(node: Host = node) -> set[str]:
+                of_dask = [one for one in family(*node.processes()) if "dask" in words_of(one)]
+                return {one.address for process in of_dask for one in listening(process.pid)}
+
+            wait_until(lambda: found() == wanted, f"sockets of {name} on {wanted}")  # noqa: B023
+        process.terminate()
+        process.wait(30)
 
 
 def test_a_command_that_fails_says_how(network: Network, lake: Path) -> None:

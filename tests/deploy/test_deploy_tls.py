@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from programs import ROOT, distmom, program, run, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("tls")]
@@ -56,14 +57,48 @@ def test_certificates_are_not_overwritten(members: Path) -> None:
     assert (members / "ca.pem").read_bytes() == before
 
 
+SEEN_BY_DASK = """
+import dask, json
+from distributed.security import Security
+assert all(Security().get_connection_args(who)["ssl_context"] for who in ("scheduler", "worker", "client"))
+print(json.dumps(dask.config.get("distributed.scheduler.dashboard.tls")))
+"""
+
+
 @pytest.mark.parametrize(
-    "name", ["a: b", *(pytest.param(name, marks=pytest.mark.slow) for name in ("it's #1", 'a "b" {c}'))]
+    "name",
+    [
+        "a: b",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("it's #1", 'a "b" {c}', "-x", "~$HOME*%")),
+    ],
 )
 def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
-    folder = certificates(tmp_path / name)
-    found = yaml.safe_load((folder / "distributed.yaml").read_text())["distributed"]["comm"]["tls"]
-    for file in (found["ca-file"], *found["worker"].values()):
-        assert Path(file).is_file()
+    """Named as a user would from the folder above, and read by Dask itself."""
+    done = subprocess.run(
+        [ROOT / "deploy/tls/make-certificates", name, "127.0.0.1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    folder = tmp_path / name
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    said = done.stdout.splitlines()[-1].removeprefix("    export DASK_CONFIG=")
+    assert run("bash", "-c", f"printf %s {said}")[1] == str(folder)
+    code, out, err = run(sys.executable, "-c", SEEN_BY_DASK, DASK_CONFIG=str(folder))
+    assert code == 0, err
+    assert {Path(file) for file in json.loads(out).values()} == {
+        folder / name for name in ("ca.pem", "cert.pem", "key.pem")
+    }
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "a\n", "a\tb", b"\xff"])
+def test_folders_that_no_configuration_can_name_are_refused(tmp_path: Path, name: str | bytes) -> None:
+    command = [os.fsencode(ROOT / "deploy/tls/make-certificates"), name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "without control characters" in done.stderr and done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("host", ["evil,DNS:x", "a b", "", "-x", "a\nb", "x,IP:1.2.3.4"])

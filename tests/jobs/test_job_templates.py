@@ -110,7 +110,8 @@ def test_scripts_of_slurm_and_manifests_are_written_to_run(tmp_path: Path) -> No
         assert usage.returncode == 2 and usage.stderr.count("\n") == 1
     words = [sys.executable, tmp_path / "new/kubernetes/manifests", "job"]
     made = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert yaml.safe_load(made.stdout)["kind"] == "DaskJob"
+    kinds = [one["kind"] for one in yaml.safe_load_all(made.stdout)]
+    assert kinds == ["NetworkPolicy", "DaskJob"]
 
 
 def test_nothing_is_replaced_without_force(

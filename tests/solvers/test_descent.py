@@ -151,7 +151,7 @@ def test_a_state_goes_on_with_the_same_bits():
         whole = descend(descent, problem.steps(1), descent.begin(np.zeros(3)), 150, fixed)
         steps = problem.steps(1)
         half = descend(descent, steps, descent.begin(np.zeros(3)), 70, fixed)
-        state = DescentState.from_arrays(half.state.to_arrays())
+        state = DescentState.from_arrays(half.state.to_arrays(), half.state)
         rest = descend(descent, steps, state, 150, fixed)
         assert rest.state.x.tobytes() == whole.state.x.tobytes()
         assert rest.state.history == whole.state.history and rest.x.tobytes() == whole.x.tobytes()

@@ -1,10 +1,14 @@
-"""A proxy in front of an object store, which refuses some requests and remembers all."""
+"""A proxy in front of an object store, which refuses or damages some answers and remembers all requests."""
 
 from __future__ import annotations
 
 import http.client
+import random
+import socket
+import struct
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import NamedTuple
@@ -16,6 +20,23 @@ class Request(NamedTuple):
     method: str
     path: str
     range: str | None
+
+    @property
+    def lists(self) -> bool:
+        return "list-type=2" in self.path
+
+
+class Fault(NamedTuple):
+    """What becomes of some of the answers.
+
+    ``kind`` is a status (with an error code in the body, as "429 TooManyRequests", or without), or "reset"
+    (instead of an answer), "cut" (the connection ends in the middle of the body), "short" (half of the body,
+    and its length says so) or "silent" (no answer for as long as anybody waits).
+    """
+
+    kind: str
+    share: float
+    of: Callable[[Request], bool] = lambda request: True
 
 
 class Proxy:
@@ -31,11 +52,22 @@ class Proxy:
         Error code of all answers, with 403.
     pause : float
         Seconds before each answer.
+    fault : Fault, optional
+        What becomes of other answers, at random with a fixed seed.
     """
 
     def __init__(
-        self, port: int, *, every: int = 0, good_for: int | None = None, refused: str = "", pause: float = 0.0
+        self,
+        port: int,
+        *,
+        every: int = 0,
+        good_for: int | None = None,
+        refused: str = "",
+        pause: float = 0.0,
+        fault: Fault | None = None,
     ) -> None:
+        self.fault, self.n_faults, self.open = fault, 0, threading.Event()
+        self._chance = random.Random(1)
         self.every, self.good_for, self.refused, self.pause = every, good_for, refused, pause
         self.requests: list[Request] = []
         self.in_flight = self.most_in_flight = self.n_slowed = 0
@@ -52,9 +84,25 @@ class Proxy:
                 try:
                     time.sleep(proxy.pause)
                     body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                    error = proxy.refusal(Request(self.command, self.path, self.headers.get("Range")))
+                    request = Request(self.command, self.path, self.headers.get("Range"))
+                    error = proxy.refusal(request)
                     if error is not None:
                         self.refuse(*error)
+                        return
+                    fault = proxy.fault_of(request)
+                    if fault == "reset":
+                        self.connection.setsockopt(
+                            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                        )
+                        self.close_connection = True
+                        self.connection.close()
+                        return
+                    if fault == "silent":
+                        proxy.open.wait(60)
+                        self.close_connection = True
+                        return
+                    if fault[:1].isdigit():
+                        self.refuse(int(fault[:3]), fault[4:])
                         return
                     upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
                     upstream.request(self.command, self.path, body, dict(self.headers))
@@ -64,10 +112,16 @@ class Proxy:
                     for name, value in got.getheaders():
                         if name.lower() not in _DROPPED:
                             self.send_header(name, value)
-                    length = got.headers["Content-Length"] if self.command == "HEAD" else str(len(data))
+                    sent = data[: len(data) // 2] if fault in ("cut", "short") else data
+                    stated = sent if fault == "short" else data
+                    length = got.headers["Content-Length"] if self.command == "HEAD" else str(len(stated))
                     self.send_header("Content-Length", length or "0")
                     self.end_headers()
-                    self.wfile.write(data)
+                    self.wfile.write(sent)
+                    if fault == "cut":
+                        self.wfile.flush()
+                        self.close_connection = True
+                        self.connection.shutdown(socket.SHUT_RDWR)
                     upstream.close()
                 finally:
                     with proxy._lock:
@@ -77,6 +131,7 @@ class Proxy:
 
             def refuse(self, status: int, code: str) -> None:
                 text = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>Not now.</Message></Error>"
+                text = text if code else ""
                 self.send_response(status)
                 self.send_header("Content-Type", "application/xml")
                 self.send_header("Content-Length", str(len(text)))
@@ -109,6 +164,17 @@ class Proxy:
                 return 503, "SlowDown"
         return None
 
+    def fault_of(self, request: Request) -> str:
+        """The kind of fault, or an empty text. What has no body cannot be cut."""
+        with self._lock:
+            fault = self.fault
+            if fault is None or not fault.of(request) or self._chance.random() >= fault.share:
+                return ""
+            if fault.kind in ("cut", "short") and request.method != "GET":
+                return ""
+            self.n_faults += 1
+            return fault.kind
+
     def __enter__(self) -> Proxy:
         self._thread.start()
         return self
@@ -116,6 +182,7 @@ class Proxy:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.open.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -137,6 +137,7 @@ class Processes(Backend):
     def start(self, limit: int | None) -> Executor:
         """New processes."""
         connect.refuse_while_importing_main()
+        connect.refuse_after_fork()
         from distmom.cluster.executors.local import local_executor  # with asyncio: 50 ms
 
         return local_executor(self.n, limit)
@@ -208,7 +209,9 @@ class Anywhere(Backend):
         """What is there."""
         share = connect.share_of_worker()
         active = connect.active_client() if share is None else None
-        return ThreadExecutor(share, limit) if active is None else connect.to_client(active)
+        if active is None:
+            return ThreadExecutor(share, limit)
+        return connect.to_client(active, connect.ACTIVE)
 
 
 def as_backend(executor: Any) -> Backend:

@@ -12,9 +12,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from distmom.cluster.executors.parcel import Parcel, packed
 from distmom.cluster.executors.versions import compare_versions, decisive_here, refuse_others
 from distmom.cluster.failures import one_line
 from distmom.cluster.memory import memory_bytes
+from distmom.cluster.names import task_name
 from distmom.cluster.outcome import Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
@@ -29,7 +31,6 @@ logger = logging.getLogger("distmom")
 
 Load = Callable[[], None]
 
-SCATTER_BYTES = 64_000  # work above this size is sent to the workers once, not with every task
 PROBE = 5.0  # seconds the scheduler has to answer a question about itself
 PATIENCE = 5.0  # seconds a finished result may take to arrive, doubled with every attempt
 SILENCE = 300.0  # seconds without a heartbeat of any worker; Dask gives a worker up after as many
@@ -45,23 +46,21 @@ class ClientTasks(Tasks):
     """Units of one run on a cluster."""
 
     def __init__(self, executor: ClientExecutor, work: Work) -> None:
-        from distributed.protocol.pickle import dumps
-
         super().__init__()
         self._executor = executor
         self._client = executor.client
         self._loop = executor.client.loop.asyncio_loop
         # Keys number runs and units: a path in a key could carry credentials to a dashboard.
-        self._name = f"distmom-{uuid.uuid4().hex[:12]}"
+        self._name = f"{task_name(work)}-0x{uuid.uuid4().hex[:12]}"
         self._remote: dict[int, Any] = {}
-        self._work = work
         try:
-            self._scattered = len(dumps(work)) > SCATTER_BYTES
+            self._work = packed(work)
         except Exception as error:
             raise ConfigError(
                 f"the work cannot be sent to workers ({one_line(error)}); "
                 "define its functions where they can be pickled, or run on threads"
             ) from error
+        self._scattered = self._work.large  # sent to the workers once, not with every task
         self._held: Any = None
         self._seen: dict[str, float] = {}
         self._seen_at = monotonic()
@@ -250,11 +249,11 @@ async def _load_here(load: Load) -> None:
         logger.debug("kernels could not be loaded beforehand", exc_info=True)
 
 
-def _call(versions: tuple[str, ...], work: Work, unit: Unit | UnitBatch) -> UnitOutcome:
+def _call(versions: tuple[str, ...], work: Parcel, unit: Unit | UnitBatch) -> UnitOutcome:
     """Run on a worker."""
     refuse_others(versions)
     with stoppable(_revoked()):
-        return work(unit)
+        return work.open()(unit)
 
 
 def _revoked() -> Callable[[], bool]:

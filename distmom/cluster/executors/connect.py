@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
+import os
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -18,7 +21,10 @@ from distmom.stopping import EVERY
 if TYPE_CHECKING:
     from distmom.cluster.executors.client import ClientExecutor
 
+logger = logging.getLogger("distmom")
+
 CONNECT_SECONDS = 10.0
+GIVEN, ACTIVE = "executor: the client", "the active Dask client"
 
 
 @contextmanager
@@ -35,9 +41,15 @@ def thread_left_to_units() -> Iterator[None]:
 
 
 def active_client() -> Any:
-    """The current Dask client. Who has one has imported distributed; importing it here would cost 0.6 s."""
+    """The current Dask client. Who has one has imported distributed; importing it here would cost 0.6 s.
+
+    One that a process inherited by a fork is none: its event loop did not come along.
+    """
     with suppress(KeyError, AttributeError, ValueError):  # not imported, not wholly, no client
-        return sys.modules["distributed"].Client.current()
+        client = sys.modules["distributed"].Client.current()
+        if not _inherited(client):
+            return client
+        logger.info("the active Dask client is of the process before the fork: threads do the work")
     return None
 
 
@@ -49,8 +61,8 @@ def share_of_worker() -> int | None:
     return None
 
 
-def to_client(client: Any) -> ClientExecutor:
-    """An executor on a client that stays open."""
+def to_client(client: Any, called: str = GIVEN) -> ClientExecutor:
+    """An executor on a client that stays open; messages call it so."""
     from distributed import Client
 
     from distmom.cluster.executors.client import ClientExecutor
@@ -60,13 +72,33 @@ def to_client(client: Any) -> ClientExecutor:
             f"executor: expected a distributed.Client, not {type(client).__name__}; "
             "for an address use Cluster(address)"
         )
+    if _inherited(client):
+        raise ResourceError(
+            f"{called} is of the process from which this one was forked, and cannot be used here; "
+            "make a new client in this process, or use Threads"
+        )
+    refuse_after_fork()
     if client.asynchronous:
-        raise ConfigError("executor: a client must be synchronous; make it without asynchronous=True")
+        raise ConfigError(
+            f"{called} is asynchronous, and a call in its event loop would wait for itself; "
+            "call from a thread (await asyncio.to_thread(...)), or use executor=Threads()"
+        )
     if client.status != "running":
         raise ResourceError(
-            f"executor: the client's connection to the scheduler is {client.status}; make a new client"
+            f"{called} has no scheduler, its connection is {client.status}; "
+            "make a new client, or use executor=Threads()"
         )
     return ClientExecutor(client)
+
+
+def _inherited(client: Any) -> bool:
+    """Whether a client was made before this process was forked off: nobody would ever answer it.
+
+    Dask keeps no process number but in the client's name, whose UUID has 14 bits of it.
+    """
+    with suppress(ValueError):  # named by other means
+        return uuid.UUID(client.id[-36:]).clock_seq != os.getpid() & 0x3FFF
+    return False
 
 
 def to_scheduler(address: str) -> ClientExecutor:
@@ -75,6 +107,7 @@ def to_scheduler(address: str) -> ClientExecutor:
 
     from distmom.cluster.executors.client import ClientExecutor
 
+    refuse_after_fork()
     if address.endswith(".json"):
         address = _address_in(address)
     if address.startswith("tls://"):
@@ -142,6 +175,21 @@ def _check_certificates() -> None:
         ) from error
     if context is None:
         raise ConfigError(f"scheduler: tls:// needs certificates, and Dask is told of none; {remedy}")
+
+
+def refuse_after_fork() -> None:
+    """Stop where Dask was used before this process was forked off: its thread for large messages is dead.
+
+    Dask would hand it work, and wait for ever. ResourceError.
+    """
+    from distributed import utils
+
+    threads = getattr(getattr(utils, "_offload_executor", None), "_threads", ())
+    if any(not thread.is_alive() for thread in threads):
+        raise ResourceError(
+            "executor: this process was forked from one that uses Dask, whose threads did not come along; "
+            "use Threads, or start processes by 'spawn' or 'forkserver'"
+        )
 
 
 def refuse_while_importing_main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from distmom.checks import names_of
 from distmom.cluster import Executor, Progress
@@ -33,6 +33,8 @@ Opened = Sequence[tuple["Source", "ReadOptions"]]
 @dataclass
 class CompareQuestion(RowsQuestion):
     """Whether columns have one distribution in two samples; and the plan of the answer."""
+
+    asks: ClassVar[str] = "compare"
 
     samples: tuple[Sample, ...]  # both; or the whole, of which two values of the column `by` make the samples
     column: Names

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,8 @@ COUNTED = ("text", "binary", "time", "null", "vector", "list")
 @dataclass
 class DescribeQuestion(RowsQuestion):
     """What the columns of a scan are like, and which files or units are not like the others."""
+
+    asks: ClassVar[str] = "describe"
 
     scan: Scan
     columns: Names

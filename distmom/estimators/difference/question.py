@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from distmom.cluster import Executor, Progress
 from distmom.estimators.difference.answer import differences
@@ -28,6 +28,8 @@ FINDING = "one pass more finds the units in several variants, and takes 16 bytes
 @dataclass
 class DifferenceQuestion(RowsQuestion):
     """How far the variants of an experiment are from their control in one metric."""
+
+    asks: ClassVar[str] = "difference"
 
     scan: Scan
     metric: str

@@ -49,6 +49,7 @@ from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.scan import as_scan
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.descent import Descent
+from distmom.state.saved import with_states
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -106,7 +107,8 @@ class Learner(SharedParameters, BaseEstimator):
         if is_lake(X, y):
             where, executor, options = lake_arguments(type(self).__name__, lake)
             limit = as_backend(executor).memory_limit
-            answer(LearnQuestion(self, as_scan(X, where), y, options, limit), executor)
+            question = LearnQuestion(self, as_scan(X, where), y, options, limit)
+            with_states(lambda: answer(question, executor))
             warn(self)
             return self
         if lake:

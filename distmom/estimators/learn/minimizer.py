@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from distmom.checks import check_choice, check_positive
-from distmom.errors import ConfigError
+from distmom.errors import ConfigError, blaming
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
@@ -93,7 +93,8 @@ class RobustMinimizer(Learner):
     def _check_loss(self, start: Floats, sample: ScaledSample) -> None:
         """Refuse a loss that does not give what it should, on one block."""
         rows, targets = (part[0] for part in sample.blocks())
-        found = self.loss(start.copy(), rows, targets)
+        with blaming("loss"):
+            found = self.loss(start.copy(), rows, targets)
         if not isinstance(found, tuple) or len(found) != 2:
             raise ConfigError("loss: must return a number and an array, the value and the gradient")
         if np.ndim(found[0]) or np.shape(found[1]) != start.shape:

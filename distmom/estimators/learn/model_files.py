@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ LEARNERS = {
 
 DESCRIPTION = "model.json"
 NAMES = "feature_names_in_"
+USES = ("predict", "transform", "decision_function", "predict_proba")
 
 
 def class_of(name: str) -> type[Learner]:
@@ -178,12 +180,23 @@ def load_model(folder: str | os.PathLike[str]) -> Learner:
             if not all(part.isidentifier() for part in name.split(".")):
                 raise ValueError(f"{name!r} is no name of an array")
             _set(model, name, np.load(place / f"{name}.npy", allow_pickle=False))
+        _try(model)
     except OSError as error:
         raise DataError(f"model {str(folder)!r} cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError) as error:
         reason = str(error).partition("\n")[0]
         raise DataError(f"model {str(folder)!r} is damaged or not of this program: {reason}") from error
     return model
+
+
+def _try(model: Learner) -> None:
+    """Use the model on a row of zeros: what it lacks, and what does not fit, shows now."""
+    row = np.zeros((1, getattr(model, "n_features_in_")))  # noqa: B009 (learned)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the row has no names
+        for use in USES:
+            if hasattr(model, use):
+                getattr(model, use)(row)
 
 
 def _set(model: Learner, name: str, value: Any) -> None:

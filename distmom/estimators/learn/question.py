@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 @dataclass
 class LearnQuestion:
     """What a learner makes of the rows of a scan; `finish` makes the answer of the plan that ran."""
+
+    asks: ClassVar[str] = "train"
 
     machine: Learner
     scan: Scan

@@ -121,7 +121,7 @@ class DescentKeeper:
         """Go on from the state, if there is one."""
         saved = self.checkpoint.saved
         if saved is not None:
-            found = understood(self.checkpoint.name, lambda: _descent(saved))
+            found = understood(self.checkpoint.name, lambda: _descent(saved, training.state))
             training.state, training.place = found
 
     def content(self, training: Training) -> Content | None:
@@ -133,10 +133,10 @@ class DescentKeeper:
         return Content(self.files, facts, state.to_arrays())
 
 
-def _descent(saved: Saved) -> tuple[DescentState, StepPosition]:
+def _descent(saved: Saved, begun: DescentState) -> tuple[DescentState, StepPosition]:
     number, row, *met = map(int, saved.facts["place"])
     place = StepPosition(number, row, Met(**dict(zip(Met._fields, met, strict=True))))
-    return DescentState.from_arrays(saved.arrays), place
+    return DescentState.from_arrays(saved.arrays, begun), place
 
 
 def learn(

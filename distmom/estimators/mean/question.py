@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from distmom.checks import names_of
 from distmom.cluster import run_units
@@ -66,6 +66,8 @@ class MeanQuestion(RowsQuestion):
     few_groups : bool
         Each group gets as many blocks as a whole lake.
     """
+
+    asks: ClassVar[str] = "mean"
 
     scan: Scan
     column: Names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.tournament.candidates import Field, find_candidates
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 @dataclass
 class TournamentQuestion(RowsQuestion):
     """Which of the candidates is the best on the rows of a scan."""
+
+    asks: ClassVar[str] = "tournament"
 
     scan: Scan
     candidates: Any

@@ -54,6 +54,11 @@ class UStatQuestion(RowsQuestion):
     options: UStatOptions
     labels: tuple[str, ...] = ()  # what several samples are called
 
+    @property
+    def asks(self) -> str:
+        """The kernel's name."""
+        return self.options.kernel.name
+
     @cached_property
     def opened(self) -> list[tuple[Source, ReadOptions]]:
         """The source of each sample, and what to read of it."""

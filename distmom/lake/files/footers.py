@@ -17,7 +17,7 @@ from pyarrow import types as patypes
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.files.encrypted import hidden_columns, is_signed
 from distmom.lake.files.footer_checks import check_footer
-from distmom.lake.files.store_errors import from_store, store_error
+from distmom.lake.files.stored_object import StoredObject
 from distmom.lake.files.stores import is_local
 from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef
@@ -48,12 +48,6 @@ if "schema_depth_limit" in signature(pq.ParquetFile).parameters:  # it was 100 f
 def location(root: str, file: FileRef) -> str:
     """Path to open."""
     return file.location or f"{root.rstrip('/')}/{file.path}"
-
-
-def name_of(filesystem: pafs.FileSystem, path: str) -> str:
-    """How messages call a path that is opened."""
-    scheme = "gs" if filesystem.type_name == "gcs" else filesystem.type_name
-    return path if is_local(filesystem) else f"{scheme}://{path}"
 
 
 @contextmanager
@@ -89,11 +83,12 @@ def open_parquet(
                 yield parquet
             check_unchanged(filesystem, root, file)
             return
-        with filesystem.open_input_file(path) as stream:
+        with filesystem.open_input_file(path) as stream, _failures_of(stream):
             version = _version(filesystem, path, stream, file)
             # a small object is had by one request instead of two or more; with its head before, which PyArrow
             # asks for whatever size is known, and that afterwards, which tells of a change, that makes three
-            source = pa.BufferReader(stream.read()) if file.size <= WHOLE_BYTES else stream
+            small = file.size <= WHOLE_BYTES
+            source = pa.BufferReader(stream.read_whole()) if small else pa.PythonFile(stream, "r")
             buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
             parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)
             check_footer(parquet.metadata, file)
@@ -101,17 +96,28 @@ def open_parquet(
         _check_version(filesystem, path, version, file)
     except DistmomError:
         raise
+    except FileNotFoundError as error:
+        raise DataError(f"file changed since planning: {file.path} (it is gone); run again") from error
     except (MemoryError, pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        if from_store(error) and isinstance(error, OSError):
-            raise store_error(error, filesystem, path, name_of(filesystem, path)) from error
         if not isinstance(error, MemoryError):
             check_unchanged(filesystem, root, file)
         raise _named(error, file) from error
 
 
-def _version(filesystem: pafs.FileSystem, path: str, stream: pa.NativeFile, file: FileRef) -> bytes | None:
+@contextmanager
+def _failures_of(stream: StoredObject) -> Iterator[None]:
+    """Raise what a read of the store ended with, rather than what PyArrow made of it on the way."""
+    try:
+        yield
+    except BaseException as error:
+        if stream.failure is not None and stream.failure is not error:
+            raise stream.failure from error
+        raise
+
+
+def _version(filesystem: pafs.FileSystem, path: str, stream: StoredObject, file: FileRef) -> bytes | None:
     """The ETag or generation of an open object, once size and time of change (in seconds) are as listed."""
-    metadata = stream.metadata() or {}
+    metadata = stream.metadata()
     try:
         text = metadata.get("Last-Modified") or metadata["updated"]  # of GCS
         changed = int(datetime.fromisoformat(text.decode()).timestamp()) * 1_000_000_000

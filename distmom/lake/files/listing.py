@@ -13,7 +13,6 @@ import pyarrow.fs as pafs
 from distmom.errors import ConfigError, DataError
 from distmom.lake.files.odd_names import name_that_is_no_text, refuse_dangling_links
 from distmom.lake.files.places import has_wildcard, store_of
-from distmom.lake.files.store_errors import final, store_error
 from distmom.lake.files.stores import is_local
 from distmom.lake.lake import Lake, build_lake
 from distmom.lake.messages import first_line
@@ -106,6 +105,12 @@ def _path_text(item: str | os.PathLike[str]) -> str:
     text = os.fspath(item)
     if not isinstance(text, str) or not text or "\0" in text:
         raise ConfigError(f"data: a path must be a text that is not empty, not {text!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"data: the path {text!r} is not UTF-8; rename it, or name a folder above"
+        ) from error
     return text
 
 
@@ -124,8 +129,6 @@ def _open_files(names: list[str], storage_options: Mapping[str, object] | None) 
         except UnicodeDecodeError as error:
             raise DataError(f"cannot list {name}: {name_that_is_no_text(path)}; rename it") from error
         except OSError as error:
-            if prefix:
-                raise final(store_error(error, filesystem, path, name)) from error
             raise DataError(f"cannot list {shown}: {first_line(error)}") from error
     root = items[0][0] if len(items) == 1 else os.path.commonpath([item_root for item_root, _ in items])
     infos = [info for _, found in items for info in found]
@@ -142,6 +145,9 @@ def _read_list_file(name: str) -> list[str]:
         text = Path(name[1:]).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read the list of files {name[1:]}: {first_line(error)}") from error
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise DataError(f"the list of files {name[1:]} has a zero byte in line {line}; write paths as text")
     items = [line.strip() for line in text.splitlines()]
     items = [item for item in items if item and not item.startswith("#")]
     if not items:

@@ -10,13 +10,16 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pyarrow.fs as pafs
 
 from distmom.errors import ConfigError, ResourceError
+from distmom.lake.files.patient import Patient
+from distmom.lake.files.retries import SECONDS, Patience
+from distmom.lake.files.stored_object import Tags
 from distmom.lake.messages import first_line, suggestion
 
 Options = tuple[tuple[str, str], ...]
@@ -28,11 +31,14 @@ _KINDS = {
 }
 _CLASSES = {"s3": "S3FileSystem", "gs": "GcsFileSystem", "abfs": "AzureFileSystem"}
 
-ATTEMPTS = 8
-"""Of each request, with pauses that double from half a second on average to ten, each drawn at random."""
-CONNECT_SECONDS, REQUEST_SECONDS, PATIENCE_SECONDS = 5.0, 60.0, 60.0
+CONNECT_SECONDS, SILENT_SECONDS = 5.0, 20.0
+"""After so long without a connection, or without a byte, an attempt has failed."""
+PAGE_ATTEMPTS = 4
+"""Of each page of a listing, which is had as a whole or begun again: a request lists a thousand objects."""
 
 _FLAG, _NUMBER, _COUNT, _TEXT = "true or false", "a number of seconds", "a whole number from 1 on", "a text"
+
+_PATIENCE = {"max_attempts": _COUNT, "retry_time_limit": _NUMBER}
 
 _OPTIONS: dict[str, dict[str, str]] = {
     "s3": {
@@ -40,20 +46,23 @@ _OPTIONS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("role_arn", "session_name", "external_id", "tls_ca_file_path"), _TEXT),
         **dict.fromkeys(("anonymous", "force_virtual_addressing"), _FLAG),
         **dict.fromkeys(("connect_timeout", "request_timeout"), _NUMBER),
-        "max_attempts": _COUNT,
+        **_PATIENCE,
     },
     "gs": {
         **dict.fromkeys(("access_token", "target_service_account", "endpoint", "scheme"), _TEXT),
         "anonymous": _FLAG,
-        "retry_time_limit": _NUMBER,
+        **_PATIENCE,
     },
-    "abfs": dict.fromkeys(
-        (
-            *("account_name", "account_key", "sas_token", "client_id", "client_secret", "tenant_id"),
-            *("endpoint", "scheme"),
+    "abfs": {
+        **dict.fromkeys(
+            (
+                *("account_name", "account_key", "sas_token", "client_id", "client_secret", "tenant_id"),
+                *("endpoint", "scheme"),
+            ),
+            _TEXT,
         ),
-        _TEXT,
-    ),
+        **_PATIENCE,
+    },
 }
 """The options of each kind of store, and what their values are."""
 
@@ -168,16 +177,29 @@ def connected(kind: str, options: Options) -> pafs.FileSystem:
             f"data: this build of pyarrow has no {kind}:// ({_CLASSES[kind]}); install one that has it"
         ) from error
 
-    class Store(base):  # type: ignore[misc]
-        """One whose options, such as the number of attempts, stay when it is pickled."""
+    given = dict(options)
 
-        account = dict(options).get("account_name")
+    class Store(Patient, base):  # type: ignore[misc]
+        """One whose options stay when it is pickled."""
+
+        account = given.get("account_name")
+        prefix = f"{kind}://"
+        patience = patience_of(given)
+        tags = Tags()
 
         def __reduce__(self) -> tuple[Callable[..., pafs.FileSystem], tuple[str, Options]]:
             return connected, (kind, options)
 
+        def _listed(self, selector: pafs.FileSelector) -> list[pafs.FileInfo]:
+            return self._lister.get_file_info(selector) if kind == "s3" else super()._listed(selector)
+
+        @cached_property
+        def _lister(self) -> pafs.FileSystem:
+            attempts = min(self.patience.attempts or PAGE_ATTEMPTS, PAGE_ATTEMPTS)
+            return base(**_s3(given, attempts))
+
     try:
-        store: pafs.FileSystem = Store(**_ARGUMENTS[kind](dict(options)))
+        store: pafs.FileSystem = Store(**_ARGUMENTS[kind](given))
     except (ValueError, TypeError, OSError) as error:
         text = first_line(error)
         for _, value in options:
@@ -284,14 +306,20 @@ def _shared(kind: str, options: dict[str, str]) -> dict[str, Any]:
     return {**text, "anonymous": options.get("anonymous") == "true"}
 
 
-def _s3(options: dict[str, str]) -> dict[str, Any]:
-    attempts = int(options.get("max_attempts", ATTEMPTS))
+def patience_of(options: Mapping[str, str]) -> Patience:
+    """How long requests are tried again."""
+    attempts = options.get("max_attempts")
+    seconds = float(options.get("retry_time_limit", SECONDS))
+    return Patience(seconds, None if attempts is None else int(attempts))
+
+
+def _s3(options: dict[str, str], attempts: int = 1) -> dict[str, Any]:
     return {
         **({"region": "us-east-1"} if "endpoint" in options else {}),
         **_shared("s3", options),
         "force_virtual_addressing": options.get("force_virtual_addressing") == "true",
         "connect_timeout": float(options.get("connect_timeout", CONNECT_SECONDS)),
-        "request_timeout": float(options.get("request_timeout", REQUEST_SECONDS)),
+        "request_timeout": float(options.get("request_timeout", SILENT_SECONDS)),
         "retry_strategy": pafs.AwsStandardS3RetryStrategy(max_attempts=attempts),
     }
 
@@ -300,12 +328,13 @@ def _gs(options: dict[str, str]) -> dict[str, Any]:
     arguments = _shared("gs", options)
     if "access_token" in arguments:  # when it ends in truth the store tells
         arguments["credential_token_expiration"] = datetime.now(UTC) + timedelta(days=1)
-    patience = timedelta(seconds=float(options.get("retry_time_limit", PATIENCE_SECONDS)))
-    return {**arguments, "retry_time_limit": patience}
+    return {**arguments, "retry_time_limit": timedelta(seconds=patience_of(options).seconds)}
 
 
 def _abfs(options: dict[str, str]) -> dict[str, Any]:
-    arguments: dict[str, Any] = {n: v for n, v in options.items() if n not in ("endpoint", "scheme")}
+    arguments: dict[str, Any] = {
+        n: v for n, v in options.items() if n not in ("endpoint", "scheme", *_PATIENCE)
+    }
     for service in ("blob", "dfs"):
         if "endpoint" in options:
             arguments[f"{service}_storage_authority"] = options["endpoint"]

@@ -6,6 +6,7 @@ lake of its live files.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
@@ -15,7 +16,7 @@ import pyarrow.fs as pafs
 
 from distmom.errors import AccessError, ConfigError, DataError, NoAnswerError
 from distmom.lake.files.places import has_wildcard, store_of
-from distmom.lake.files.store_errors import final, store_error
+from distmom.lake.files.store_errors import store_error
 from distmom.lake.files.stores import address_of, is_local
 from distmom.lake.lake import Lake, build_lake
 from distmom.lake.tables.delta import read_delta
@@ -74,9 +75,9 @@ def open_table(name: str, options: Options) -> Lake | None:
             return _iceberg(table, _snapshot(name, mark, number), base, options)
         if number is None or not _exists(filesystem, root):
             return None
-    except OSError as error:
+    except OSError as error:  # of the packages that read logs
         if prefix:
-            raise final(store_error(error, filesystem, root, base)) from error
+            raise store_error(error, base) from error
         raise
     raise DataError(
         f"{base} has no versions: it is no Delta table, nor an Iceberg table with a version-hint.text; "
@@ -98,7 +99,7 @@ def _holds(filesystem: pafs.FileSystem, folder: str, ending: str) -> bool:
     """Whether a folder has a file whose name ends so: one request, where a file takes two."""
     try:
         entries = filesystem.get_file_info(pafs.FileSelector(folder, allow_not_found=True))
-    except OSError:
+    except (OSError, AccessError):
         return False  # a file of that name, or not ours to read
     return any(entry.base_name.endswith(ending) for entry in entries)
 
@@ -201,14 +202,14 @@ def infos_of(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInf
     """What lies at these paths; what we may not look at counts as missing, as rights may end below a root."""
     try:
         found: list[pafs.FileInfo] = filesystem.get_file_info(paths)
-    except OSError as error:
+    except AccessError:
         if len(paths) == 1:
-            if is_local(filesystem) or not isinstance(
-                store_error(error, filesystem, paths[0], paths[0]), AccessError
-            ):
-                raise
             return [pafs.FileInfo(paths[0], type=pafs.FileType.NotFound)]
         return [info for path in paths for info in infos_of(filesystem, [path])]
+    except OSError as error:
+        if not is_local(filesystem):
+            raise
+        raise DataError(f"cannot look at {paths[0][:80]}: {os.strerror(error.errno or 0)}") from error
     return found
 
 

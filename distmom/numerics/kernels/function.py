@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.errors import ConfigError
+from distmom.errors import ConfigError, place_of
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.random.philox import uniform
@@ -213,6 +213,7 @@ def kernel(
         raise
     except Exception as cause:
         said = (str(cause).strip() or "no message").splitlines()[0]
+        place = place_of(cause)
         remedy = (
             "it must take single rows, and do only what Numba compiles"
             if compiled
@@ -221,7 +222,7 @@ def kernel(
         )
         raise ConfigError(
             f"kernel {made.name!r} failed on rows of numbers between -2 and 2 ({type(cause).__name__}: "
-            f"{said}); {remedy}"
+            f"{said}{', in ' * bool(place)}{place}); {remedy}"
         ) from cause
     return made
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.errors import blaming
 from distmom.numerics.arrays import Bools, Floats
 
 MOST_PAIRS = 1 << 18
@@ -64,11 +65,13 @@ class UserRisk(BlockRisk):
         return self.size
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        found = [self.function(parameters, *block)[0] for block in zip(rows, targets, strict=True)]
+        with blaming("loss"):
+            found = [self.function(parameters, *block)[0] for block in zip(rows, targets, strict=True)]
         return np.array(found, np.float64)
 
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        found = np.asarray(self.function(parameters, rows, targets)[1], np.float64)
+        with blaming("loss"):
+            found = np.asarray(self.function(parameters, rows, targets)[1], np.float64)
         if found.shape != (self.size,):
             raise ValueError(f"the gradient must have shape ({self.size},), not {found.shape}")
         return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.errors import DataError
+from distmom.errors import DataError, place_of
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.losses.table import LOSSES, LossFunction
 from distmom.reductions.accumulate.leaves import Rows
@@ -62,8 +62,10 @@ class Candidate:
             predicted = np.asarray(found, np.float64)
         except Exception as error:
             reason = str(error).partition("\n")[0]
+            place = place_of(error)
             raise DataError(
-                f"{path or 'data'}: candidate {self.name!r} failed: {type(error).__name__}: {reason}; "
+                f"{path or 'data'}: candidate {self.name!r} failed{' in ' * bool(place)}{place}: "
+                f"{type(error).__name__}: {reason}; "
                 "repair it, or filter the rows with where"
             ) from error
         if predicted.shape != (n_rows,):

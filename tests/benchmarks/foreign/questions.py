@@ -183,7 +183,8 @@ def answer(data: Any, question: Question) -> Any:
         if "without its offset" in str(error) and value.endswith("+00"):
             return answer(data, question._replace(value=value.removesuffix("+00")))
         raise
-    return {group.group[question.name]: _n(group) for group in groups if _n(group)}
+    found = {group.group[question.name]: _n(group) for group in groups if _n(group)}
+    return {key.decode() if isinstance(key, bytes) else key: n for key, n in found.items()}  # enumerations
 
 
 def _n(result: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -133,20 +135,82 @@ def test_a_closed_client_is_refused(inproc_client: Any) -> None:
 
     client = Client(inproc_client.scheduler.address, set_as_default=False)
     client.close()
-    with pytest.raises(ResourceError, match="connection to the scheduler is closed"):
+    with pytest.raises(ResourceError, match=r"^executor: the client has no scheduler.* is closed"):
         Cluster(client).open().__enter__()
+    with client.as_current(), pytest.raises(ResourceError, match=r"^the active Dask client .* is closed"):
+        Anywhere().open().__enter__()
 
 
-def test_an_asynchronous_client_is_refused(inproc_client: Any) -> None:
+@pytest.mark.parametrize(
+    ("backend", "called"), [(Cluster, "executor: the client"), (None, "the active Dask client")]
+)
+def test_an_asynchronous_client_is_refused_by_name_and_the_remedy_works(
+    inproc_client: Any, backend: Any, called: str
+) -> None:
     from distributed import Client
 
-    async def refused() -> str:
-        async with Client(inproc_client.scheduler.address, asynchronous=True, set_as_default=False) as client:
-            with pytest.raises(ConfigError) as caught:
-                Cluster(client).open().__enter__()
-            return str(caught.value)
+    def threads() -> int:
+        with (backend(Client.current()) if backend else Anywhere()).open() as executor:
+            assert isinstance(executor, ClientExecutor)
+            return executor.threads
 
-    assert "must be synchronous" in inproc_client.sync(refused)
+    async def refused() -> tuple[str, int]:
+        async with Client(inproc_client.scheduler.address, asynchronous=True, set_as_default=False) as client:
+            with client.as_current():
+                with pytest.raises(ConfigError) as caught:
+                    threads()
+                return str(caught.value), await asyncio.to_thread(threads)
+
+    said, n = inproc_client.sync(refused)
+    assert said.startswith(f"{called} is asynchronous") and "asyncio.to_thread" in said
+    assert n == sum(inproc_client.nthreads().values())
+
+
+def forked(asked: Callable[[], str]) -> str:
+    """What a forked process says; it has ten seconds."""
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=lambda: theirs.send(asked()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads and fork: the subject of this test
+        child.start()
+    try:
+        assert ours.poll(10), "no answer"
+        return str(ours.recv())
+    finally:
+        child.kill()
+        child.join()
+
+
+def test_a_client_inherited_by_a_fork_is_not_taken_for_an_active_one(inproc_client: Any) -> None:
+    def asked() -> str:
+        with Anywhere().open() as executor:
+            result = run_units(Spell((1, 1)), plan_units(listing([1, 1]), max_files=1), record, executor)
+            return f"{type(executor).__name__} {result.state}"
+
+    with inproc_client.as_current():
+        assert asked() == "ClientExecutor (0.0 1.0)"
+        assert forked(asked) == "ThreadExecutor (0.0 1.0)"
+
+
+@pytest.mark.parametrize("place", ["client", "address", "processes"])
+def test_dask_after_a_fork_is_refused_at_once(inproc_client: Any, place: str) -> None:
+    """Its event loop and its thread for large messages are the parent's: who asks them waits for ever."""
+    from distributed.utils import offload
+
+    inproc_client.sync(offload, int)  # the thread begins with its first task
+    address = inproc_client.scheduler.address
+    backend = {"client": Cluster(inproc_client), "address": Cluster(address), "processes": Processes(1)}[
+        place
+    ]
+
+    def asked() -> str:
+        try:
+            with backend.open():
+                return "taken"
+        except ResourceError as error:
+            return str(error)
+
+    assert "forked" in forked(asked)
 
 
 def test_workers_cannot_start_while_a_spawned_process_imports_its_script(

@@ -321,3 +321,28 @@ def test_partition_column_as_a_value(write, tmp_path, read):
     write("t/k=__HIVE_DEFAULT_PARTITION__/b.parquet", X)
     assert read(tmp_path / "t", ("k", "x")).values == [(2.0, 1.0), (2.0, 3.0), (None, 1.0), (None, 3.0)]
     assert read(tmp_path / "t", ("k",)).values == [(2.0,), (2.0,), (None,), (None,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a\0b.parquet", "a text that is not empty"),
+        ("a\udcff.parquet", "is not UTF-8"),
+        (["a.parquet", "\ud800"], "is not UTF-8"),
+        ("@\udcff.txt", "is not UTF-8"),
+        ("s3://bucket\udcff/lake", "is not UTF-8"),
+        ("a" * 5000, "File name too long"),
+        ("@" + "a" * 5000, "File name too long"),
+    ],
+)
+def test_names_that_no_file_can_have_are_one_line(tmp_path: Path, name: object, said: str) -> None:
+    with pytest.raises((ConfigError, DataError), match=said) as caught:
+        open_lake(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_list_with_a_zero_byte_names_its_line(tmp_path: Path) -> None:
+    names = tmp_path / "list.txt"
+    names.write_text("# files\na.parquet\nb\0.parquet\n")
+    with pytest.raises(DataError, match=r"list\.txt has a zero byte in line 3"):
+        open_lake(f"@{names}")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import pickle
+import re
+import time
+from pathlib import Path
 
 import pyarrow.fs as pafs
 import pytest
 
-from distmom.cluster.failures import explain, is_transient
-from distmom.errors import AccessError, BusyStore, ConfigError, DataError, ResourceError
+from distmom.cluster.failures import is_transient
+from distmom.errors import AccessError, ConfigError, DataError, ResourceError
 from distmom.lake import open_lake
-from distmom.lake.files.store_errors import final, from_store, store_error
+from distmom.lake.files.retries import Patience
+from distmom.lake.files.store_errors import may_pass, store_error
 from distmom.lake.files.stores import Address, address_of, connected, open_store
 from distmom.lake.lake import Lake
 from distmom.lake.messages import masked, plain_address, plain_words
-
-NOWHERE = pafs.LocalFileSystem()
+from distmom.stopping import Stopped, stoppable
 
 
 @pytest.mark.parametrize(
@@ -125,36 +128,92 @@ def test_options_without_a_store(tmp_path) -> None:
 
 
 AWS = "When reading information for key 'x' in bucket 'b': AWS Error {} during GetObject operation: {}"
+UNKNOWN = "UNKNOWN (HTTP status {})"
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "told"),
+    ("text", "passes", "kind", "told"),
     [
-        (AWS.format("SLOW_DOWN", "Reduce"), BusyStore, "asks to slow down"),
-        (AWS.format("UNKNOWN (HTTP status 503)", "No response body."), BusyStore, "asks to slow down"),
-        (AWS.format("ACCESS_DENIED", "no"), AccessError, "access denied for s3://b/x"),
+        (AWS.format("SLOW_DOWN", "Reduce"), True, ResourceError, "asks to slow down"),
+        (AWS.format(UNKNOWN.format(503), "No response body."), True, ResourceError, "asks to slow down"),
+        (AWS.format(UNKNOWN.format(429), "TooManyRequests"), True, ResourceError, "use fewer workers or thr"),
+        (AWS.format("NETWORK_CONNECTION", "curlCode: 7, Failed"), True, ResourceError, "cannot be reached"),
+        (AWS.format("INTERNAL_FAILURE", "?sig=hidden&a"), True, ResourceError, "the store failed"),
+        (AWS.format(UNKNOWN.format(-1), "XML_ERROR_PARSING_ELEMENT"), True, ResourceError, "store failed"),
+        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted", True, ResourceError, "cannot be reach"),
+        ("Azure: 503 The server is busy.", True, ResourceError, "asks to slow down"),
+        (AWS.format("ACCESS_DENIED", "no"), False, AccessError, "access denied for s3://b/x"),
         (
-            AWS.format("UNKNOWN (HTTP status 400)", "ExceptionName: ExpiredToken"),
+            AWS.format(UNKNOWN.format(400), "ExceptionName: ExpiredToken"),
+            False,
             AccessError,
             "token has expired",
         ),
-        (AWS.format("NO_SUCH_BUCKET", "no"), DataError, "no such bucket 'b'"),
-        (AWS.format("NETWORK_CONNECTION", "curlCode: 7, Failed"), ConnectionError, "cannot be reached"),
-        (AWS.format("INTERNAL_FAILURE", "?sig=hidden&a"), OSError, "the store failed"),
+        (
+            AWS.format(UNKNOWN.format(400), "ExceptionName: InvalidArgument"),
+            False,
+            ResourceError,
+            r"refuses the request \(.*InvalidArgument",
+        ),
+        (AWS.format("NO_SUCH_BUCKET", "no"), False, DataError, "no such bucket 'b'"),
+        (AWS.format("NO_SUCH_KEY", "no"), False, FileNotFoundError, "s3://b/x"),
+        (AWS.format(UNKNOWN.format(404), "No response body."), False, FileNotFoundError, "s3://b/x"),
+        (
+            AWS.format("NETWORK_CONNECTION", "curlCode: 60, certificate has expired"),
+            False,
+            ResourceError,
+            "certificate is not trusted",
+        ),
     ],
 )
-def test_answers_of_stores(text: str, kind: type[Exception], told: str) -> None:
+def test_answers_of_stores(text: str, passes: bool, kind: type[Exception], told: str) -> None:
     error = OSError(text)
-    assert from_store(error) and not from_store(OSError("Couldn't deserialize thrift: no more data"))
-    found = store_error(error, NOWHERE, "b/x", "s3://b/x")
-    assert type(found) is kind and told in str(found) and "hidden" not in str(found)
-    assert is_transient(found) == isinstance(found, OSError)
-    assert isinstance(final(found), ResourceError | DataError)
+    assert may_pass(error) == passes
+    found = store_error(error, "s3://b/x")
+    assert type(found) is kind and re.search(told, str(found)) and "hidden" not in str(found)
+    assert "\n" not in str(found) and not (isinstance(found, ResourceError) and is_transient(found))
     assert type(pickle.loads(pickle.dumps(found))) is kind
 
 
-def test_throttling_names_the_setting() -> None:
-    class Unit:
-        name = "t/0.parquet"
+def test_the_last_failure_tells_how_long_it_was_tried() -> None:
+    asked = []
 
-    assert "max_attempts" in str(explain(BusyStore("slow down"), Unit(), 4))
+    def request() -> None:
+        asked.append(time.monotonic())
+        raise OSError(AWS.format("SLOW_DOWN", "Reduce"))
+
+    with pytest.raises(ResourceError, match=r"slow down, tried 3 times in 0 seconds .*max_attempts") as told:
+        Patience(attempts=3).ask(request, "s3://b/x")
+    assert len(asked) == 3 and isinstance(told.value.__cause__, OSError)
+    asked.clear()
+    with pytest.raises(ResourceError, match=r"tried \d+ times in 0 seconds"):
+        Patience(seconds=0.4).ask(request, "s3://b/x")
+    assert asked[-1] - asked[0] <= 0.4
+
+
+def test_an_answer_is_taken_as_soon_as_it_comes_and_what_cannot_pass_is_not_asked_again() -> None:
+    answers = [
+        OSError(AWS.format("SLOW_DOWN", "")),
+        ConnectionError("reset"),
+        OSError("AWS Error ACCESS_DENIED"),
+    ]
+
+    def request() -> int:
+        if answers:
+            raise answers.pop(0)
+        return 1
+
+    with pytest.raises(AccessError):
+        Patience().ask(request, "s3://b/x")
+    assert Patience().ask(request, "s3://b/x") == 1
+    with pytest.raises(FileNotFoundError):
+        Patience().ask(Path("/none/such").stat, "s3://b/x")
+
+
+def test_a_run_that_is_given_up_waits_for_no_store() -> None:
+    def request() -> None:
+        raise OSError(AWS.format("SLOW_DOWN", ""))
+
+    asked = iter([False] * 5)
+    with pytest.raises(Stopped), stoppable(lambda: next(asked, True)):
+        Patience(seconds=1e6).ask(request, "s3://b/x")

@@ -1,0 +1,46 @@
+"""A limit of address space (``ulimit -v``) that the libraries alone exceed: one line, no crash."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from distmom.errors import ResourceError
+
+LIBRARIES = 600_000_000
+"""Bytes of addresses that a command reserves before it reads, with one thread of linear algebra; measured."""
+
+EACH_THREAD = 64_000_000
+"""For each further one, which OpenBLAS starts when it is loaded: for what it cannot get it asks for ever."""
+
+
+def refuse_too_little() -> None:
+    """ResourceError where loading the libraries would end in a crash, or never."""
+    limit, needed = limit_here(), LIBRARIES + EACH_THREAD * (blas_threads() - 1)
+    if limit is not None and limit < needed:
+        raise ResourceError(
+            f"the process may have {limit / 1e6:,.0f} MB of addresses (ulimit -v), and its libraries take "
+            f"about {needed / 1e6:,.0f} MB, used or not; raise that limit, and give --memory-limit instead"
+        )
+
+
+def limit_here() -> int | None:
+    """Bytes; None without a limit, or where there is no such thing."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def blas_threads() -> int:
+    """Threads that OpenBLAS will start: one for each processor, unless a variable says less."""
+    try:
+        n = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        n = os.cpu_count() or 1
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        with suppress(KeyError, ValueError):
+            return max(1, min(n, int(os.environ[name])))
+    return n
