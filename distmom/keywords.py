@@ -135,9 +135,9 @@ def _checked(owner: str, function: Callable[..., Any], skip: int) -> Callable[..
 
 def wrong_keyword(owner: str, name: str, parameters: Collection[str]) -> TypeError:
     """The error for a keyword that a function does not have: its place now, or the nearest name."""
-    place = OWN_PLACES.get((owner, name)) or PLACES.get(name)
-    head = "" if place is None else re.split("[=,(]", place)[0]
-    if head in parameters or head.startswith("dm."):
+    own, place = OWN_PLACES.get((owner, name)), PLACES.get(name, "")
+    head, place = re.split("[=,(]", place)[0], own or place
+    if own or head in parameters or head.startswith("dm."):
         return TypeError(f"{name}: now {place}; see help(dm.{owner})")
     hint = did_you_mean(name, parameters)
     return TypeError(f"{owner.rpartition('.')[2]}() has no parameter {name!r}{hint}; see help(dm.{owner})")

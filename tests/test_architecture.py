@@ -54,7 +54,10 @@ BELOW = {
 }
 """Rooms that a room may import from, beside itself."""
 
-FREE = ("checks", "errors", "keywords", "signals", "status", "stopping", "version", "words")
+FREE = (
+    *("checks", "errors", "keywords", "memory", "remedies", "signals", "status", "stopping", "version"),
+    "words",
+)
 """Modules that every room may import."""
 
 MOST_LINES, MOST_FUNCTION_LINES, MOST_MODULES, MOST_PARAMETERS = 350, 60, 20, 16

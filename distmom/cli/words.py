@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from distmom.errors import DistmomError
-from distmom.report.remedies import ALLOWED, FILES, SCATTERED, UNIT, WHERE
+from distmom.remedies import ALLOWED, FILES, SCATTERED, UNIT, WHERE
 from distmom.words import Wording
 
 NUMBER = {"n": "--blocks", "size": "--block-size"}

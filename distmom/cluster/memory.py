@@ -6,12 +6,20 @@ import logging
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from distmom.errors import ConfigError, ResourceError
+from distmom.memory import Held, Memory
+
+if TYPE_CHECKING:
+    from distmom.cluster.outcome import Executor
+
+PROGRAM, LEAST_TOLD, LEAST_OF_THREAD = "the program", 1_000_000, 20_000_000
 
 logger = logging.getLogger("distmom")
 
 PROCESS_BYTES = 240_000_000  # a worker with NumPy, PyArrow, Numba and Dask loaded, before any data
+PLAIN_BYTES, COMPILED_BYTES = 135_000_000, 258_000_000  # a process with NumPy and PyArrow; and with Numba
 _UNITS = {f"{unit}{i}": base**k for k, unit in enumerate("kmgt", 1) for i, base in (("", 1000), ("i", 1024))}
 
 
@@ -42,46 +50,61 @@ def in_words(n_bytes: float) -> str:
     return f"{n_bytes:.3g} TB"
 
 
-def check_memory(
-    per_unit_bytes: float,
-    threads: int,
-    limit: int,
-    worst: str,
-    *,
-    base_bytes: int = PROCESS_BYTES,
-    remedy: str = "use fewer columns or blocks",
-) -> None:
-    """Refuse a run whose units do not fit into a process, before anything is read.
+def program(executor: Executor, *, compiled: bool = True) -> Memory:
+    """The program and its libraries, before any data."""
+    n_bytes = PROCESS_BYTES if executor.far else COMPILED_BYTES if compiled else PLAIN_BYTES
+    return Memory((Held(PROGRAM, n_bytes, each=False),))
 
-    ResourceError, which says how many threads would fit, if ``base_bytes + threads * per_unit_bytes`` exceeds
-    ``limit``.
+
+def thread_memory(executor: Executor, n_units: int | None = None) -> int:
+    """Bytes that each thread of a process has for itself, where there are so many units of work.
+
+    Of the program, where it may be one without compiled kernels, only what is there in any case is left out.
+    """
+    threads = executor.threads_per_process
+    busy = threads if n_units is None else max(1, min(threads, n_units))
+    once = program(executor, compiled=n_units is None).of_process
+    return max(int(executor.memory - once) // busy, LEAST_OF_THREAD if n_units is not None else 0)
+
+
+def told_memory(memory: Memory, executor: Executor) -> dict[str, Any]:
+    """What a plan says of its memory: all of a process, and its parts, in words."""
+    threads = executor.threads_per_process
+    shares = {name: in_words(n) for name, n in memory.shares(threads).items() if n >= LEAST_TOLD}
+    return {"projected_memory_per_process": in_words(memory.needed(threads)), "memory": shares}
+
+
+def check_memory(memory: Memory, executor: Executor, worst: str, *, remedy: str | None = None) -> None:
+    """Refuse a run that does not fit into a process, before anything is read.
+
+    ResourceError, which says how many threads would fit, if `memory` of the executor's threads exceeds its
+    limit.
 
     Parameters
     ----------
-    per_unit_bytes : float
-        Projected bytes of the largest unit while it runs: its batches and its state.
-    threads : int
-        Units that run at the same time in one process (``Executor.threads_per_process``).
-    limit : int
-        Bytes a process may use (``Executor.memory``).
+    memory : Memory
+        All that is held at the same time, the program too.
+    executor : Executor
+        With ``threads_per_process``, and ``memory``, the bytes that a process may use.
     worst : str
         Name of the largest unit (``Unit.name``).
-    base_bytes : int
-        What a process needs before any data.
-    remedy : str
-        Where not even one thread fits.
+    remedy : str, optional
+        Where not even one thread fits; else that of the largest piece.
     """
-    needed = base_bytes + threads * per_unit_bytes
+    threads, limit, memory = executor.threads_per_process, executor.memory, memory.sure
+    needed = memory.needed(threads)
     if needed <= limit:
         return
-    fitting = int((limit - base_bytes) // per_unit_bytes) if per_unit_bytes > 0 else 0
-    plural = "s" if fitting > 1 else ""
+    each, once = memory.of_thread, memory.of_process
+    fitting = int((limit - once) // each) if each > 0 else 0
     if fitting > 0:
-        remedy = f"use {fitting} thread{plural} per process"
+        remedy = f"use {fitting} thread{'s' if fitting > 1 else ''} per process"
+    largest = [name for name in memory.shares(threads) if name != PROGRAM][:1]
+    most = f", most of it {largest[0]}" if largest else ""
     raise ResourceError(
-        f"{worst}: projected memory {in_words(needed)} per process ({threads} x {in_words(per_unit_bytes)} "
-        f"and {in_words(base_bytes)} for the program) exceeds the limit of {in_words(limit)}; "
-        f"{remedy}, or allow at least {in_words(needed)}"
+        f"{worst}: projected memory {in_words(needed)} per process ({threads} x {in_words(each)} and "
+        f"{in_words(once)} once{most}) exceeds the limit of {in_words(limit)}; "
+        f"{remedy or memory.remedy(threads)}, or allow at least {in_words(needed)}"
     )
 
 

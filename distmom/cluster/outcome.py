@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from distmom.cluster.plan import Unit
 from distmom.cluster.scratch import Scratch
+from distmom.lake.allowed import allowed
 
 if TYPE_CHECKING:
     from distmom.cluster.queue import UnitBatch
@@ -37,6 +38,20 @@ class UnitOutcome:
 
 Work = Callable[[Any], UnitOutcome]
 """Takes a `Unit`; what goes to executors takes a `UnitBatch` as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithinMemory:
+    """Work that knows how many bytes its thread may hold; picklable if the work is."""
+
+    work: Work
+    n_bytes: int
+
+    def __call__(self, task: Any) -> UnitOutcome:
+        """The outcome."""
+        with allowed(self.n_bytes):
+            return self.work(task)
+
 
 Fate = Literal["done", "failed", "lost", "killed"]
 

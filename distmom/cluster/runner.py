@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 from distmom.cluster.failures import explain, is_transient, killed, lost, stuck
 from distmom.cluster.interrupts import interrupts
+from distmom.cluster.memory import thread_memory
 from distmom.cluster.merge import UnitMerger
-from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, Work
+from distmom.cluster.outcome import Executor, Finished, Tasks, UnitOutcome, WithinMemory, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import LARGE_STATE, BatchWork, UnitBatch, UnitQueue, batch_size, state_bytes
 from distmom.errors import DistmomError
@@ -124,7 +125,8 @@ def run_units(
     if merger is None:
         merger = UnitMerger(max((u.first_file + len(u.files) for u in units), default=0), merge)
     run = _Run(units, merger, executor, progress, on_outcome, retries, window, patience, pause, grows)
-    tasks = executor.begin(BatchWork(work, merge, merger.n_files) if executor.far else work)
+    bounded = WithinMemory(work, thread_memory(executor, len(units)))
+    tasks = executor.begin(BatchWork(bounded, merge, merger.n_files) if executor.far else bounded)
     if progress is not None:
         progress.begin(len(units), sum(unit.n_bytes for unit in units))
     try:

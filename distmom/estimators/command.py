@@ -126,9 +126,9 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[
     -------
     dict
         ``n_files``, ``n_bytes`` (of the columns to read), ``n_rows`` (None where it need not be known),
-        ``n_units``, ``n_blocks``, ``block_size``, ``projected_memory_per_process`` (in words), ``threads``,
-        ``seed``, ``skipped`` (files whose footer is bad, under ``on_bad_file="skip"``), and what else the
-        function's plan has to say.
+        ``n_units``, ``n_blocks``, ``block_size``, ``projected_memory_per_process`` and ``memory``, its parts
+        (in words), ``threads``, ``seed``, ``skipped`` (files whose footer is bad, under
+        ``on_bad_file="skip"``), and what else the function's plan has to say.
 
     Raises
     ------

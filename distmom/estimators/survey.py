@@ -25,6 +25,7 @@ from distmom.estimators.surveyed import Survey
 from distmom.inference.status import in_order
 from distmom.lake.filters import as_filter
 from distmom.lake.within import Within
+from distmom.memory import Memory
 from distmom.passes.scan import Scan
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.report.far_rows import FarRows
@@ -108,10 +109,12 @@ class Surveyor:
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return Survey(scan)
 
-    def check(self, scan: Scan, columns: Sequence[str]) -> None:
-        """ResourceError if there is not the memory for it; no row is read."""
+    def check(self, scan: Scan, columns: Sequence[str]) -> Memory:
+        """The memory that it takes; ResourceError if that is not there. No row is read."""
         with suppress(ConfigError, DataError, NoAnswerError):
-            self._question(scan, columns[: self.together or None], BY_ROWS).plan(self.executor, None)
+            few = columns[: self.together or None]
+            return self._question(scan, few, BY_ROWS).plan(self.executor, None).pass_.memory
+        return Memory()
 
     def suspect(self, scan: Scan, columns: Sequence[str]) -> list[str]:
         """Those columns for which there is something to say."""

@@ -16,6 +16,7 @@ from distmom.estimators.facts import told
 from distmom.estimators.mean.question import MeanQuestion, PlannedMean
 from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
 from distmom.estimators.surveyed import Survey, borne, marked
+from distmom.memory import Memory
 from distmom.report import Results
 from distmom.status import Status
 
@@ -51,9 +52,13 @@ class SurveyedPlan(PlannedMean):
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """As without a survey, and whether there is one."""
-        if self.question.blind:
-            self._surveyor(executor, None).check(self.question.scan, self._columns)
         return {**super().describe(executor), "survey": PASS if self.question.blind else None}
+
+    def other_memory(self, executor: Executor) -> Memory:
+        """That of the survey."""
+        if not self.question.blind:
+            return Memory()
+        return self._surveyor(executor, None).check(self.question.scan, self._columns)
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """The means of all rows, and again of the good ones where these blocks do not bear the others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from distmom.lake.columns.schema import PARTITION_TYPES, Reference
 from distmom.lake.columns.schema import SEARCHED_FILES as FOOTERS
 from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
+from distmom.lake.extent import Extent
 from distmom.lake.files import footers, partitions
 from distmom.lake.files.footer_checks import rows_of
 from distmom.lake.files.footers import whole_seconds
@@ -131,6 +133,19 @@ class Lake(Source):
             except (DataError, OSError):
                 continue
         return 1.0
+
+    def extent(self, names: Collection[str]) -> Extent | None:
+        """How large the largest file is, by its footer or that of the first readable one."""
+        total = sum(file.size for file in self.files)
+        most = max((file.size for file in self.files), default=0)
+        for file in (*(file for file in self.files if file.size == most), *self.files)[:SEARCHED_FILES]:
+            with suppress(DataError, OSError):
+                metadata, schema, hidden = self._footer(file)
+                stored = footers.column_positions(schema)
+                known = {n: stored[n] for n in names if stored.get(n, -1) >= 0 and n not in hidden}
+                size = max(file.size, 1)
+                return Extent.of(metadata, known, most / size, total / size)
+        return None
 
     def reader(self, options: ReadOptions) -> Reader:
         """A reader of these columns: frozen, picklable, without the list of files.

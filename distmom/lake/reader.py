@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from distmom.errors import BadFileError
+from distmom.errors import BadFileError, ResourceError
+from distmom.lake.allowed import allowed_bytes
 from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.schema import Reference, check_type, roles_of
+from distmom.lake.extent import Extent
 from distmom.lake.files import footers
 from distmom.lake.files.footer_checks import ReadGroups
 from distmom.lake.files.int96 import is_int96, looks_wrapped, refuse_wrapped
@@ -21,6 +23,9 @@ from distmom.lake.files.partitions import folder_value
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
 from distmom.numerics.arrays import Ints
+
+LARGE = 8
+"""Row groups of less than one part in so many of what a thread may hold are read without a closer look."""
 
 Stretches = Sequence[tuple[int, int | None]]
 
@@ -190,6 +195,7 @@ def _read(
     rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
+    _check_fits(parquet, rows.groups, assembler.positions, batch_rows, file)
     reached = ReadGroups(parquet, rows.groups, assembler.positions, file)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
     position = rows.first
@@ -203,6 +209,40 @@ def _read(
             yield assembler.batch(arrays, low, high - low, n_bytes)
         if position >= end:
             return
+
+
+def _check_fits(
+    parquet: pq.ParquetFile, groups: list[int], positions: list[int], batch_rows: int, file: FileRef
+) -> None:
+    """ResourceError if decoding one batch takes more than a thread may hold.
+
+    A file of some kilobytes may hold gigabytes, of which its footer tells.
+    """
+    most = allowed_bytes()
+    for number in groups if most is not None and positions else ():
+        group = parquet.metadata.row_group(number)
+        chunks = [group.column(i) for i in positions]
+        large = sum(max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in chunks)
+        if most is not None and large > most / LARGE:
+            _check_group(group, positions, batch_rows, file, most)
+
+
+def _check_group(
+    group: pq.RowGroupMetaData, positions: list[int], batch_rows: int, file: FileRef, most: float
+) -> None:
+    names = {str(i): i for i in positions}
+    extent = Extent.of_group(group, names)
+    each = {i: extent.reading((n,), batch_rows, footers.DICTIONARY_BYTES).of_thread for n, i in names.items()}
+    needed = sum(each.values())
+    if needed <= most:
+        return
+    worst = group.column(max(each, key=lambda i: each[i]))
+    raise ResourceError(
+        f"file {file.path}: reading a batch takes {needed / 1e6:,.0f} MB, more than the {most / 1e6:,.0f} MB "
+        f"that a thread may hold, most of it for column {worst.path_in_schema!r} "
+        f"({worst.total_uncompressed_size / 1e6:,.0f} MB, {worst.num_values:,} values in {group.num_rows:,} "
+        "rows); allow more memory_limit, or use fewer threads or batch_rows"
+    )
 
 
 def _arrays(

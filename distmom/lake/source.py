@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ from distmom.numerics.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from distmom.lake.columns.times import TimeScale
+    from distmom.lake.extent import Extent
     from distmom.lake.filters import Filter
 
 BATCH_ROWS = 131_072
@@ -92,6 +93,12 @@ class ReadOptions:
     units: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
     times: tuple[tuple[str, TimeScale | None], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that are asked for, each once."""
+        where = self.where.columns if self.where is not None else ()
+        return tuple(dict.fromkeys((*self.columns, *self.by, *self.units, *self.present, *where)))
 
     @property
     def scales(self) -> dict[str, TimeScale]:
@@ -215,6 +222,10 @@ class Source:
     def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of each file."""
         raise NotImplementedError
+
+    def extent(self, names: Collection[str]) -> Extent | None:
+        """How large the largest file is, and these columns there; None where nothing tells."""
+        return None
 
     def reader(self, options: ReadOptions) -> BatchReader:
         """A reader of these columns, after a check of their names and types."""

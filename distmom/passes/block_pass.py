@@ -9,16 +9,20 @@ from typing import Any
 
 from distmom.cluster import Executor, Progress, Unit, UnitMerger, check_memory, run_units
 from distmom.cluster.leftovers import remove_folder
+from distmom.cluster.memory import program
 from distmom.cluster.work import ReadSamples, Way, sample_unit
 from distmom.errors import ConfigError
+from distmom.memory import Held, Memory
 from distmom.passes.block_rows import DiskBlockRows, LakeBlockRows
 from distmom.passes.counted import BlockQuestion
-from distmom.passes.regrouping import Cut, planned_ranges, planned_regrouping
+from distmom.passes.regrouping import FEWER_ROWS, Cut, planned_ranges, planned_regrouping
 from distmom.passes.tile_runs import by_tiles
 from distmom.reductions.rows.block_kernel import BlockKernel
 from distmom.reductions.rows.questions import AnswerEach, Answers, HandedOver, JoinAnswers, hand_over
 
 logger = logging.getLogger("distmom")
+
+LARGEST = "the largest range of blocks"
 
 
 def run_blocks(
@@ -53,7 +57,7 @@ def _evaluated(
     """States of questions whose blocks are evaluated where their rows are regrouped."""
     on_disk = not any(sample.source.in_memory for sample in questions[0].samples)
     plan = planned_regrouping([question.piece for question in questions], executor, on_disk=on_disk)
-    _check_fits(plan.needed, executor.threads_per_process, executor)
+    check_memory(plan.memory(executor), executor, LARGEST)
     if plan.note is not None:
         logger.info("rows sorted on disk: %s", plan.note)
     sorted_ = DiskBlockRows(questions, plan, executor, progress) if plan.disk else None
@@ -88,18 +92,13 @@ def _work(
     return ReadSamples(tuple(work)), units
 
 
-def _check_fits(needed: int, threads: int, executor: Executor) -> None:
-    """ResourceError if the largest block does not fit into memory."""
-    remedy = "use more blocks, which are smaller, or fewer columns"
-    check_memory(needed, threads, executor.memory, "the largest range of blocks", remedy=remedy)
-
-
 def _tile_by_tile(question: BlockQuestion, executor: Executor, progress: Progress | None) -> Any:
     """The state of a question with few and large blocks: their rows come here, their tiles go out."""
     assert isinstance(question.kernel, BlockKernel)
     kernel = by_tiles(question.kernel, executor, progress)
     ranges, needed = planned_ranges([question.piece], executor, enough=1)
-    _check_fits(needed, 1, executor)
+    once = Memory((Held("rows of blocks", needed, each=False, remedy=FEWER_ROWS),))
+    check_memory(program(executor) + once, executor, LARGEST)
     work, units = _work([question], ranges, LakeBlockRows([question], executor))
     work = ReadSamples((work.ways[0]._replace(finish=hand_over),))
     state: Any = None

@@ -108,7 +108,4 @@ def count_passing(
 def column_share(source: Source, read: ReadOptions) -> float:
     """Share of a file's bytes that the columns asked for take, by the first readable footer."""
     measure = getattr(source, "column_share", None)
-    if measure is None:
-        return 1.0
-    where = read.where.columns if read.where is not None else ()
-    return float(measure(tuple({*read.columns, *read.by, *read.units, *read.present, *where})))
+    return 1.0 if measure is None else float(measure(read.names))

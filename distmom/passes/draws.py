@@ -28,6 +28,9 @@ Numbers: TypeAlias = "Sequence[Ints] | Ints"
 MOST_ROWS = 10_000_000
 """Rows drawn for blocks that are gathered together; more take another pass over the files that hold them."""
 
+DRAWN_BYTES = 50
+"""Of a row that is drawn: its number, also sorted, without repeats, and its place among those gathered."""
+
 CHUNKS_PER_THREAD = 4
 
 CHUNK_BYTES = 4_000_000
@@ -77,8 +80,9 @@ class DrawPlan:
 
     def memory(self, n_columns: int) -> int:
         """Bytes in which the rows of a pass are gathered."""
-        held = min(sum(self.n_rows), self.rows_drawn, max(MOST_ROWS, sum(self.sizes)))
-        return COPIES * (8 * n_columns + ROW_BYTES) * held
+        drawn = min(self.rows_drawn, max(MOST_ROWS, sum(self.sizes)))
+        held = min(sum(self.n_rows), drawn)
+        return COPIES * (8 * n_columns + ROW_BYTES) * held + DRAWN_BYTES * drawn
 
     def gathered(
         self, sources: Sequence[RowSource], progress: Progress | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from distmom.cluster.memory import PROCESS_BYTES, in_words
+from distmom.cluster.memory import in_words
 from distmom.errors import ResourceError
 from distmom.lake.keys.ranges import KeyRange
 from distmom.reductions.keyed_pools import KEY_BYTES
@@ -18,6 +18,7 @@ from distmom.reductions.ranged import RangedState
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor
+    from distmom.memory import Memory
     from distmom.reductions.state import Key
 
 AT_WORK = 5
@@ -34,7 +35,7 @@ LEAST = 256
 """A pass is for so many groups at least."""
 
 USABLE = 0.8
-"""Of the memory; the rest is for what allocators hold back."""
+"""Of the memory that is left for groups; the rest is for what allocators hold back."""
 
 RESULT_BYTES = 3_000
 """Of the result of a group and column."""
@@ -44,15 +45,15 @@ FILLED = 0.75
 
 
 def most_groups(
-    executor: Executor, unit_memory: int, group_bytes: int, n_units: int, n_done: int, n_columns: int
+    executor: Executor, memory: Memory, group_bytes: int, n_units: int, n_done: int, n_columns: int
 ) -> int:
     """Groups that one pass may sum up: their states fit beside the rest and the results of `n_done` groups.
 
     Parameters
     ----------
     executor : Executor
-    unit_memory : int
-        Projected bytes of a unit at work without its groups.
+    memory : Memory
+        Of the pass; what is held whatever the groups is taken from the limit.
     group_bytes : int
         Of the state of one group.
     n_units : int
@@ -64,9 +65,9 @@ def most_groups(
     ResourceError
         If there is no room for more groups.
     """
-    threads = executor.threads_per_process
+    threads = memory.busy(executor.threads_per_process)
     results = n_done * n_columns * RESULT_BYTES
-    free = USABLE * (executor.memory - PROCESS_BYTES) - threads * unit_memory - results
+    free = USABLE * (executor.memory - memory.sure.needed(threads) - results)
     waiting = n_units.bit_length() + IN_FLIGHT * executor.threads + MERGING
     most = int(free / ((threads * AT_WORK + waiting) * (group_bytes + KEY_BYTES)))
     if most < LEAST and n_done:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.lake import Batch, BatchReader, FileRef, ReadOptions, Source
+from distmom.lake.extent import Extent
 from distmom.lake.filters import Filter
 from distmom.lake.within import Bound, Within
 from distmom.numerics.arrays import Bools, Floats, Ints
@@ -134,10 +135,18 @@ class LossSource(Source):
 
     def column_share(self, names: Collection[str]) -> float:
         """Share of a file's bytes that is read for some columns."""
-        mine = set(names).intersection(self.losses.names)
-        stored = (*(name for name in names if name not in mine), *self.losses.needed(mine))
         measure = getattr(self._stored, "column_share", None)
-        return 1.0 if measure is None else float(measure(tuple(dict.fromkeys(stored))))
+        return 1.0 if measure is None else float(measure(self._behind(names)))
+
+    def extent(self, names: Collection[str]) -> Extent | None:
+        """How large the largest file is."""
+        found: Extent | None = self._stored.extent(self._behind(names))
+        return found
+
+    def _behind(self, names: Collection[str]) -> tuple[str, ...]:
+        """Stored columns that are read for some columns."""
+        mine = set(names).intersection(self.losses.names)
+        return tuple(dict.fromkeys([*(n for n in names if n not in mine), *self.losses.needed(mine)]))
 
     def reader(self, options: ReadOptions) -> BatchReader:
         """A reader of these columns; that of the other source where no loss is among them."""

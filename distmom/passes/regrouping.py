@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from distmom.cluster import Executor
-from distmom.cluster.memory import PROCESS_BYTES, in_words
+from distmom.cluster.memory import in_words, program, thread_memory
 from distmom.lake.saved.spill import PIECE_BYTES
+from distmom.memory import Held, Memory
 from distmom.numerics.arrays import Ints
 from distmom.reductions.rows.keep_rows import BlockRange
 from distmom.reductions.rows.sort_rows import BlockBuckets
@@ -38,6 +39,8 @@ More ranges cost nothing then, and share out the work more evenly."""
 
 MOST_BUCKETS = 4096
 """With more ranges the pieces on disk would be small and slow to read."""
+
+FEWER_ROWS = "use more blocks, which are smaller, or fewer columns"
 
 LEAST_RUN, SORT_COPIES, SORT_BYTES = 8_000_000, 4, 60_000_000
 """Bytes of rows that are sorted together at least, how often these are in memory meanwhile, and what else
@@ -74,6 +77,10 @@ class Regrouping(NamedTuple):
     room: int = 0  # bytes of rows that are sorted together
     note: str | None = None  # for people who look at the plan
 
+    def memory(self, executor: Executor) -> Memory:
+        """All that a process holds."""
+        return program(executor) + Memory((Held("rows of blocks", self.needed, remedy=FEWER_ROWS),))
+
     @property
     def passes(self) -> int:
         """How often the lake is read."""
@@ -99,7 +106,7 @@ def planned_regrouping(pieces: Sequence[Piece], executor: Executor, *, on_disk: 
     sorted_ = _by_disk(pieces, executor)
     if sorted_.n_buckets > MOST_BUCKETS:
         return again._replace(note=f"no: {sorted_.n_buckets:,} ranges are too many; allow more memory")
-    if PROCESS_BYTES + executor.threads_per_process * sorted_.needed > executor.memory:
+    if sorted_.memory(executor).needed(executor.threads_per_process) > executor.memory:
         return again._replace(note="no: there is not enough memory to sort rows")
     if scratch.named:
         scratch.check_room(sorted_.disk)
@@ -120,7 +127,7 @@ def _reads_too_often(pieces: Sequence[Piece], ranges: Sequence[Sequence[Cut]]) -
 
 def _by_disk(pieces: Sequence[Piece], executor: Executor) -> Regrouping:
     """Ranges and bytes of rows that are sorted on disk."""
-    enough, each = RANGES_PER_THREAD * executor.threads, thread_bytes(executor)
+    enough, each = RANGES_PER_THREAD * executor.threads, thread_memory(executor)
     ranges, needed = planned_ranges(pieces, executor, enough, max(1, min(DISK_BYTES, each // DISK_SHARE)))
     n_buckets = sum(map(len, ranges))
     loaded = batch_bytes(pieces) + SORT_BYTES
@@ -143,7 +150,7 @@ def planned_ranges(
     """
     reading = batch_bytes(pieces)
     evaluation = max(8 * (WORDS + 2 * p.n_columns) * int(p.sizes.max()) for p in pieces)
-    room = max(1, min(thread_bytes(executor) - reading - evaluation, most or RANGE_BYTES))
+    room = max(1, min(thread_memory(executor) - reading - evaluation, most or RANGE_BYTES))
     n_bytes = np.concatenate([8 * p.n_columns * p.sizes for p in pieces])
     edges = range_edges(n_bytes, room, enough or executor.threads)
     worst = max(int(n_bytes[first:stop].sum()) for first, stop in pairwise(edges))
@@ -163,11 +170,6 @@ def planned_ranges(
 def batch_bytes(pieces: Sequence[Piece]) -> int:
     """Memory in which the values of all pieces are decoded."""
     return max(64 * piece.batch_rows for piece in pieces) * (sum(p.n_columns for p in pieces) + 4)
-
-
-def thread_bytes(executor: Executor) -> int:
-    """Memory that a unit of work has for itself."""
-    return (executor.memory - PROCESS_BYTES) // executor.threads_per_process
 
 
 def range_edges(n_bytes: Ints, room: int, threads: int) -> list[int]:

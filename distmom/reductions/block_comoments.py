@@ -56,10 +56,10 @@ class BlockComoments:
         one, other = (_spread(state, means.keys) for state in (left, right))
         return ComomentState(means, one.merge(other))
 
-    def state_bytes(self, n_groups: int = 1) -> int:
-        """Bytes of the state of `n_groups` groups."""
+    def more_bytes(self, n_groups: int = 1) -> int:
+        """Bytes of the state of `n_groups` groups, beside the block means."""
         c = len(self.means.columns)
-        return self.means.state_bytes(n_groups) + 8 * n_groups * self.n_blocks * (1 + c + c * c)
+        return 8 * n_groups * self.n_blocks * (1 + c + c * c)
 
 
 def _spread(state: ComomentState, keys: tuple[Key, ...]) -> Comoments:

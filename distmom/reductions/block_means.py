@@ -122,8 +122,8 @@ class BlockMeans:
         column = 24 + block * (self.layout.n_blocks + self.n_cells) + 16 * self.sample_size
         return 16 * self.sketch_size + n_groups * (8 + len(self.columns) * column)
 
-    @property
-    def pool_bytes(self) -> int:
-        """Bytes of the large samples and the stretches of all columns, at most."""
+    def pool_bytes(self, rows: int) -> int:
+        """Bytes of large samples of so many rows of all columns, and of their stretches."""
         row = 32 + 8 * (self.weights is not None) + 8 * self.grouped
-        return len(self.columns) * (row * self.pool_size + 32 * MOST * bool(self.stretch_rows))
+        stretches = min(MOST, 1 + rows // max(self.stretch_rows, 1)) if self.stretch_rows else 0
+        return len(self.columns) * (row * rows + 32 * stretches)

@@ -78,11 +78,10 @@ class Profile:
             _merged(left.units, right.units, compiled),
         )
 
-    def state_bytes(self, n_files: int) -> int:
-        """Bytes of the state of so many files, without units."""
+    def more_bytes(self, n_files: int) -> int:
+        """Bytes of the state of so many files, beside the block means and the sums by units."""
         n_columns = len(self.blocks.columns)
-        facts = n_files * (16 + 64 * n_columns + 8 * self.n_present)
-        return facts + 16 * n_columns * self.sample_size + self.blocks.state_bytes()
+        return n_files * (16 + 64 * n_columns + 8 * self.n_present) + 16 * n_columns * self.sample_size
 
 
 def _merged(left: MeanState | None, right: MeanState | None, compiled: bool) -> MeanState | None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from distmom.checks import check_choice
 from distmom.errors import DoubtfulResultError
+from distmom.remedies import Remedies
 from distmom.report.attributes import with_attributes
 from distmom.report.digits import three
-from distmom.report.remedies import Remedies
 from distmom.report.values import plain, same
 from distmom.report.words import number
 from distmom.status import Status

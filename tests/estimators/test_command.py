@@ -168,5 +168,5 @@ def test_an_array_of_more_columns_than_rows_is_said_to_be_one() -> None:
             "give x.reshape(-1), for 2 columns x.T ("
         )
     with pytest.raises(dm.ResourceError) as refused:
-        dm.mean(np.zeros((10_000, 30)), executor=dm.Threads(1, memory_limit="245MB"))
+        dm.mean(np.zeros((10_000, 30)), executor=dm.Threads(1, memory_limit="140MB"))
     assert "reshape" not in str(refused.value)

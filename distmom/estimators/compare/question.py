@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from distmom.checks import names_of
 from distmom.cluster import Executor, Progress
+from distmom.cluster.memory import told_memory
 from distmom.errors import ConfigError
 from distmom.estimators.compare.answer import adjusted, compared
 from distmom.estimators.compare.options import Compared, CompareOptions
@@ -23,8 +24,11 @@ from distmom.estimators.ustat.partition import PartitionQuestions, sample_questi
 from distmom.estimators.ustat.question import UStatQuestion
 from distmom.estimators.ustat.samples import Pass, check_samples, plan_passes, run_passes
 from distmom.lake import ReadOptions, Source
+from distmom.memory import Memory
+from distmom.numerics.kernels.catalogue import auc
 from distmom.passes.block_pass import run_blocks
 from distmom.passes.opening import Names, open_data
+from distmom.passes.scan import Scan
 from distmom.report import CompareResult, Results
 
 Opened = Sequence[tuple["Source", "ReadOptions"]]
@@ -78,20 +82,32 @@ class CompareQuestion(RowsQuestion):
         """The plan of the first column's difference of means; with `by` as if both samples had all rows."""
         options = self.options
         scans = tuple(one.scan for one in self.samples) * (1 if self.by is None else 2)
+        memory = Memory()
         if self.by is not None:  # what its pass needs is refused here too
-            plan_values(scans[0], self.columns[0], self.by, executor, None)
-        Surveyor(self.seed, executor, None).check(scans[0], self.columns)
+            memory = plan_values(scans[0], self.columns[0], self.by, executor, None).memory
+        survey = Surveyor(self.seed, executor, None).check(scans[0], self.columns)
         first = UStatQuestion(scans, self.columns[0], None, options.means, rng=self.seed)
-        plan = first.plan(executor, None).describe(executor)
+        plan, means = first.plan(executor, None).looked(executor)
+        for other in (survey, means, self._of_ranks(scans, executor)):
+            memory = memory.or_larger(other, executor.threads_per_process)
         plan.pop("kernel")
         return {
             **plan,
+            **told_memory(memory, executor),
             "survey": PASS,
             "columns": list(self.columns),
             "statistics": [one.name for one in options.statistics],
             "test_rows": options.test.rows,
             "n_permutations": options.test.n,
         }
+
+    def _of_ranks(self, scans: tuple[Scan, ...], executor: Executor) -> Memory:
+        """What the pass takes that brings rows of blocks together: for all but differences of means."""
+        kernels = [auc() for one in self.options.statistics if one.name != "mean"]
+        if not kernels:
+            return Memory()
+        ranks = UStatQuestion(scans, self.columns, None, replace(self.options.means, kernel=kernels[0]))
+        return ranks.plan(executor, None).looked(executor)[1].times(len(kernels), "rows of blocks")
 
     def run(
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]

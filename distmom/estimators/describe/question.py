@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from distmom.checks import names_of
-from distmom.cluster import Executor, Progress, check_memory, run_units
+from distmom.cluster import Executor, Progress, Unit, run_units
 from distmom.cluster.work import ReadAndReduce
 from distmom.errors import ConfigError
 from distmom.estimators.describe.answer import describe_result
@@ -25,6 +25,7 @@ from distmom.estimators.question import RowsQuestion
 from distmom.lake import FileRef, ReadOptions, Source
 from distmom.lake.columns.schema import kind_of, type_name
 from distmom.lake.filters import as_filter
+from distmom.memory import Held, Memory
 from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names
 from distmom.passes.scan import Scan
 from distmom.reductions.block_means import BlockMeans
@@ -37,6 +38,9 @@ SAMPLE = 16_384
 
 MOST_FILES = 100_000
 """With more files, those of one folder are taken together."""
+
+LIBRARIES = 45_000_000
+"""Bytes of SciPy's parts that name files which are not like the others."""
 
 MEASURED = ("number", "bool", "date", "timestamp", "zoned", "duration")
 
@@ -71,13 +75,24 @@ class DescribeQuestion(RowsQuestion):
         units = tuple(
             replace(u, window=naming.numbers[u.first_file : u.first_file + len(u.files)]) for u in plan.units
         )
-        most = max((len(u.files) for u in units), default=0)
-        memory = plan.unit_memory + 4 * reduction.state_bytes(most)
-        worst = max(units, key=lambda u: u.n_bytes, default=None)
-        name = "the data" if worst is None else worst.name
-        check_memory(memory, executor.threads_per_process, executor.memory, name)
-        mean = replace(plan, units=units, unit_memory=memory)
+        memory = plan.check_memory(executor, _held(reduction, units, executor.threads_per_process))
+        mean = replace(plan, units=units, memory=memory)
         return DescribePlan(source, mean, reduction, columns, naming, read.by)
+
+
+def _held(reduction: Profile, units: Sequence[Unit], threads: int) -> Memory:
+    """What is held beside the means: facts of the files, large samples; at work, waiting and being merged."""
+    most = max((len(u.files) for u in units), default=0)
+    waiting = min(len(units), threads + len(units).bit_length()) - 1
+    whole = reduction.more_bytes(sum(len(u.files) for u in units))
+    each, remedy = reduction.more_bytes(most), "use fewer columns"
+    return Memory(
+        (
+            Held("samples and facts at work", each, remedy=remedy),
+            Held("samples and facts", waiting * each + whole * (waiting > 0), each=False, remedy=remedy),
+            Held("libraries of a profile", LIBRARIES, each=False),
+        )
+    )
 
 
 @dataclass(frozen=True)

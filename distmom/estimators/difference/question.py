@@ -18,9 +18,13 @@ from distmom.estimators.survey import PASS, Surveyor
 from distmom.estimators.survey_groups import GroupSurveyor
 from distmom.estimators.surveyed import marked
 from distmom.lake import ReadOptions, Source
+from distmom.memory import Held, Memory
 from distmom.passes.opening import open_data, refuse_times
 from distmom.passes.scan import Scan
 from distmom.report import DifferenceResult, Results
+
+LIBRARIES = 25_000_000
+"""Bytes of pandas, which PyArrow loads, where it is installed, for the value of a variant."""
 
 FINDING = "one pass more finds the units in several variants, and takes 16 bytes for each unit"
 
@@ -52,7 +56,8 @@ class DifferenceQuestion(RowsQuestion):
             source, read, self.options, self.seed, executor, progress, self.share, few_groups=True
         )
         refuse_times(plan.reader.options, "compare numbers, such as seconds")
-        return PlannedDifference(self, plan)
+        libraries = Memory((Held("libraries of differences", LIBRARIES, each=False),))
+        return PlannedDifference(self, replace(plan, memory=plan.check_memory(executor, libraries)))
 
 
 @dataclass
@@ -64,9 +69,9 @@ class PlannedDifference:
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks."""
-        self._surveyor(executor, None).check(self.question.scan, self.question.opened[1].columns)
+        survey = self._surveyor(executor, None).check(self.question.scan, self.question.opened[1].columns)
         return {
-            **self.pass_.describe(executor),
+            **self.pass_.describe(executor, survey),
             "survey": PASS,
             **({"crossover": FINDING} if self.question.crossover == "omit" else {}),
             "skipped": [s._asdict() for s in self.pass_.skipped],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
+from distmom.cluster.memory import program, told_memory
 from distmom.errors import ConfigError
 from distmom.estimators.facts import data_facts
 from distmom.estimators.learn.data import DataOptions, open_columns, rows_of_lake, with_labels
@@ -19,6 +20,7 @@ from distmom.estimators.learn.survey import survey_of
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.survey import PASS, Surveyor
 from distmom.estimators.surveyed import Survey
+from distmom.memory import Held, Memory
 from distmom.numerics.arrays import Floats
 from distmom.passes.census import column_share
 from distmom.passes.opening import refuse_times
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.estimators.learn.learner import Learner
     from distmom.lake import ReadOptions, Source
+
+
+LIBRARIES = 65_000_000
+"""Bytes of scikit-learn and what it loads."""
 
 
 @dataclass
@@ -154,9 +160,11 @@ class LearnPlan:
         machine, data = self.question.machine, self.data
         options = machine._options()
         sizes: tuple[int | None, ...] = (None, None, None)
+        memory = program(executor) + Memory((Held("libraries of learners", LIBRARIES, each=False),))
         if self.rows is not None:
             sizes = options.shape(self.rows.n_rows, machine._least_size)
-            Surveyor(self.question.seed, executor, None).check(self.question.scan, self.surveyed)
+            survey = Surveyor(self.question.seed, executor, None).check(self.question.scan, self.surveyed)
+            memory = (memory + self.rows.memory(self.mode)).or_larger(survey, executor.threads_per_process)
         return {
             "learner": type(machine).__name__,
             **{name: data[name] for name in ("n_files", "n_bytes", "n_rows")},
@@ -167,6 +175,7 @@ class LearnPlan:
             **dict(zip(("n_blocks", "block_size", "n_held_out_blocks"), sizes, strict=True)),
             "max_iter": options.max_iter,
             "survey": PASS if self.surveyed else None,
+            **told_memory(memory, executor),
             "skipped": data["skipped"],
         }
 

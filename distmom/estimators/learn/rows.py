@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.memory import Held, Memory
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.passes.gather import COPIES, RowSource, gather_rows
 from distmom.reductions.rows.gather import ABSENT, NAN, NULL, USED
@@ -142,6 +143,13 @@ class LakeRows:
         if not self.with_target:
             return ArrayRows(values, None, fates)
         return ArrayRows(values[:, :-1], np.ascontiguousarray(values[:, -1]), fates)
+
+    def memory(self, mode: str) -> Memory:
+        """Rows that are held: all of them while they are gathered, or those of many steps."""
+        whole = mode == "resident"
+        rows, copies = (self.n_rows, COPIES) if whole else (min(self.n_rows, self.at_once(1)), COPIES + 1)
+        n_bytes = copies * rows * self.row_bytes
+        return Memory((Held("rows", n_bytes, each=False, remedy="use fewer columns, or mode='streaming'"),))
 
     def mode(self, asked: str) -> tuple[str, str]:
         """Whether rows are held in memory, and why: they may take a half of it while they are gathered."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.cluster import Unit, check_memory, merge_depth, plan_units, scheduler_bytes
-from distmom.cluster.memory import in_words
+from distmom.cluster.memory import program, told_memory
 from distmom.cluster.work import SkippedFile
 from distmom.errors import DataError, NoAnswerError
 from distmom.estimators.mean.blocks import (
@@ -25,12 +25,14 @@ from distmom.estimators.mean.blocks import (
 from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.fingerprint import LakeCounts
 from distmom.estimators.options import MeanOptions
+from distmom.memory import Memory
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.samples.pool_sampler import leaf_quota
 from distmom.numerics.samples.row_samples import leaf_sizes
 from distmom.numerics.samples.sample_tree import SampleTree
 from distmom.numerics.samples.stretches import LEAST_ROWS, stretch_rows
 from distmom.passes.census import Census, count_rows, count_valid
+from distmom.passes.memory import ROW_BYTES, Scope, means_memory
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layout import Layout
@@ -56,14 +58,7 @@ their rows must be counted, and parts begin amid a row group, whose first rows a
 POOL, POOL_OF_STATE = 65_536, 16_384
 """Rows of the large sample of a column: it sees bad rows from a share of about 10^-4 on."""
 
-POOLS = 4
-"""As many times the large sample: rows waiting for it, and two samples while they are merged."""
-
-ROW_BYTES = 4
-"""Of a value in a file: says roughly how many rows there are."""
-
-UNIT_TABLE_BYTES = 12_000_000
-"""Tables that find the hashes of a column's units, and which units have been met."""
+NOTHING = Memory()
 
 
 @dataclass(frozen=True)
@@ -85,11 +80,11 @@ class MeanPlan:
     skipped: tuple[SkippedFile, ...]
     n_rows: int | None
     n_bytes: int
-    unit_memory: int
+    memory: Memory
     roots: tuple[str, ...] = ()
 
-    def describe(self, executor: Executor) -> dict[str, Any]:
-        """Numbers for people who look before they run."""
+    def describe(self, executor: Executor, other: Memory = NOTHING) -> dict[str, Any]:
+        """Numbers for people who look before they run; `other` is the memory of another pass of the run."""
         layout = self.blocks.layout
         drawn = None
         if self.blocks.block_size is not None and self.blocks.n_blocks is not None:
@@ -110,10 +105,17 @@ class MeanPlan:
             "contamination": self.blocks.outlying if self.options.contamination is not None else None,
             "rows_drawn": drawn,
             "rows_drawn_per_row": None if drawn is None or not self.n_rows else round(drawn / self.n_rows, 3),
-            "projected_memory_per_process": in_words(self.unit_memory * executor.threads_per_process),
+            **told_memory(self.memory.or_larger(other, executor.threads_per_process), executor),
             "threads": executor.threads,
             "engine": "compiled" if self.reduction.compiled else "numpy",
         }
+
+    def check_memory(self, executor: Executor, more: Memory = NOTHING) -> Memory:
+        """ResourceError if the pass does not fit into a process, with what is held beside it; all of that."""
+        memory = self.memory + more
+        worst = max((*self.units, *self.late), key=lambda u: u.n_bytes, default=None)
+        check_memory(memory, executor, "the data" if worst is None else worst.name)
+        return memory
 
     @property
     def sums(self) -> dict[str, Any]:
@@ -214,11 +216,9 @@ def plan_mean(
         skipped=() if census is None else census.bad,
         n_rows=counted.n_rows,
         n_bytes=int(n_bytes * share),
-        unit_memory=_unit_memory(reader.options, reduction, counted.n_rows),
+        memory=_memory(source, reader.options, reduction, (*units, *late), counted.n_rows, executor),
     )
-    worst = max((*units, *late), key=lambda u: u.n_bytes, default=None)
-    name = worst.name if worst is not None else "the data"
-    check_memory(plan.unit_memory, executor.threads_per_process, executor.memory, name)
+    plan.check_memory(executor)
     return plan
 
 
@@ -292,14 +292,19 @@ def _census(
     return count_rows(source, executor, options.on_bad_file).good(files)
 
 
-def _unit_memory(read: ReadOptions, reduction: BlockMeans, n_rows: int | None) -> int:
-    """Projected bytes of one unit at work: batches being decoded, one leaf, and the states on the way up."""
-    width = 8 * (len(read.value_names) + 2 * len(read.by) + 3 * len(read.units)) + 8
-    batch = 4 * read.batch_rows * width
-    leaf = 4 * LEAF_ROWS * width + reduction.layout.draw_bytes(n_rows, compiled=reduction.compiled)
-    tables = UNIT_TABLE_BYTES * len(read.units)
-    states = 24 * reduction.state_bytes() + POOLS * reduction.pool_bytes
-    return batch + leaf + tables + states + 8_000_000 * max(1, len(read.columns))
+def _memory(
+    source: Source,
+    read: ReadOptions,
+    reduction: BlockMeans,
+    units: Sequence[Unit],
+    n_rows: int | None,
+    executor: Executor,
+) -> Memory:
+    """All that a process holds during the pass."""
+    extent = source.extent(read.names)
+    n_bytes = sum(unit.n_bytes for unit in units)
+    scope = Scope.of(extent, units, n_rows, n_bytes, executor.threads_per_process)
+    return program(executor, compiled=reduction.compiled) + means_memory(reduction, read, extent, scope)
 
 
 def _with_windows(units: Sequence[Unit], blocks: BlockPlan, census: Census | None) -> tuple[Unit, ...]:

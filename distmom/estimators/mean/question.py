@@ -31,6 +31,7 @@ from distmom.estimators.question import RowsQuestion
 from distmom.estimators.whose import whose
 from distmom.inference.share.look import Look
 from distmom.lake.keys.ranges import KeyRange
+from distmom.memory import Memory
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.key_ranges import most_groups, next_range
 from distmom.passes.opening import Names, open_data
@@ -148,7 +149,7 @@ class PlannedMean:
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """Files, bytes, units, memory, blocks."""
-        told = self.pass_.describe(executor)
+        told = self.pass_.describe(executor, self.other_memory(executor))
         keeper = self.question.keeper
         if keeper is not None:
             keeper.check(self.pass_)
@@ -161,6 +162,10 @@ class PlannedMean:
         )
         told["second_pass"] = SECOND if self.question.rereads else None
         return told
+
+    def other_memory(self, executor: Executor) -> Memory:
+        """What other passes hold, or nothing where these are the same."""
+        return Memory()
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Read the rows; the result or results."""
@@ -209,8 +214,8 @@ class PlannedMean:
         first: tuple[Key, ...] | None = None
         within, n_done = KeyRange(0), 0
         while first is None or within.low is not None:
-            sizes = (plan.unit_memory, means.state_bytes(), len(plan.units), n_done, len(means.columns))
-            within = replace(within, most=most_groups(executor, *sizes))
+            sizes = (means.state_bytes(), len(plan.units), n_done, len(means.columns))
+            within = replace(within, most=most_groups(executor, plan.memory, *sizes))
             now = plan if first is None else later
             found, left_out = run_plan(now, n_keys, executor, progress, within=within)
             if first is None:

@@ -15,8 +15,8 @@ from distmom.estimators.mean.manifest import Ledger
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.lake.messages import plain_address
 from distmom.lake.source import BatchReader, FileRef, ReadOptions, Source
+from distmom.remedies import Sums
 from distmom.report import MeanResult, Results, VectorResult
-from distmom.report.remedies import Sums
 
 
 @dataclass(frozen=True)

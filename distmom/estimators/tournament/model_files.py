@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 
+from distmom.cluster.memory import in_words
 from distmom.errors import ConfigError, DataError
 from distmom.numerics.arrays import Floats
 
 MODEL_FILE, MATRIX_FILE = ".skops", ".npy"
+MOST_BYTES = 256_000_000
+"""Of a model: a small file may inflate to any size."""
+
 MODEL_INSTALL = "pip install 'distmom[models]'"
 
 
@@ -24,6 +29,13 @@ def load_model(path: str) -> Any:
         import skops.io
     except ImportError as error:
         raise ConfigError(f"candidate {path!r}: files of models need skops; {MODEL_INSTALL}") from error
+    with _reading(path, "model", "skops"), ZipFile(path) as archive:
+        inflated = sum(part.file_size for part in archive.infolist())
+    if inflated > MOST_BYTES:
+        raise DataError(
+            f"candidate {path!r} inflates to {in_words(inflated)}, more than {in_words(MOST_BYTES)}; "
+            "give its predictions as a column"
+        )
     with _reading(path, "model", "skops"):
         unknown = skops.io.get_untrusted_types(file=path)
         if not unknown:

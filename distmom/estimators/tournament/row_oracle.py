@@ -11,18 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.cluster import check_memory, plan_units, run_units
-from distmom.cluster.memory import in_words
+from distmom.cluster.memory import program, told_memory
 from distmom.cluster.work import ReadAndReduce
 from distmom.errors import NoAnswerError
 from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
+from distmom.memory import Held, Memory
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.losses.duels import block_values, least_distances
 from distmom.numerics.median import lower_median
 from distmom.passes.census import column_share
+from distmom.passes.memory import reading_memory
 from distmom.reductions.losses.block_distances import BlockDistances
 from distmom.reductions.losses.block_losses import (
     BlockLosses,
@@ -50,8 +52,8 @@ PAIRS_TOGETHER = 65_536
 COLUMNS_TOGETHER = 512
 """Candidates from which the first ones of pairs are, and the second ones, whose distances one pass sums."""
 
-COLUMN_BYTES = 2_500_000
-"""Memory of a reader for each column: its buffer and the page being decoded."""
+STATES = 16
+"""States of losses: at work, waiting, being merged."""
 
 
 class RowOracle:
@@ -142,7 +144,7 @@ class RowOracle:
     def _run(self, read: ReadOptions, reduction: Any, of: BlockLosses) -> Any:
         """One pass over the files that could be read so far."""
         options, executor = self._plan.options, self._executor
-        needed = unit_memory(read, of, reduction.state_bytes())
+        needed = unit_memory(self._source, read, of, reduction.state_bytes(), executor)
         units = units_that_fit(self._plan, self._source, read, needed, executor)
         work = ReadAndReduce(
             self._source.reader(read),
@@ -162,7 +164,7 @@ class RowOracle:
 
 
 def units_that_fit(
-    plan: TournamentPlan, source: Source, read: ReadOptions, needed: int, executor: Executor
+    plan: TournamentPlan, source: Source, read: ReadOptions, needed: Memory, executor: Executor
 ) -> tuple[Unit, ...]:
     """The units of one pass; ResourceError if the memory does not suffice for them."""
     units = plan_units(
@@ -174,7 +176,7 @@ def units_that_fit(
     )
     worst = max(units, key=lambda u: u.n_bytes, default=None)
     name = "the data" if worst is None else worst.name
-    check_memory(needed, executor.threads_per_process, executor.memory, name)
+    check_memory(needed, executor, name)
     return units
 
 
@@ -190,24 +192,33 @@ def declare(plan: TournamentPlan, source: Source, chosen: Sequence[int]) -> tupl
     return read, BlockLosses(field.candidates, loss, options.measured, parts, 0, compiled)
 
 
-def unit_memory(read: ReadOptions, of: BlockLosses, state_bytes: int) -> int:
-    """Projected bytes of one unit at work: batches being decoded, leaves of features, and states."""
-    width = 8 * (len(read.columns) + 3 * len(read.units)) + 8
+def unit_memory(
+    source: Source, read: ReadOptions, of: BlockLosses, state_bytes: int, executor: Executor
+) -> Memory:
+    """What is decoded, leaves of features and predictions, and states of blocks."""
+    extent = source.extent(read.names)
+    rows = LEAF_ROWS if extent is None else min(LEAF_ROWS, extent.rows)
     computed = any(c.computed for c in of.candidates)
-    rows = 3 * read.batch_rows + (3 * LEAF_ROWS if computed else 0)
-    predictions = 8 * LEAF_ROWS * len(of.candidates) if computed else 0
-    return rows * width + predictions + 16 * state_bytes + COLUMN_BYTES * len(read.columns)
+    remedy = "use fewer candidates or columns"
+    predictions = 8 * rows * (3 * len(read.columns) + len(of.candidates)) if computed else 0
+    more = Memory(
+        (
+            Held("predictions", predictions, remedy=remedy),
+            Held("losses of blocks", STATES * state_bytes, remedy=remedy),
+        )
+    )
+    return program(executor, compiled=of.compiled) + reading_memory(read, extent) + more
 
 
 def describe_rows(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
     """What the passes read and hold."""
     m = len(plan.field.candidates)
     read, of = declare(plan, plan.source, range(min(TOGETHER, m)))
-    each = unit_memory(read, of, of.state_bytes())
+    needed = unit_memory(plan.source, read, of, of.state_bytes(), executor)
     return {
-        "n_units": len(units_that_fit(plan, plan.source, read, each, executor)),
+        "n_units": len(units_that_fit(plan, plan.source, read, needed, executor)),
         "n_passes_for_losses": -(-m // TOGETHER),
-        "projected_memory_per_process": in_words(each * executor.threads_per_process),
+        **told_memory(needed, executor),
         "engine": "compiled" if of.compiled else "numpy",
     }
 

@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from distmom.cluster import Executor, Progress, check_memory
+from distmom.cluster import Executor, Progress
 from distmom.cluster.work import SkippedFile
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.mean.question import run_plan
 from distmom.estimators.ustat.cells import fine_blocks_of
 from distmom.estimators.ustat.options import UStatOptions
+from distmom.memory import Held, Memory
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.kernels.kernel import Kernel, Ratio
 from distmom.numerics.linalg.comoments import Comoments
@@ -47,6 +48,12 @@ def fine_comoments(plan: MeanPlan, state: MeanState, both: Comoments | None) -> 
     return [Comoments(*one) for one in zip(*parts, strict=True)]
 
 
+def comoments_memory(plan: MeanPlan) -> Memory:
+    """What is held beside the means."""
+    n_bytes = STATES * BlockComoments(plan.reduction).more_bytes()
+    return Memory((Held("co-moments of the blocks", n_bytes, remedy="use fewer columns or blocks"),))
+
+
 def run_comoments(
     plan: MeanPlan, n_keys: int, executor: Executor, progress: Progress | None
 ) -> tuple[ComomentState, list[SkippedFile]]:
@@ -55,8 +62,7 @@ def run_comoments(
     ResourceError if they do not fit into memory.
     """
     both = BlockComoments(plan.reduction)
-    needed = plan.unit_memory + STATES * both.state_bytes()
-    check_memory(needed, executor.threads_per_process, executor.memory, "co-moments of the blocks")
+    plan.check_memory(executor, comoments_memory(plan))
     found, skipped = run_plan(replace(plan, reduction=cast(Any, both)), n_keys, executor, progress)
     return found, skipped
 

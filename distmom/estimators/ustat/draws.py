@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from distmom.cluster import Executor
+from distmom.cluster.memory import program
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.blocks import PLENTY, choose_blocks
 from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.samples import TAU
+from distmom.memory import Held, Memory
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.kernels.kernel import Kernel
@@ -43,12 +45,13 @@ class Draws(NamedTuple):
             check_budget(options, self.n_tuples, self.plan.rows_drawn, self.plan.n_blocks, threads)
 
     def describe(
-        self, options: UStatOptions, n_columns: int, lines: int, least: int, executor: Executor
+        self, options: UStatOptions, n_columns: int, lines: int, least: Memory, executor: Executor
     ) -> dict[str, Any]:
-        """Tuples, further passes and memory; `least` are bytes that the first pass needs on a thread."""
+        """Tuples, further passes and memory; `least` is what the first pass needs."""
         plan, n = self.plan, sum(self.plan.n_rows)
         size = {"n_pairs": self.n_pairs} if self.n_pairs is not None else {"block_size": sum(plan.sizes)}
-        gathered = plan.memory(n_columns * min(lines, self.at_once))
+        gathered = Held("gathered rows", plan.memory(n_columns * min(lines, self.at_once)), each=False)
+        later = program(executor) + Memory((gathered,))
         return {
             "n_rows": n,
             "fine_blocks": None,
@@ -59,7 +62,7 @@ class Draws(NamedTuple):
             "rows_drawn_per_row": round(plan.rows_drawn / n, 3) if n else None,
             "affordable": affordable(options, self.n_tuples, plan.n_blocks) if self.n_pairs is None else None,
             "passes": -(-lines // self.at_once) * plan.passes,
-            "memory": max(gathered, least * executor.threads_per_process),
+            "memory": later.or_larger(least, executor.threads_per_process),
         }
 
 

@@ -16,6 +16,7 @@ from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_ta
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.samples import Pass, as_blocks_of, passes_of
 from distmom.inference.answers import BlockSource
+from distmom.memory import Memory
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.block_pass import run_blocks
@@ -140,9 +141,9 @@ class PartitionPlan(NamedTuple):
         check_sizes(1, [(one,) for one in self.cells], n_columns, options, threads)
 
     def describe(
-        self, options: UStatOptions, n_columns: int, lines: int, least: int, executor: Executor
+        self, options: UStatOptions, n_columns: int, lines: int, least: Memory, executor: Executor
     ) -> dict[str, Any]:
-        """Tuples, further passes and memory; `least` are bytes that the first pass needs on a thread."""
+        """Tuples, further passes and memory; `least` is what the first pass needs."""
         kernel, plan = options.kernel, self.plan
         blocks = list(zip(*(one.sizes.tolist() for one in self.cells), strict=True))
         lines *= options.rows.design.repeats
@@ -160,7 +161,8 @@ class PartitionPlan(NamedTuple):
             regrouping = planned_regrouping(
                 pieces * options.rows.design.repeats, executor, on_disk=not self.in_memory
             )
-            n_passes, needed, spilled = 1 + regrouping.passes, regrouping.needed, regrouping.note
+            n_passes, spilled = 1 + regrouping.passes, regrouping.note
+            needed = regrouping.memory(executor).or_larger(least, executor.threads_per_process)
         given = {} if plan.blocks.n_blocks is None else {"n_blocks": int(self.cells[0].n_blocks[0])}
         return {
             **given,
@@ -169,5 +171,5 @@ class PartitionPlan(NamedTuple):
             "affordable": affordable(options, n_tuples, len(blocks)),
             "passes": n_passes,
             "sorted_on_disk": spilled,
-            "memory": needed * executor.threads_per_process,
+            "memory": needed,
         }

@@ -12,7 +12,7 @@ import numpy as np
 
 from distmom.checks import names_of
 from distmom.cluster import Executor, Progress
-from distmom.cluster.memory import in_words as bytes_in_words
+from distmom.cluster.memory import told_memory
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import facts_of_samples, told
 from distmom.estimators.mean.plan import MeanPlan
@@ -34,6 +34,7 @@ from distmom.estimators.ustat.samples import (
     run_passes,
 )
 from distmom.lake import ReadOptions, Source
+from distmom.memory import Memory
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.passes.census import Census, count_rows
 from distmom.passes.opening import Names, open_data
@@ -74,21 +75,29 @@ class UStatQuestion(RowsQuestion):
         return self
 
     def describe(self, executor: Executor) -> dict[str, Any]:
-        """Blocks, tuples, passes, memory, time: as if all rows were complete, in one group."""
+        """Blocks, tuples, passes, memory, time."""
+        told, memory = self.looked(executor)
+        return {**told, **told_memory(memory, executor)}
+
+    def looked(self, executor: Executor) -> tuple[dict[str, Any], Memory]:
+        """All that, and the memory as such: as if all rows were complete, in one group."""
         samples = [(source, replace(read, where=None)) for source, read in self.opened]
         options = numbers_of_all(samples, self.options, executor, None)
         plans = plan_passes(samples, options, self.seed, executor, None)
         surveyed = Begun(self, options, plans, None).surveyed
+        memory = Memory()
         for scan in self.scans if surveyed else ():
-            self._surveyor(executor, None).check(scan, plans[0].reader.options.columns)
+            survey = self._surveyor(executor, None).check(scan, plans[0].reader.options.columns)
+            memory = memory.or_larger(survey, executor.threads_per_process)
         first = [plan.describe(executor) for plan in plans]
         width = len(plans[0].reduction.columns)
         n_columns, lines = (width, 1) if options.joint_rows else (1, width)
         ahead = self._ahead(plans, self._census(executor), options)
-        later = ahead.describe(options, n_columns, lines, plans[0].unit_memory, executor)
-        needed, n_tuples = later.pop("memory"), later["tuples_one_by_one"]
+        later = ahead.describe(options, n_columns, lines, plans[0].memory, executor)
+        memory = memory.or_larger(later.pop("memory"), executor.threads_per_process)
+        n_tuples = later["tuples_one_by_one"]
         seconds = in_words(seconds_for(options.kernel, n_tuples, executor.threads)) if n_tuples else None
-        return {
+        told = {
             **first[0],
             **{name: sum(one[name] for one in first) for name in ADDED},
             **later,
@@ -98,9 +107,9 @@ class UStatQuestion(RowsQuestion):
             "survey": PASS if surveyed else None,
             "seconds_one_by_one": seconds,
             "pair_budget": options.pair_budget,
-            "projected_memory_per_process": bytes_in_words(needed),
             "skipped": [record._asdict() for plan in plans for record in plan.skipped],
         }
+        return told, memory
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
         """Survey, count rows, form blocks, evaluate: one result for each column (set) and group."""

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pyarrow import types as patypes
 
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
+from distmom.lake.extent import Chunk
 from distmom.lake.files.encrypted import hidden_columns, is_signed
 from distmom.lake.files.footer_checks import check_footer
 from distmom.lake.files.stored_object import StoredObject
@@ -286,6 +287,8 @@ def _as_dictionary(parquet: pq.ParquetFile, position: int) -> bool:
     chunks = [metadata.row_group(group).column(position) for group in range(metadata.num_row_groups)]
     if any(encoding.startswith("DELTA") for chunk in chunks for encoding in chunk.encodings):
         return False
+    if any(Chunk(chunk.total_uncompressed_size, chunk.num_values).long for chunk in chunks):
+        return True  # a text of 100 MB may stand in a thousand rows, of a file of 4 kB
     return bool(chunks[0].total_uncompressed_size <= DICTIONARY_BYTES + 3 * chunks[0].num_values)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from distmom.lake.columns.references import settle
 from distmom.lake.columns.schema import Reference, roles_of
 from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
+from distmom.lake.extent import Extent
 from distmom.lake.files.footers import FIRST_ROWS
 from distmom.lake.memory.memory_columns import MemoryColumn, arrow_rows, columns_of
 from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions, Source
@@ -44,6 +45,10 @@ class MemoryLake(Source):
     def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of the one file."""
         return np.full(len(self.files if files is None else files), self.n_rows, np.int64)
+
+    def extent(self, names: Collection[str]) -> Extent:
+        """All rows; nothing is decoded."""
+        return Extent(self.n_rows, self.n_rows, self.n_rows, {})
 
     def reader(self, options: ReadOptions) -> MemoryReader:
         """A reader of these columns, which holds their memory.

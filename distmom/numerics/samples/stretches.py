@@ -17,7 +17,7 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS, together
 from distmom.numerics.samples.pool import RowPool
 
 LEAST_ROWS, FINE_ROWS = 512, 32
-"""Rows of a stretch at first: at least, and where a large sample holds all rows, which are `FEW_ROWS`."""
+"""Rows of a stretch at first, and where a large sample holds all rows, which are `FEW_ROWS`."""
 
 FEW_ROWS = 16_384
 
@@ -31,14 +31,15 @@ FREE_ROWS = 1 << 23
 def stretch_rows(n_rows: int) -> int:
     """Rows of a stretch at first, of about so many rows in all.
 
+    Below `FREE_ROWS` they are those of states, which do not know how many rows will come: the means are
+    then the same.
+
     Examples
     --------
     >>> stretch_rows(10_000), stretch_rows(5_000_000), stretch_rows(10**8)
-    (512, 1024, 131072)
+    (512, 512, 131072)
     """
-    if n_rows >= FREE_ROWS:
-        return LEAF_ROWS
-    return max(LEAST_ROWS, 1 << max(-(-n_rows // MOST) - 1, 0).bit_length())
+    return LEAF_ROWS if n_rows >= FREE_ROWS else LEAST_ROWS
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from distmom.remedies import FILES, Remedies
 from distmom.report.kinds.ustatistic import UStatisticResult
-from distmom.report.remedies import FILES, Remedies
 
 _TEST = (
     *("first", "second", "p_value", "p_adjusted", "drifted", "p_reason", "n_permutations"),

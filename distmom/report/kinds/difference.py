@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from distmom.remedies import UNIT, Remedies
 from distmom.report.digits import three
 from distmom.report.estimate import INTERVAL, EstimateResult, Interval
-from distmom.report.remedies import UNIT, Remedies
 from distmom.report.words import cell, units_cells
 
 APART = ("far_rows", "accused_files", "files_named", "notes")

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 from distmom.lake.columns.times import TimeScale
+from distmom.remedies import OF_BLOCKS, Remedies
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, EstimateResult
 from distmom.report.far_rows import written_far
-from distmom.report.remedies import OF_BLOCKS, Remedies
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

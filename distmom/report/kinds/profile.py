@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from distmom.lake.columns.times import TimeScale
+from distmom.remedies import SCATTERED, Remedies
 from distmom.report.digits import fixed, in_digits
 from distmom.report.far_rows import FarRows, Trimmed, far_words, written_far
 from distmom.report.histogram import Histogram
-from distmom.report.remedies import SCATTERED, Remedies
 from distmom.report.result import Result
 from distmom.report.values import plain
 from distmom.report.words import number

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from distmom.numerics.arrays import Bools, Floats
+from distmom.remedies import ALLOWED, FILES, Remedies
 from distmom.report.far_rows import FarRows
-from distmom.report.remedies import ALLOWED, FILES, Remedies
 from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.values import plain

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from distmom.report.remedies import Remedies
+from distmom.remedies import Remedies
 from distmom.report.result import Result
 from distmom.report.words import number
 

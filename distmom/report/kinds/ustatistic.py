@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from distmom.remedies import OF_BLOCKS, Remedies
 from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointResult
-from distmom.report.remedies import OF_BLOCKS, Remedies
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from distmom.report.remedies import AGAIN, Remedies
+from distmom.remedies import AGAIN, Remedies
 from distmom.report.result import Result
 from distmom.status import Status
 

@@ -158,5 +158,6 @@ def test_the_plan_of_a_list_column(tmp_path: Path) -> None:
     write(tmp_path / "0.parquet", {"v": pa.array(g.normal(size=(50, 40)).tolist())})
     plan = dm.explain(dm.mean, tmp_path, "v", joint=True)
     assert plan["n_blocks"] == "auto" and plan["n_units"] == 1
+    assert dm.mean(tmp_path, "v", joint=True, executor=dm.Threads(1, memory_limit="200MB")).n_used == 50
     with pytest.raises(dm.ResourceError, match=r"0\.parquet.*projected memory"):
-        dm.mean(tmp_path, "v", joint=True, executor=dm.Threads(memory_limit="400MB"))
+        dm.mean(tmp_path, "v", joint=True, executor=dm.Threads(1, memory_limit="145MB"))

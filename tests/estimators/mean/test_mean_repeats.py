@@ -89,7 +89,7 @@ def test_groups_have_partitions_too() -> None:
 
 def test_a_run_with_many_partitions_needs_their_memory(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", {"x": np.arange(5_000.0)})
-    limit = "290MB"
+    limit = "160MB"
     assert (
         dm.mean(
             tmp_path, rng=0, blocks=dm.RandomBlocks(repeats=5), executor=dm.Threads(1, memory_limit=limit)

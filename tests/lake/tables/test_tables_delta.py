@@ -133,6 +133,15 @@ def test_dates_that_became_timestamps_and_times_without_a_zone(tmp_path: Path) -
     profiles = dm.describe(t)
     assert [one.column for one in profiles] == ["x", "d", "t"] and profiles["d"].n_used == 6
     assert dm.scan(t).schema.field("t").type == types["t"]
+    for call in (  # as units, and as variants
+        lambda data: dm.mean(data, "x", blocks=dm.UnitBlocks("d"), rng=0).n_units,
+        lambda data: dm.describe(data, "x", by="d", rng=0)[0].plain_estimate,
+        lambda data: [
+            (one.variant, one.plain_estimate)
+            for one in dm.difference(data, "x", by="d", control=datetime(2020, 1, 1), rng=0)
+        ],
+    ):
+        assert call(t) == call(right)
 
 
 PARTS: list[float | None] = [np.nan, -np.inf, -1.5, -0.0, 0.0, 2.0, None]

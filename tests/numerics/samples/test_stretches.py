@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distmom.numerics.samples.stretches import MOST, Stretches, StretchSums, stretch_rows
+from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.samples.stretches import (
+    FREE_ROWS,
+    LEAST_ROWS,
+    MOST,
+    Stretches,
+    StretchSums,
+    stretch_rows,
+)
 
 KEY = np.uint64(7)
 Part = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -64,7 +72,21 @@ def test_too_many_files_leave_nothing() -> None:
     assert one.merge(Stretches.of(32, part(0, 3))).rows == 0 == Stretches.of(32, part(0, 3)).merge(one).rows
 
 
-def test_stretches_are_a_power_of_two_and_not_too_many() -> None:
-    for n in (1, 1_000, 65_536, 10**6, 8_000_000, 10**9):
-        rows = stretch_rows(n)
-        assert rows & (rows - 1) == 0 and n / rows <= MOST * 1.01
+def test_a_lake_and_a_state_that_grows_have_the_same_means() -> None:
+    """A lake knows its rows beforehand, a state does not: below `FREE_ROWS` that makes no difference."""
+    n = 40 * LEAF_ROWS + 1_000
+    assert MOST * LEAST_ROWS < n < FREE_ROWS
+    x = np.random.default_rng(4).standard_normal(n)
+
+    def sums(rows: int, leaves: range) -> Stretches:
+        found = StretchSums(rows)
+        for leaf in leaves:
+            part = x[leaf * LEAF_ROWS : (leaf + 1) * LEAF_ROWS]
+            found.offer(KEY, leaf * LEAF_ROWS, None, (0.0, 0.0), (part, part[:0]))
+        return found.result()
+
+    lake = sums(stretch_rows(n), range(41))
+    state = sums(LEAST_ROWS, range(17)).merge(sums(LEAST_ROWS, range(17, 41)))
+    assert bits(lake) == bits(state) and lake.rows == state.rows == 1_024
+    coarse = sums(1_024, range(41))  # negative control: means that begin there have other roundings
+    assert bits(coarse) != bits(state) and np.allclose(coarse.mean, state.mean)

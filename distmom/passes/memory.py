@@ -1,0 +1,148 @@
+"""What a pass over rows holds in memory: what is decoded, a leaf, sums at work, and those that are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from distmom.lake.extent import Extent
+from distmom.lake.files.footers import DICTIONARY_BYTES
+from distmom.memory import Held, Memory
+from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.samples.pool_sampler import WHOLE
+
+if TYPE_CHECKING:
+    from distmom.cluster import Unit
+    from distmom.lake import ReadOptions
+    from distmom.reductions.block_means import BlockMeans
+
+ROW_BYTES = 4
+"""Of a value in a file: says roughly how many rows there are."""
+
+UNIT_TABLE_BYTES = 12_000_000
+"""Tables that find the hashes of a column's units, and which units have been met."""
+
+UNKNOWN_GROUPS = 100
+"""Groups, where footers do not tell how many there may be."""
+
+ARENA_BYTES = 10_000_000
+"""What allocators keep for each thread, and its stack."""
+
+LEAF_COPIES = 4
+"""Arrays of the rows of a leaf: values, masks, draws, places; of one column at a time."""
+
+AT_WORK = 2
+"""States of a unit at work: that of a leaf or a file beside that of all before."""
+
+GROUPED_ROW_BYTES = 300
+"""Of a row of a batch that is taken to its group: its code, cell and hashes."""
+
+GROWN = 1.5
+"""Room that is made for groups while they are found, over what they need."""
+
+ANSWER = 7
+"""As many times the sums of a column, where the rule merges and sorts its blocks."""
+
+MERGED = 3
+"""States of a merge: both sides, and what is made of them."""
+
+
+class Scope(NamedTuple):
+    """How much is read: rows of the lake, and of a unit of work; the units, their files, and threads."""
+
+    n_rows: int
+    n_files: int
+    unit_rows: int
+    unit_files: int
+    n_units: int
+    threads: int
+
+    @classmethod
+    def of(
+        cls, extent: Extent | None, units: Sequence[Unit], n_rows: int | None, n_bytes: float, threads: int
+    ) -> Scope:
+        """By footers; by bytes where there are none."""
+        n_bytes = max(n_bytes, 1.0)
+        if n_rows is None:
+            n_rows = int(n_bytes / ROW_BYTES) if extent is None else extent.n_rows
+        share = max((unit.n_bytes for unit in units), default=0) / n_bytes
+        files = [len(unit.files) for unit in units]
+        rows = min(n_rows, 1 + int(n_rows * share))
+        return cls(n_rows, sum(files), rows, max(files, default=0), max(1, len(units)), threads)
+
+    @property
+    def waiting(self) -> int:
+        """States that wait for their neighbours, or for their turn, about."""
+        return min(self.n_units, self.threads + (self.n_units - 1).bit_length())
+
+    def offered(self, quota: int, *, unit: bool) -> int:
+        """Rows that are offered to a large sample of which leaves give so many each."""
+        n_rows, n_files = (self.unit_rows, self.unit_files) if unit else (self.n_rows, self.n_files)
+        leaves = max(1, n_files, -(-n_rows // LEAF_ROWS))
+        return min(n_rows, leaves * max(quota, WHOLE if n_rows <= leaves * WHOLE else quota))
+
+
+def reading_memory(read: ReadOptions, extent: Extent | None) -> Memory:
+    """Of the batches that a thread decodes, and the leaf that is made of them."""
+    known = extent or Extent(read.batch_rows, read.batch_rows, read.batch_rows, {})
+    found = known.reading(read.names, read.batch_rows, DICTIONARY_BYTES)
+    rows, n_values = min(LEAF_ROWS, known.rows), len(read.value_names)
+    # smaller batches wait until they are a leaf, and are joined then; those of texts end with each row group
+    joined = read.batch_rows < LEAF_ROWS or any(chunk.text for chunk in known.chunks.values())
+    held = 2 * n_values * rows * 8 if joined and known.rows > 1 else 0
+    leaf = LEAF_COPIES * 8 * rows
+    remedy = "use fewer columns"
+    return found + Memory(
+        (
+            Held("leaf", leaf + held + ARENA_BYTES, remedy=remedy),
+            Held("units", UNIT_TABLE_BYTES * len(read.units)),
+        )
+    )
+
+
+def means_memory(reduction: BlockMeans, read: ReadOptions, extent: Extent | None, scope: Scope) -> Memory:
+    """Of a pass of means."""
+    found = reading_memory(read, extent)
+    draws = reduction.layout.draw_bytes(scope.n_rows, compiled=reduction.compiled)
+    n_groups = 1
+    if reduction.grouped:
+        most = None if extent is None else extent.n_keys(read.by)
+        n_groups = UNKNOWN_GROUPS if most is None else max(most, 1)
+    rows = read.batch_rows if extent is None else min(read.batch_rows, extent.rows)
+    grouping = Held("rows of groups", GROUPED_ROW_BYTES * rows * reduction.grouped)
+    return found + Memory((Held("draws", draws), grouping)) + state_memory(reduction, scope, n_groups)
+
+
+def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memory:
+    """Of the sums of a unit at work, of those that wait, and of a merge."""
+    remedy = "group by fewer values" if reduction.grouped else "use fewer columns or blocks"
+
+    def pool(rows: int, *, times: int = 1) -> int:
+        return reduction.pool_bytes(min(rows, times * reduction.pool_size)) if reduction.pool_size else 0
+
+    offered = scope.offered(reduction.pool_quota, unit=True)
+    everything = scope.offered(reduction.pool_quota, unit=False)
+    merging = (2 * pool(everything // 2) + pool(everything)) * (scope.n_units > 1)
+    waiting, several = scope.waiting - 1, scope.n_units > 1
+
+    def held(unit: int, whole: int, at_work: int, waits: int, merged: int, sure: bool) -> tuple[Held, ...]:
+        return (
+            Held("sums at work", AT_WORK * unit + at_work, remedy=remedy, sure=sure),
+            Held("sums that wait", waiting * (unit + waits), each=False, remedy=remedy, sure=sure),
+            Held(
+                "sums being merged", MERGED * whole * several + merged, each=False, remedy=remedy, sure=sure
+            ),
+        )
+
+    one = reduction.state_bytes(1)
+    pieces = held(one, one, pool(offered, times=3), pool(offered), merging, True)
+    if n_groups > 1:
+        in_unit, in_all = (reduction.state_bytes(n) - one for n in (min(n_groups, scope.unit_rows), n_groups))
+        pieces += held(int(GROWN * in_unit), int(GROWN * in_all), 0, 0, 0, False)
+    answer = Held(
+        "the answer",
+        ANSWER * one / max(1, len(reduction.columns)),
+        each=False,
+        remedy="use fewer columns or blocks",
+    )
+    return Memory((*pieces, answer), at_once=scope.n_units)
