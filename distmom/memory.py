@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 
@@ -96,3 +99,21 @@ class Memory:
             default=None,
         )
         return "use fewer columns or blocks" if most is None else most.remedy
+
+
+_ALLOWED: ContextVar[float | None] = ContextVar("distmom_allowed", default=None)
+
+
+@contextmanager
+def allowed(n_bytes: float) -> Iterator[None]:
+    """So many bytes for the unit of work that runs in this thread, for what only a file can tell."""
+    token = _ALLOWED.set(n_bytes)
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(token)
+
+
+def allowed_bytes() -> float | None:
+    """Bytes that this thread may hold; None where nobody said."""
+    return _ALLOWED.get()

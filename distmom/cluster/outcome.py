@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from distmom.cluster.plan import Unit
 from distmom.cluster.scratch import Scratch
-from distmom.lake.allowed import allowed
+from distmom.memory import allowed
 
 if TYPE_CHECKING:
     from distmom.cluster.queue import UnitBatch
@@ -46,6 +46,11 @@ class WithinMemory:
 
     work: Work
     n_bytes: int
+
+    @property
+    def step(self) -> str:
+        """What the work says to be, for names of tasks."""
+        return str(getattr(self.work, "step", "compute"))
 
     def __call__(self, task: Any) -> UnitOutcome:
         """The outcome."""

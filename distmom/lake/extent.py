@@ -131,7 +131,10 @@ def _n_keys(metadata: pq.FileMetaData, groups: list[pq.RowGroupMetaData], positi
     every = [group.column(position).statistics for group in groups]
     if not every or any(one is None or not one.has_min_max for one in every):
         return None
-    low, high = min(one.min for one in every), max(one.max for one in every)
+    try:
+        low, high = min(one.min for one in every), max(one.max for one in every)
+    except (OverflowError, ValueError):  # times that Python does not have
+        return None
     if isinstance(low, int):
         return int(high - low + 2)  # and null
     if not isinstance(low, (str, bytes)):

@@ -12,7 +12,6 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError, ResourceError
-from distmom.lake.allowed import allowed_bytes
 from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.extent import Extent
@@ -22,6 +21,7 @@ from distmom.lake.files.int96 import is_int96, looks_wrapped, refuse_wrapped
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
+from distmom.memory import allowed_bytes
 from distmom.numerics.arrays import Ints
 
 LARGE = 8

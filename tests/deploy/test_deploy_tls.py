@@ -65,6 +65,7 @@ print(json.dumps(dask.config.get("distributed.scheduler.dashboard.tls")))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -109,6 +110,7 @@ def test_hosts_are_names_or_addresses(tmp_path: Path, host: str) -> None:
     assert not (tmp_path / "tls").exists()
 
 
+@pytest.mark.slow
 def test_other_names_of_hosts(tmp_path: Path) -> None:
     hosts = ("::1", "fe80::1", "*.cluster.local", "node_1", "10.0.0.7")
     code, out, err = run(ROOT / "deploy/tls/make-certificates", tmp_path / "tls", *hosts)
@@ -132,6 +134,7 @@ def test_without_a_certificate_nothing_runs(address: str, lake: Path, scheme: st
     assert ("Dask is told of none" if scheme == "tls" else "wants tls://") in err
 
 
+@pytest.mark.slow
 def test_a_certificate_of_another_authority_is_refused(address: str, lake: Path, tmp_path: Path) -> None:
     others = certificates(tmp_path / "others")
     words = ("mean", lake, "-c", "x", "--scheduler", address)

@@ -152,21 +152,28 @@ def test_places_are_equal_in_bits(lake: Path) -> None:
             make()
 
 
-def test_an_array_of_more_columns_than_rows_is_said_to_be_one() -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda wide: dm.mean(wide),
+        pytest.param(lambda wide: dm.explain(dm.describe, dm.scan(wide)), marks=pytest.mark.slow),
+        pytest.param(lambda wide: dm.compare([wide, wide]), marks=pytest.mark.slow),
+        pytest.param(lambda wide: dm.ustatistic(wide, kernel="gini"), marks=pytest.mark.slow),
+    ],
+    ids=["mean", "describe", "compare", "ustatistic"],
+)
+def test_an_array_of_more_columns_than_rows_is_said_to_be_one(call: Any) -> None:
     wide = np.zeros((2, 10_000))
-    for call in (
-        lambda: dm.mean(wide),
-        lambda: dm.explain(dm.describe, dm.scan(wide)),
-        lambda: dm.compare([wide, wide]),
-        lambda: dm.ustatistic(wide, kernel="gini"),
-    ):
-        few = dm.options(executor=dm.Threads(1, memory_limit="600MB"))
-        with few, pytest.raises(dm.ResourceError) as refused:
-            call()
-        assert str(refused.value).startswith(
-            "data: has 2 rows and 10,000 columns, each with a state of its own; for one column of all values "
-            "give x.reshape(-1), for 2 columns x.T ("
-        )
+    few = dm.options(executor=dm.Threads(1, memory_limit="600MB"))
+    with few, pytest.raises(dm.ResourceError) as refused:
+        call(wide)
+    assert str(refused.value).startswith(
+        "data: has 2 rows and 10,000 columns, each with a state of its own; for one column of all values "
+        "give x.reshape(-1), for 2 columns x.T ("
+    )
+
+
+def test_an_array_of_many_rows_is_not_said_to_be_wide() -> None:
     with pytest.raises(dm.ResourceError) as refused:
         dm.mean(np.zeros((10_000, 30)), executor=dm.Threads(1, memory_limit="140MB"))
     assert "reshape" not in str(refused.value)

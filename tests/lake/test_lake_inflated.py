@@ -15,9 +15,9 @@ from peak_memory import PRINT_PEAK
 
 import distmom as dm
 from distmom.errors import ResourceError
-from distmom.lake.allowed import allowed
 from distmom.lake.files.listing import open_lake
 from distmom.lake.source import ReadOptions
+from distmom.memory import allowed
 
 LETTERS = 3_000_000
 

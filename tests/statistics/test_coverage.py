@@ -70,6 +70,7 @@ def check_coverage(tables: Tables) -> None:
             assert cell.given - cell.covered <= allowed, (name, law, kind, cell.coverage)
 
 
+@pytest.mark.slow
 @TOGETHER
 def test_intervals_cover(tables: Tables) -> None:
     check_coverage(tables)
@@ -86,6 +87,7 @@ def check_bound(name: str, cell: Cell) -> int:
     return broken
 
 
+@pytest.mark.slow
 @TOGETHER
 @pytest.mark.parametrize("law", [*LAWS, *RARE])
 def test_no_bound_is_below_the_failure_probability(tables: Tables, law: str) -> None:

@@ -22,6 +22,7 @@ def in_eights(x, level):
     return means[rank - 1] <= MEAN <= means[-rank]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [0.95, 0.99])
 @pytest.mark.parametrize("replications", [40, pytest.param(400, marks=pytest.mark.slow)])
 def test_a_small_arm_is_covered(level, replications):

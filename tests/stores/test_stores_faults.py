@@ -106,6 +106,7 @@ def gets(request: Request) -> bool:
     return request.method == "GET" and not request.lists
 
 
+@pytest.mark.slow
 def test_a_request_is_made_again_and_not_the_unit(
     write: Write, store: Store, options: dict[str, str], s3_port: int
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_request_is_made_again_and_not_the_unit(
     assert len(requests) <= 22 + proxy.n_faults  # the first one's schema is asked for beforehand
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [pytest.param("listing", marks=pytest.mark.slow), "object"])
 def test_what_never_answers_ends_the_run_in_time(
     lake: Path, store: Store, options: dict[str, str], s3_port: int, where: str
@@ -195,6 +197,7 @@ def test_an_object_that_comes_damaged_is_read_again(
     assert len(spoilt) == 3
 
 
+@pytest.mark.slow
 def test_an_etag_that_is_no_sum_costs_one_more_request_in_all(
     lake: Path, store: Store, options: dict[str, str], s3_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.fingerprint import LakeCounts
 from distmom.estimators.options import MeanOptions
 from distmom.memory import Memory
+from distmom.numerics.blocks.labels import COMPILE
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.samples.pool_sampler import leaf_quota
 from distmom.numerics.samples.row_samples import leaf_sizes
@@ -304,7 +305,8 @@ def _memory(
     extent = source.extent(read.names)
     n_bytes = sum(unit.n_bytes for unit in units)
     scope = Scope.of(extent, units, n_rows, n_bytes, executor.threads_per_process)
-    return program(executor, compiled=reduction.compiled) + means_memory(reduction, read, extent, scope)
+    compiled = reduction.compiled or reduction.layout.n_blocks > COMPILE
+    return program(executor, compiled=compiled) + means_memory(reduction, read, extent, scope)
 
 
 def _with_windows(units: Sequence[Unit], blocks: BlockPlan, census: Census | None) -> tuple[Unit, ...]:

@@ -213,6 +213,7 @@ def test_an_answer_from_the_sample_pays_for_files_that_are_alike(kept: bool, tmp
     assert covered == 4 if kept else covered <= 5
 
 
+@pytest.mark.slow
 def test_the_same_bits_however_the_work_is_cut(tmp_path: Path) -> None:
     x = spoiled(2 * N, 0.03, CODE)
     lake(tmp_path, x, 11)

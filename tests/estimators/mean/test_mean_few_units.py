@@ -22,6 +22,7 @@ def test_the_number_of_blocks_follows_units_not_rows(n_units: int, n_blocks: int
     assert n_blocks - 2 <= found.n_blocks <= n_blocks  # a few units leave a block empty now and then
 
 
+@pytest.mark.slow
 def test_clean_skew_units_are_not_called_contaminated_and_covered() -> None:
     """Blocks of single units, as by the number of rows, would estimate the median of units: 1, not 1.65."""
     flags = covered = 0

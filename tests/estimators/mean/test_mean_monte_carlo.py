@@ -151,6 +151,7 @@ def test_nulls_groups_and_rare_groups(tmp_path: Path) -> None:
     assert common.status == "ok" and lone.flags == ("no rows",) and np.isnan(lone.estimate)
 
 
+@pytest.mark.slow
 def test_a_lost_row_is_an_expected_row(tmp_path: Path) -> None:
     """Numbers of used rows are binomial, not hypergeometric: 800 of 2,000 rows, of which half are null."""
     x = pa.array([None if i % 2 else float(i) for i in range(2_000)])

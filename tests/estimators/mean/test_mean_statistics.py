@@ -140,6 +140,7 @@ def sampled_blocks(law: str, n_blocks: int, block_size: int, repetitions: int, s
     return np.array([r.block_estimates for r in found])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "right"), [("normal", 0.01386), ("student", 0.02939), ("lognormal", 0.0622), ("pareto", 1.1276)]
 )
@@ -157,6 +158,7 @@ def test_risk_of_the_randomized_median_of_means(law: str, right: float) -> None:
         assert np.mean((lower - LAWS[law][1]) ** 2) > np.mean((estimates - LAWS[law][1]) ** 2)
 
 
+@pytest.mark.slow
 def test_risk_of_many_large_samples() -> None:
     """Tau = 9/20: 600 samples of 60 rows come near the plain mean's 0.001."""
     blocks = np.concatenate([sampled_blocks("normal", 600, 60, 40, seed) for seed in range(6)])

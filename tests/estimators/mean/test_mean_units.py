@@ -252,6 +252,7 @@ def covered(found: list[dm.MeanResult]) -> int:
     return sum(r.interval[0] <= 0.0 <= r.interval[1] for r in found)  # type: ignore[index]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["order", "exact"])
 @pytest.mark.one_in(2)
 def test_rows_of_a_unit_that_resemble_each_other_are_covered(kind: str) -> None:
@@ -267,6 +268,7 @@ def test_rows_of_a_unit_that_resemble_each_other_are_covered(kind: str) -> None:
     assert rows <= (130 if kind == "order" else 231)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_blocks", ["auto", 9])
 @pytest.mark.one_in(2)
 def test_units_of_very_different_sizes(n_blocks: int | str) -> None:

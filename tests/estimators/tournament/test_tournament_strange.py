@@ -170,7 +170,7 @@ def test_a_candidate_that_fails_is_named() -> None:
     def broken(row: dict[str, np.ndarray]) -> np.ndarray:
         raise ValueError("no idea")
 
-    with pytest.raises(dm.DataError, match="candidate 'broken' failed: ValueError: no idea"):
+    with pytest.raises(dm.DataError, match=r"candidate 'broken' failed in .*, line \d+: ValueError: no idea"):
         dm.tournament({"y": Y, "a": X}, [broken], "y", features="a", rng=0)
     with pytest.raises(dm.DataError, match="must give one number a row"):
         dm.tournament({"y": Y, "a": X}, {"short": lambda row: row["a"][1:]}, "y", features="a", rng=0)

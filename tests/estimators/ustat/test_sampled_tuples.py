@@ -150,6 +150,7 @@ def test_variance_of_a_sample_of_pairs(replace: bool, right: float) -> None:
         assert abs(values.var() - 0.4381) > 4.5 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.one_in(2)
 def test_variance_over_samples_of_one_lake(replace: bool) -> None:

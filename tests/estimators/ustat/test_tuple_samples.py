@@ -116,6 +116,7 @@ def test_variance_over_samples_of_two_lakes(replace: bool) -> None:
     assert abs(values.mean() - sums.mean) < SIX_SIGMA * np.sqrt(right / 3000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("replace", "right"), [(False, 0.5724), (True, 0.6438)])
 @pytest.mark.one_in(2)
 def test_variance_over_data_and_draws(replace: bool, right: float) -> None:

@@ -20,6 +20,7 @@ from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.median import lower_median
 
 
+@pytest.mark.slow
 def test_bad_files_do_not_move_blocks_of_files(tmp_path: Path) -> None:
     """One file of a hundred is 10^6: the plain statistics are off by orders of magnitude."""
     g = np.random.default_rng(0)

@@ -101,6 +101,7 @@ def test_every_pair_is_as_likely_as_any_other(size):
     assert stats.chi2.sf(statistic, 14) > FAILURE
 
 
+@pytest.mark.slow
 def test_every_set_of_pairs_is_as_likely_as_any_other():
     """15 sets of two of the six pairs of four rows; drawing without the rejection of repeats fails it."""
     support = list(combinations(combinations(range(4), 2), 2))

@@ -230,6 +230,7 @@ def test_all_sequences_of_rows_are_equally_likely(rows, size):
     assert tuples_pvalue(seen, sum(rows), size) > FAILURE
 
 
+@pytest.mark.slow
 def test_the_test_would_find_samples_without_replacement_and_unequal_leaves():
     rng = np.random.default_rng(0)
     distinct = np.zeros((40_000, 6), dtype=np.int64)

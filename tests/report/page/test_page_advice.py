@@ -18,8 +18,8 @@ import pytest
 from pages import PAGES, X
 
 import distmom as dm
+from distmom import remedies
 from distmom.cli.program import program
-from distmom.report import remedies
 from distmom.report.again import Again
 from distmom.report.page.render import page
 from distmom.report.page.telling import leave_out
