@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from distmom.cluster.outcome import Executor
 
 PROGRAM, LEAST_TOLD, LEAST_OF_THREAD = "the program", 1_000_000, 20_000_000
+
+logger = logging.getLogger("distmom")
 
 PROCESS_BYTES = 240_000_000  # a worker with NumPy, PyArrow, Numba and Dask loaded, before any data
 PLAIN_BYTES, COMPILED_BYTES = 135_000_000, 258_000_000  # a process with NumPy and PyArrow; and with Numba
@@ -103,6 +106,16 @@ def check_memory(memory: Memory, executor: Executor, worst: str, *, remedy: str 
         f"{in_words(once)} once{most}) exceeds the limit of {in_words(limit)}; "
         f"{remedy or memory.remedy(threads)}, or allow at least {in_words(needed)}"
     )
+
+
+def give_back() -> None:
+    """Give freed memory back to the system, where its C library can: small objects among it hold it else."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):
+        logger.debug("this system's C library has no malloc_trim")
 
 
 CGROUP = Path("/sys/fs/cgroup")

@@ -21,6 +21,7 @@ from distmom.stopping import EVERY
 logger = logging.getLogger("distmom")
 
 UNITS_PER_THREAD = 4  # in flight: enough to hide the way to a cluster, few enough to bound memory
+FEW_FOR_EACH = 2  # in flight for each thread, where states are large
 FIRST_PAUSE = 0.2  # seconds before the first further attempt; doubled with each one
 MERGING_SHARE = 4  # of a worker's memory, one part of so many may go to merging the states of a batch
 POLL = 1.0  # seconds without a result after which the cluster is asked how it is
@@ -104,8 +105,8 @@ def run_units(
     merger : UnitMerger, optional
         Where the states are merged; it may hold some already, of which the units are then the rest.
     grows : bool
-        States may be large, which only the data tells. Then no more than one unit a thread goes to a
-        cluster before the first state is there.
+        States may be large, which only the data tells. Then no more than one unit a thread is under way
+        before the first state is there, and no more than two where states are large.
 
     Returns
     -------
@@ -184,8 +185,8 @@ class _Run:
         """Fill the window."""
         threads = self.executor.threads
         window = self.window or UNITS_PER_THREAD * threads
-        if self.executor.far and self.grows and not self.n_done:
-            window = min(window, threads)
+        if self.grows and (self.largest > LARGE_STATE or not self.n_done):
+            window = min(window, FEW_FOR_EACH * threads if self.n_done else threads)
         while tasks.ready():
             unit = self.queue.take(monotonic(), self.n_in_flight, window, self.together(threads))
             if unit is None:

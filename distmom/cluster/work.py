@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from distmom.cluster.outcome import UnitOutcome, Work
@@ -11,6 +11,7 @@ from distmom.cluster.plan import Unit
 from distmom.errors import BadFileError
 from distmom.lake import Batch, BatchReader, FileRef
 from distmom.lake.keys.encoder import KeyEncoder
+from distmom.lake.keys.ranges import KeyRange, RangeEncoder, TooManyKeys
 from distmom.lake.keys.unit_hashes import UnitHashes
 from distmom.reductions import Accumulator, Key, Reduction
 from distmom.reductions.accumulate.leaves import Rows
@@ -42,6 +43,9 @@ class ReadAndReduce:
         The reduction's accumulators tell which rows they want: read only what holds some of them.
     known : tuple of Key
         Keys of groups that have the first numbers, whatever the unit.
+    within : KeyRange, optional
+        Only groups with these keys are told apart, and no more of them than fit: the reduction is one of
+        ranges, such as `RangedMeans`.
     """
 
     reader: BatchReader
@@ -52,19 +56,29 @@ class ReadAndReduce:
     compiled: bool = False
     some_rows: bool = False
     known: tuple[Key, ...] = ()
+    within: KeyRange | None = None
     step: ClassVar[str] = "read"
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's files and return the state of its rows."""
         bad: dict[int, str] = {}
-        while (outcome := self._attempt(unit, bad)) is None:
-            pass  # rows of the bad file are already in the sums: begin the unit again without it
+        work, outcome = self, None
+        while outcome is None:
+            try:
+                # None: rows of a bad file are already in the sums: begin the unit again without it
+                outcome = work._attempt(unit, bad)
+            except TooManyKeys as found:
+                work = replace(work, within=found.within)
         return outcome
 
     def _attempt(self, unit: Unit, bad: dict[int, str]) -> UnitOutcome | None:
         """The outcome without the files of these numbers; None if another is bad, which now is among them."""
         accumulator = self.reduction.begin(len(unit.files), unit.window)
-        encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled) if self.n_keys else None
+        encoder: KeyEncoder | RangeEncoder | None = None
+        if self.n_keys:
+            encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled)
+            if self.within is not None:
+                encoder = RangeEncoder(encoder, self.within, len(self.known))
         hashes = None
         if self.unit_seed is not None:
             hashes = UnitHashes(len(self.reader.options.units), self.unit_seed, compiled=self.compiled)
@@ -81,24 +95,35 @@ class ReadAndReduce:
                     return None
                 n_rows, n_bytes = n_rows + rows, n_bytes + size
             accumulator.end_file()
-        keys = encoder.keys if encoder is not None else [()]
         skipped = tuple(SkippedFile(unit.files[i].path, bad[i]) for i in sorted(bad))
-        return UnitOutcome(accumulator.result(keys), n_rows, n_bytes, skipped)
+        return UnitOutcome(self._state(accumulator, encoder), n_rows, n_bytes, skipped)
+
+    def _state(self, accumulator: Accumulator, encoder: KeyEncoder | RangeEncoder | None) -> Any:
+        if not isinstance(encoder, RangeEncoder):
+            return accumulator.result([()] if encoder is None else encoder.keys)
+        reduction: Any = self.reduction
+        return reduction.of_range(accumulator, encoder.keys, encoder.encoder.keys, encoder.within.high)
 
     def _read(
         self,
         file: FileRef,
         unit: Unit,
         accumulator: Accumulator,
-        encoder: KeyEncoder | None,
+        encoder: KeyEncoder | RangeEncoder | None,
         hashes: UnitHashes | None,
     ) -> tuple[int, int]:
         n_rows = n_bytes = 0
         for batch in self._batches(file, unit, accumulator):
             check_stopped()
-            codes = None if encoder is None else encoder.encode(batch.keys, batch.keep)
+            codes = groups = None
+            if isinstance(encoder, RangeEncoder):
+                codes, groups = encoder.encode(batch.keys, batch.keep)
+            elif encoder is not None:
+                codes = encoder.encode(batch.keys, batch.keep)
             units = None if hashes is None else hashes.of(batch.units)
-            accumulator.add(rows_of(batch, codes, units), 1 if encoder is None else encoder.n_keys)
+            rows = rows_of(batch, codes, units)
+            rows.groups = groups
+            accumulator.add(rows, 1 if encoder is None else encoder.n_keys)
             n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
         return n_rows, n_bytes
 

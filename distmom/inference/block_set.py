@@ -90,10 +90,11 @@ class Screen(OfGroups):
 class Answer(OfGroups):
     """Blocks that carry the answer of each group: rows, effective rows and means (n_groups, width).
 
-    Ragged ones are padded.
+    Ragged ones are padded: the first `width` are a group's own.
     """
 
     kept: Merger
+    width: Ints
     count: Ints
     effective: Floats
     mean: Floats

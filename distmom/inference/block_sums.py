@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
+from distmom.numerics.own_sums import own_sums
 
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -36,13 +37,16 @@ class Places:
 
 
 class CentredSum:
-    """Means of fine blocks with their masses, ready to be averaged over the blocks of any level."""
+    """Means of fine blocks with their masses, ready to be averaged over the blocks of any level.
 
-    def __init__(self, mass: NDArray[Any], mean: Floats, filled: Bools) -> None:
+    Of each group the first `width` blocks are its own, as for `Merger`.
+    """
+
+    def __init__(self, mass: NDArray[Any], mean: Floats, filled: Bools, width: Ints) -> None:
         self._mass = mass
         self._mean = np.where(filled, mean, np.nan)
         self._filled = filled
-        whole = mass.sum(axis=1)
+        whole = own_sums(mass, width)
         self._whole = np.where(whole > 0, whole, 1)
         finite = np.where(np.isfinite(self._mean), self._mean, np.nan)
         centre = lower_median(finite)

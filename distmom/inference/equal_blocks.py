@@ -13,6 +13,7 @@ from distmom.inference.answers import Intervals
 from distmom.inference.block_set import BlockSet
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.median import lower_median
+from distmom.numerics.own_sums import own_sums
 
 FALSE_ALARM = 1e-6
 """Probability that blocks of exchangeable rows are taken for too equal."""
@@ -36,15 +37,15 @@ def too_equal(own: BlockSet) -> tuple[Bools, Floats, Floats]:
     kept = own.answer.kept
     good = kept.filled & np.isfinite(kept.mean)
     rows = np.where(good, kept.effective, 0.0)
-    n, n_blocks = rows.sum(axis=1), np.count_nonzero(good, axis=1)
+    n, n_blocks = own_sums(rows, kept.width), np.count_nonzero(good, axis=1)
     degrees = np.where(good, np.maximum(kept.count - 1, 0), 0)
     first, second = np.maximum(n_blocks - 1.0, 1.0), np.maximum(degrees.sum(axis=1, dtype=np.float64), 1.0)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        centre = (rows * np.where(good, kept.mean, 0.0)).sum(axis=1) / n
+        centre = own_sums(rows * np.where(good, kept.mean, 0.0), kept.width) / n
         away = np.where(good, kept.mean - centre[:, None], 0.0)
-        between = (rows * away * away).sum(axis=1) / first
+        between = own_sums(rows * away * away, kept.width) / first
         variance = np.where(degrees > 0, kept.blocks.row_variance, np.nan)
-        within = np.where(degrees > 0, degrees * variance, 0.0).sum(axis=1) / second
+        within = own_sums(np.where(degrees > 0, degrees * variance, 0.0), kept.width) / second
         within = np.where(own.contradicted, lower_median(variance), within)
         ratio, se = between / within, np.sqrt(within / n)
         alarm = np.isfinite(se) & (n_blocks > 1) & (ratio < fdtri(first, second, FALSE_ALARM))

@@ -120,15 +120,18 @@ def _end(start: Floats, sign: float, beyond: Callable[[Floats, float], tuple[Flo
         if not open_.any():
             break
         inside, above = np.where(open_, outside, inside), np.where(open_, below, above)
+    going = wide.copy()  # each group ends by itself, as it would alone
     for _ in range(MOST_ROUNDS):
         with np.errstate(invalid="ignore", divide="ignore"):
             middle = np.where(wide, inside + (outside - inside) * above / (above - below), start)
-        if np.allclose(middle, inside, rtol=CLOSE, atol=1e-300, equal_nan=True):
+        going &= ~np.isclose(middle, inside, rtol=CLOSE, atol=1e-300, equal_nan=True)
+        if not going.any():
             break
         value = beyond(middle, sign)[0]
-        good = value >= 0.0
-        below, above = np.where(good, 0.5 * below, value), np.where(good, value, 0.5 * above)
-        inside, outside = np.where(good, middle, inside), np.where(good, outside, middle)
+        up, down = going & (value >= 0.0), going & ~(value >= 0.0)
+        below, above = np.where(up, 0.5 * below, below), np.where(down, 0.5 * above, above)
+        below, above = np.where(down, value, below), np.where(up, value, above)
+        inside, outside = np.where(up, middle, inside), np.where(down, middle, outside)
     return np.where(wide, inside, start)
 
 

@@ -141,13 +141,15 @@ def _exact(
 class Best(NamedTuple):
     """The blocks that an interval is made of.
 
-    Rows, means and effective rows (n_groups, width), the standard error of the mean of all of them, and
-    whether there is such a level, which is said of all partitions of a group together.
+    Rows, means and effective rows (n_groups, width), how many of the blocks are the group's own, the standard
+    error of the mean of all of them, and whether there is such a level, which is said of all partitions of a
+    group together.
     """
 
     rows: Ints
     means: Floats
     effective: Floats
+    width: Ints
     se: Floats
     some: Bools
 
@@ -156,10 +158,13 @@ class Best(NamedTuple):
 
         `between` as for `intervals_of`; ruined blocks do not tell.
         """
-        share = average_efficiency if sized else typical_efficiency
         with np.errstate(invalid="ignore", over="ignore"):
             spread = self.se * np.sqrt(np.count_nonzero(self.rows, axis=1))
-            spread *= inflation(own.finest, share(self.effective, self.rows))
+            if sized:
+                efficiency = average_efficiency(self.effective, self.rows, self.width)
+            else:
+                efficiency = typical_efficiency(self.effective, self.rows)
+            spread *= inflation(own.finest, efficiency)
             if between:
                 whole = np.where(np.isfinite(self.means), self.means, np.nan)
                 spread = np.maximum(spread, scaled_mad(whole))
@@ -180,13 +185,14 @@ def best_blocks(own: BlockSet, factors: Floats, repeats: int = 1) -> Best:
     levels, answer = own.ladder.levels, own.answer
     if own.given is not None:
         some = np.ones(answer.estimate.size // repeats, np.bool_)
-        return Best(answer.count, answer.mean, answer.effective, own.finest.se, some)
+        return Best(answer.count, answer.mean, answer.effective, answer.width, own.finest.se, some)
     usable = own.ladder.usable & (levels[None, :] <= answer.kept.n_filled[:, None])
     width = np.where(usable, levels * np.square(factors) * np.square(own.ladder.inflation), np.inf)
     width = width.reshape(-1, repeats, levels.size).max(axis=1)
     some = np.isfinite(width).any(axis=1)
     best = np.repeat(np.where(some, levels[np.argmin(width, axis=1)], 1), repeats)
-    return Best(*at_kept(own.fine, answer.kept, own.aside, best), kept_se(own.finest, answer), some)
+    blocks = at_kept(own.fine, answer.kept, own.aside, best)
+    return Best(*blocks, best, kept_se(own.finest, answer), some)
 
 
 def kinds_of(n_blocks: Ints, outlying: Ints) -> tuple[Ints, list[tuple[int, int]]]:

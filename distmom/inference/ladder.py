@@ -18,6 +18,7 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.median import MAD, lower_median, median_or_nan
+from distmom.numerics.own_sums import own_sums
 
 FEW_EFFECTIVE = 0.5
 """Where weights leave a smaller share of a group's rows effective, blocks are balanced by effective rows."""
@@ -38,6 +39,9 @@ class Merger:
     blocks : Moments or WeightedMoments
         Fine blocks, shape (n_groups, n_fine), in the order of their numbers; a block without rows has count
         0.
+    width : ndarray of int64, shape (n_groups,), optional
+        How many of the blocks are the group's own, where groups have unequal numbers and the others only pad
+        the array. Sums go over these, so that no bit of a group depends on which others stand beside it.
 
     Notes
     -----
@@ -53,8 +57,10 @@ class Merger:
     infinite, or NaN once both signs have been met.
     """
 
-    def __init__(self, blocks: BlockState) -> None:
+    def __init__(self, blocks: BlockState, width: Ints | None = None) -> None:
         self.blocks = blocks
+        n_groups, n_fine = blocks.count.shape
+        self.width: Ints = np.full(n_groups, n_fine) if width is None else width
         self.weighted = isinstance(blocks, WeightedMoments)
         self.count = blocks.count
         self.filled: Bools = blocks.count > 0
@@ -74,7 +80,7 @@ class Merger:
     @cached_property
     def n_effective(self) -> Ints:
         """Effective rows of all blocks of each group, rounded down."""
-        return np.asarray(np.floor(self.effective.sum(axis=1)).astype(np.int64))
+        return np.asarray(np.floor(own_sums(self.effective, self.width)).astype(np.int64))
 
     @cached_property
     def _size(self) -> Ints:
@@ -104,7 +110,7 @@ class Merger:
 
     @cached_property
     def _sum(self) -> CentredSum:
-        return CentredSum(self.blocks.mass, self.mean, self.filled)
+        return CentredSum(self.blocks.mass, self.mean, self.filled, self.width)
 
     def index(self, n_blocks: int | Ints) -> Ints:
         """Coarse block of every fine block, shape (n_groups, n_fine)."""
@@ -151,7 +157,7 @@ class Merger:
         if isinstance(self.blocks, WeightedMoments):
             _, _, _, weight2, mean2, m2 = self.blocks
             mass, mean = self._sum.merged(places)
-            squares = CentredSum(weight2, mean2, self.filled).moments(places, m2)
+            squares = CentredSum(weight2, mean2, self.filled, self.width).moments(places, m2)
             return WeightedMoments(places.sums(self.count)[:, 0], mass[:, 0], mean[:, 0], *squares)
         return Moments(*self._sum.moments(places, self.blocks.m2))
 
@@ -192,11 +198,11 @@ class Merger:
 
     def subset(self, groups: Ints) -> Merger:
         """The same for some of the groups."""
-        return Merger(self.blocks.at(groups))
+        return Merger(self.blocks.at(groups), self.width[groups])
 
     def without(self, aside: Bools) -> Merger:
         """The same with some blocks set aside, as if they had no rows."""
-        return Merger(self.blocks.without(aside))
+        return Merger(self.blocks.without(aside), self.width)
 
 
 def _of_groups(n_blocks: int | Ints) -> Ints:
@@ -210,10 +216,10 @@ def typical_efficiency(effective: Floats, count: Ints) -> Floats:
     return np.where(np.isnan(share), 1.0, share)
 
 
-def average_efficiency(effective: Floats, count: Ints) -> Floats:
-    """Effective rows as a share of the rows, of all blocks along the last axis; 1 without any rows."""
-    rows = count.sum(axis=-1)
-    return np.where(rows > 0, effective.sum(axis=-1) / np.maximum(rows, 1), 1.0)
+def average_efficiency(effective: Floats, count: Ints, width: Ints) -> Floats:
+    """Effective rows as a share of the rows, of the `width` blocks of each group; 1 without any rows."""
+    rows = count.sum(axis=1)
+    return np.where(rows > 0, own_sums(effective, width) / np.maximum(rows, 1), 1.0)
 
 
 def rows_at(fine: Merger, levels: Ints) -> Ints:

@@ -30,6 +30,7 @@ from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
+from distmom.numerics.own_sums import own_sums
 from distmom.theory.bounds import median_rank
 from distmom.theory.repeated import repeated_factors, repeated_halfwidth
 
@@ -103,7 +104,7 @@ def _exact_intervals(
     ruined = ((count > 0) & ~np.isfinite(best.means)).sum(axis=1).reshape(shape).max(axis=1)
     inverse = np.where(count > 0, count.sum(axis=1)[:, None] / np.maximum(count, 1), 0.0)
     # n times the average of 1/size over the blocks of a partition: their number, if sizes are equal
-    times = (inverse.sum(axis=1) / np.maximum(blocks, 1)).reshape(shape).max(axis=1)
+    times = (own_sums(inverse, best.width) / np.maximum(blocks, 1)).reshape(shape).max(axis=1)
     place, kinds = kinds_of(n_blocks, np.maximum(ruined, ask.outlying))
     widths = np.array([repeated_halfwidth(1.0, max(k, 1), ask.delta, o) for k, o in kinds])
     with np.errstate(invalid="ignore", over="ignore"):

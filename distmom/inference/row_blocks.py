@@ -67,7 +67,7 @@ def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
     and the scaled median distance of the means. The second sees dependence and differing blocks that the
     first cannot see.
     """
-    blocks = Merger(fine.moments_at(n_blocks))
+    blocks = Merger(fine.moments_at(n_blocks), n_blocks)
     rows = np.maximum(blocks.effective, 1.0)
     with np.errstate(invalid="ignore", over="ignore"):
         within = lower_median(blocks.blocks.row_variance / rows)

@@ -15,6 +15,7 @@ from distmom.inference.ladder import Merger
 from distmom.inference.location import Location, location
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import lower_median
+from distmom.numerics.own_sums import own_sums
 from distmom.theory.bounds import width_factor
 
 DELTA_FLAG = 0.001
@@ -112,8 +113,9 @@ def screen(finest: Finest, ladder: Ladder) -> Screen:
         far = able & ~(np.isfinite(finest.blocks.mean) & (np.abs(away) <= t * finest.spread))
         near = able & ~far & (np.abs(away) > CERTAIN * finest.spread)
         pull = away * finest.share
-        shift = np.abs(np.sum(np.where(far, pull, 0.0), axis=1))
-        near_shift = np.abs(np.sum(np.where(near, pull, 0.0), axis=1))
+        shift, near_shift = (
+            np.abs(own_sums(np.where(those, pull, 0.0), finest.blocks.width)) for those in (far, near)
+        )
     k_hat = np.where(ladder.usable.any(axis=1), ladder.levels[first_meeting(ladder)], 0)
     return Screen(k_hat, far, np.count_nonzero(far, axis=1), shift, near_shift)
 
@@ -210,7 +212,7 @@ def answer(
     kept = finest.blocks.without(seen.far & set_aside[:, None])
     wanted = np.where(set_aside, fewer_blocks(levels, wanted, kept.n_filled), wanted)
     count, mean, effective = at_kept(fine, kept, set_aside, wanted)
-    return Answer(kept, count, effective, mean, Location.median(lower_median(mean)))
+    return Answer(kept, wanted, count, effective, mean, Location.median(lower_median(mean)))
 
 
 def at_kept(fine: Merger, kept: Merger, set_aside: Bools, n_blocks: Ints) -> tuple[Ints, Floats, Floats]:
@@ -233,6 +235,6 @@ def at_kept(fine: Merger, kept: Merger, set_aside: Bools, n_blocks: Ints) -> tup
 
 def kept_se(finest: Finest, given: Answer) -> Floats:
     """Standard error of the mean of the blocks that were kept: sqrt(V_f/F') for F' row blocks."""
-    kept = np.sum(np.where(given.kept.filled, finest.share, 0.0), axis=1)
+    kept = own_sums(np.where(given.kept.filled, finest.share, 0.0), given.kept.width)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         return np.where(kept > 0.0, finest.se / np.sqrt(kept), np.inf)

@@ -75,6 +75,19 @@ class MeanState:
             stretches=tuple(replace(s, mean=s.mean + distance) for s, distance in runs),
         )
 
+    def some_groups(self, groups: Ints) -> MeanState:
+        """The same of some of its groups, or of all in another order; without units and large samples."""
+        return replace(
+            self,
+            keys=tuple(self.keys[g] for g in groups.tolist()),
+            n_rows=self.n_rows[groups],
+            counts=self.counts[:, groups],
+            moments=self.moments.at((slice(None), groups)),
+            samples=tuple(s.each(lambda a, _: a[groups]) for s in self.samples),
+            units=None,
+            pools=(),
+        )
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""

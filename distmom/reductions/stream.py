@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.tree import ENDLESS, DyadicTree, fold
 from distmom.reductions.accumulate.leaves import Rows, join
 from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.keyed_pools import Pools
 from distmom.reductions.state import Key, MeanState
 
 BOTH_SMALL = 2
@@ -41,21 +42,6 @@ class StreamState:
     keys: tuple[Key, ...]
     pools: tuple[RowPool, ...] = ()
     pool_keys: tuple[Key, ...] = ()
-
-
-class Pools(NamedTuple):
-    """Large samples, and the keys of the groups that their rows are in."""
-
-    keys: tuple[Key, ...]
-    pools: tuple[RowPool, ...]
-
-    def at(self, keys: tuple[Key, ...]) -> tuple[RowPool, ...]:
-        """The samples with the groups numbered as in `keys`, which has them all."""
-        if keys == self.keys:
-            return self.pools
-        place = {key: i for i, key in enumerate(keys)}
-        where = np.array([place[key] for key in self.keys], np.int64)
-        return tuple(pool.renumbered(where) for pool in self.pools)
 
 
 class LeafStream:
@@ -133,11 +119,7 @@ class LeafStream:
 
     def _with(self, state: MeanState) -> Pools:
         """The large samples of all rows so far and of some more."""
-        keys = tuple(sorted({*self._pools.keys, *state.keys}))
-        mine, others = self._pools.at(keys), Pools(state.keys, state.pools).at(keys)
-        size = self.reduction.pool_size
-        pairs = zip(mine, others, strict=True) if mine else ()
-        return Pools(keys, tuple(a.merge(b, size) for a, b in pairs) or others)
+        return self._pools.merge(Pools(state.keys, state.pools), self.reduction.pool_size)
 
     def saved(self) -> StreamState:
         """All that is needed to go on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import told
 from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
-from distmom.estimators.mean.far_groups import GroupsLook, settle_groups
+from distmom.estimators.mean.far_groups import GroupsLook, look_at_groups, settle_groups
 from distmom.estimators.mean.far_rows import Found, looks_of
 from distmom.estimators.mean.notes import value_notes
 from distmom.estimators.mean.partition import answer_columns, method_of, partition_fields, promise_of
@@ -48,11 +48,23 @@ def answer_of(
     NoAnswerError
         If there are no rows, or not one of the results has a finite answer.
     """
+    looks = looks_of(state, plan.options.window) if looks is None else looks
+    groups = look_at_groups(looks, state.keys, state.keys) if plan.reader.options.by else ()
+    return in_one(plan, [results_of(plan, state, looks, groups, second)], data, run, listed=listed)
+
+
+def results_of(
+    plan: MeanPlan,
+    state: MeanState,
+    looks: Sequence[Look],
+    groups: Sequence[GroupsLook],
+    second: MeanState | None,
+) -> list[list[Any]]:
+    """For each column (or for their vectors) the results of all groups; `groups` are looks at these."""
     names, joint = plan.reduction.columns, plan.options.joint
     read = plan.reader.options
     whole = ", ".join(read.columns if plan.options.weights is None else read.columns[:-1])
-    results: list[Any] = []
-    looks = looks_of(state, plan.options.window) if looks is None else looks
+    results: list[list[Any]] = []
     for c, column in enumerate([whole] if joint else names):
         columns = slice(0, len(names)) if joint else slice(c, c + 1)
         shared = fields_of_groups(plan, state, c, column)
@@ -65,20 +77,38 @@ def answer_of(
             every = list(partition_fields(plan, state, columns, shared, found))
         kind = VectorResult if joint else MeanResult
         changed: list[dict[str, Any]] = [{}] * len(shared)
-        if looks and read.by:
-            look = GroupsLook(looks[c], len(shared))
-            changed = settle_groups(plan, look, c, shared, every, state, second)
+        if groups:
+            changed = settle_groups(plan, groups[c], c, shared, every, state, second)
         elif looks:
             changed = [
-                Found(plan, looks[columns], columns, shared[0], every[0], second, state.units).fields()
+                Found(plan, tuple(looks[columns]), columns, shared[0], every[0], second, state.units).fields()
             ]
-        for own, fields, more in zip(every, shared, changed, strict=True):
-            results.append(kind(**{**fields, **own, **more}))
+        mine: list[Any] = [
+            kind(**{**fields, **own, **more})
+            for own, fields, more in zip(every, shared, changed, strict=True)
+        ]
+        results.append(mine)
+    return results
+
+
+def in_one(
+    plan: MeanPlan,
+    parts: Sequence[list[list[Any]]],
+    data: dict[str, Any],
+    run: dict[str, Any],
+    *,
+    listed: bool,
+) -> MeanResult | VectorResult | Results:
+    """The results of consecutive ranges of groups together, column by column.
+
+    NoAnswerError if none has a finite answer.
+    """
+    results: list[Any] = [one for column in zip(*parts, strict=True) for part in column for one in part]
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(_why_none(results[0], plan))
-    if scales := read.scales:
+    if scales := plan.reader.options.scales:
         results = [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
-    several = bool(read.by) or not (joint or (len(names) == 1 and not listed))
+    several = bool(plan.reader.options.by) or not (plan.options.joint or (len(parts[0]) == 1 and not listed))
     return told(results, data, run, several=several)  # type: ignore[no-any-return]
 
 

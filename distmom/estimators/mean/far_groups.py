@@ -33,6 +33,7 @@ from distmom.numerics.blocks.small_files import file_moments
 from distmom.numerics.ranks.order import run_starts
 from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.samples.sample import RowSample
+from distmom.reductions.keyed_pools import Pools
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import Key, MeanState, aligned
 from distmom.report.far_rows import Action, FarRows
@@ -56,15 +57,13 @@ class GroupsLook:
     look : Look
         Of the column, whatever the groups.
     n_groups : int
+    pool : RowPool
+        The rows of these groups, numbered as the groups are, in the order of their keys.
     """
 
     look: Look
     n_groups: int
-
-    @property
-    def pool(self) -> RowPool:
-        """The rows in the order of their keys."""
-        return self.look.pool
+    pool: RowPool
 
     @cached_property
     def codes(self) -> Ints:
@@ -134,6 +133,22 @@ class GroupsLook:
         """Sampled rows within the cuts of their group."""
         (lows, highs), x = self.ends(apart), self.pool.values
         return np.asarray((x > lows[self.codes]) & (x < highs[self.codes]))
+
+
+def look_at_groups(
+    looks: Sequence[Look], sampled: tuple[Key, ...], keys: tuple[Key, ...]
+) -> list[GroupsLook]:
+    """What is seen of the groups with these keys; `sampled` are those by which the samples are numbered."""
+    found = []
+    where = Pools(sampled, ()).places_in(keys)
+    for look in looks:
+        pool = look.pool
+        if pool.codes is not None and sampled != keys:
+            pool = pool.renumbered(where)
+            assert pool.codes is not None
+            pool = pool.at(pool.codes >= 0)
+        found.append(GroupsLook(look, len(keys), pool))
+    return found
 
 
 def cuts_of_groups(looks: Sequence[GroupsLook]) -> tuple[tuple[Cuts, ...], list[int]]:
@@ -230,8 +245,8 @@ class _Settled:
             plan, state = _of_sample(self.plan, self.look.pool, every, groups)
             columns = slice(0, 1)
         else:
-            keys, columns = tuple(self.keys[g] for g in groups.tolist()), slice(self.column, self.column + 1)
-            plan, state = self.plan, _some_groups(state, groups, keys)
+            columns = slice(self.column, self.column + 1)
+            plan, state = self.plan, state.some_groups(groups)
         return self._settle(plan, state, columns, groups.tolist(), lost[groups].tolist(), of[groups].tolist())
 
     def _settle(
@@ -312,17 +327,3 @@ def _of_sample(plan: MeanPlan, pool: RowPool, kept: Bools, groups: Ints) -> tupl
     )
     blocks = replace(plan.blocks, layout=RandomLayout(0, n_fine), n_cells=0, hears_files=False)
     return replace(plan, blocks=blocks), state
-
-
-def _some_groups(state: MeanState, groups: Ints, keys: tuple[Key, ...]) -> MeanState:
-    """The state of some of its groups; without what is not asked for them."""
-    return replace(
-        state,
-        keys=keys,
-        n_rows=state.n_rows[groups],
-        counts=state.counts[:, groups],
-        moments=state.moments.at((slice(None), groups)),
-        samples=tuple(s.each(lambda a, _: a[groups]) for s in state.samples),
-        units=None,
-        pools=(),
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -11,16 +12,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from distmom.checks import names_of
 from distmom.cluster import run_units
+from distmom.cluster.memory import give_back
 from distmom.cluster.work import ReadAndReduce, SkippedFile
 from distmom.errors import ConfigError
 from distmom.estimators.command import explaining
 from distmom.estimators.describe.named_files import name_files
 from distmom.estimators.facts import data_facts, told
-from distmom.estimators.mean.answer import answer_of
+from distmom.estimators.mean.answer import in_one, results_of
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper
 from distmom.estimators.mean.counts import check_state
-from distmom.estimators.mean.far_groups import GroupsLook, cuts_of_groups
+from distmom.estimators.mean.far_groups import GroupsLook, cuts_of_groups, look_at_groups
 from distmom.estimators.mean.far_rows import cuts_of, looks_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.state import KIND
@@ -28,10 +30,13 @@ from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.whose import whose
 from distmom.inference.share.look import Look
+from distmom.lake.keys.ranges import KeyRange
 from distmom.memory import Memory
 from distmom.numerics.random.philox import resolve_seed
+from distmom.passes.key_ranges import most_groups, next_range
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
+from distmom.reductions.ranged import RangedMeans
 from distmom.report import Results
 from distmom.state import open_checkpoint
 
@@ -169,30 +174,82 @@ class PlannedMean:
         plan = (
             question.planned(executor, progress, read, question.ledger) if self.filter_counts else self.pass_
         )
-        found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
-        both = zip(looks_of(found, plan.options.window), plan.reduction.columns, strict=False)
-        looks = tuple(
-            replace(look, whose=partial(whose, source, read, plan.files, column)) for look, column in both
-        )
-        second = self._second_pass(plan, found, looks, executor, progress)
+        if self._by_ranges(plan):
+            parts, skipped = self._ranges(plan, executor, progress)
+        else:
+            found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
+            looks = self._looks(plan, looks_of(found, plan.options.window))
+            groups = look_at_groups(looks, found.keys, found.keys) if read.by else []
+            second = self._second_pass(plan, found, looks, groups, executor, progress)
+            parts = [results_of(plan, found, looks, groups, second)]
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
         listed = question.column is not None and not isinstance(question.column, str)
-        results = answer_of(plan, found, data, run, listed=listed, looks=looks, second=second)
+        results = in_one(plan, parts, data, run, listed=listed)
         if source.one_pass or question.keeper is not None:
             return results
         several = isinstance(results, Results)
         named = name_files(question.scan, Results.of(results), question.seed, executor, progress)
         return told(named, data, run, several=several)
 
+    def _by_ranges(self, plan: MeanPlan) -> bool:
+        """Whether groups may be summed up range by range: rows come one by one and can be read again."""
+        means = plan.reduction
+        return means.grouped and means.rowwise and means.count_units is None and self.question.rereads
+
+    def _ranges(
+        self, plan: MeanPlan, executor: Executor, progress: Progress | None
+    ) -> tuple[list[Any], list[SkippedFile]]:
+        """The results of the groups of each range of keys, and the files that were left out.
+
+        The first pass is over all groups unless these turn out to be too many. It alone samples the rows of
+        whole columns, so what stands apart does not depend on the ranges.
+        """
+        n_keys, means = len(self.question.opened[1].by), plan.reduction
+        later = replace(plan, reduction=replace(means, pool_size=0))
+        parts: list[Any] = []
+        skipped: list[SkippedFile] = []
+        looks: tuple[Look, ...] = ()
+        first: tuple[Key, ...] | None = None
+        within, n_done = KeyRange(0), 0
+        while first is None or within.low is not None:
+            sizes = (means.state_bytes(), len(plan.units), n_done, len(means.columns))
+            within = replace(within, most=most_groups(executor, plan.memory, *sizes))
+            now = plan if first is None else later
+            found, left_out = run_plan(now, n_keys, executor, progress, within=within)
+            if first is None:
+                first, skipped = found.pools.keys, left_out
+                looks = self._looks(plan, tuple(Look(pool.in_order()) for pool in found.pools.pools))
+            groups = look_at_groups(looks, first, found.state.keys)
+            mine = replace(within, high=found.high)
+            second = self._second_pass(plan, found.state, looks, groups, executor, progress, mine)
+            parts.append(results_of(plan, found.state, looks, groups, second))
+            n_done += len(found.state.keys)
+            if found.high is None:
+                return parts, skipped
+            within = next_range(found, first, within, within.most)
+            del found, groups, second
+            give_back()
+        raise AssertionError("unreachable")  # pragma: no cover
+
+    def _looks(self, plan: MeanPlan, looks: tuple[Look, ...]) -> tuple[Look, ...]:
+        """What stands apart in each column, and whose it is."""
+        source, read = self.question.opened
+        both = zip(looks, plan.reduction.columns, strict=False)
+        return tuple(
+            replace(look, whose=partial(whose, source, read, plan.files, column)) for look, column in both
+        )
+
     def _second_pass(
         self,
         plan: MeanPlan,
         found: MeanState,
         looks: tuple[Look, ...],
+        groups: Sequence[GroupsLook],
         executor: Executor,
         progress: Progress | None,
+        within: KeyRange | None = None,
     ) -> MeanState | None:
         """The rows within the cuts, where rows stand apart and all can be read once more."""
         n_keys = len(self.question.opened[1].by)
@@ -200,15 +257,15 @@ class PlannedMean:
             return None
         own: list[int] = []
         if n_keys:
-            cuts, own = cuts_of_groups([GroupsLook(look, len(found.keys)) for look in looks])
+            cuts, own = cuts_of_groups(groups)
         else:
             cuts = cuts_of(looks)
         if all(map(math.isinf, chain.from_iterable(chain.from_iterable(cuts)))):
             return None
-        kept = replace(plan.reduction, cuts=cuts, pool_size=0)
+        kept = replace(plan, reduction=replace(plan.reduction, cuts=cuts, pool_size=0))
         known = tuple(found.keys[g] for g in own)
-        state: MeanState = run_plan(replace(plan, reduction=kept), n_keys, executor, progress, known=known)[0]
-        return state
+        state, _ = run_plan(kept, n_keys, executor, progress, known=known, within=within)
+        return state if within is None else state.state  # type: ignore[no-any-return]
 
 
 def run_plan(
@@ -218,22 +275,28 @@ def run_plan(
     progress: Progress | None,
     keeper: Keeper | None = None,
     known: tuple[Key, ...] = (),
+    within: KeyRange | None = None,
 ) -> tuple[Any, list[SkippedFile]]:
     """Run the units; the merged state, and the files that were left out.
 
-    Groups with `known` keys have the first numbers in each unit.
+    Groups with `known` keys have the first numbers in each unit. The state is a `RangedState` if only keys
+    `within` a range are asked for.
     """
+    reduction: Any = plan.reduction
+    if within is not None:
+        reduction = RangedMeans(replace(reduction, most_bytes=None), within.most)
     work = ReadAndReduce(
         plan.reader,
-        plan.reduction,
+        reduction,
         n_keys,
         plan.options.on_bad_file,  # type: ignore[arg-type]
         unit_seed=plan.reduction.seed if plan.reader.options.units else None,
         compiled=plan.reduction.compiled,
         known=known,
+        within=within,
     )
     if keeper is None:
-        merge, grows = plan.reduction.merge, plan.reduction.grouped
+        merge, grows = reduction.merge, plan.reduction.grouped
         found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
         state, skipped = found.state, [*plan.skipped, *found.skipped]
     else:

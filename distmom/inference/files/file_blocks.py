@@ -17,6 +17,7 @@ from distmom.inference.steps import answer_level, tested
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
+from distmom.numerics.own_sums import own_sums
 from distmom.theory.ladder import ladder_levels
 
 LEAST_CELLS = 10
@@ -121,14 +122,14 @@ def _finest_cells(cells: Merger) -> tuple[Finest, Floats]:
         between = scaled_mad(z)
         deviation = np.maximum(np.sqrt(np.where(np.isnan(within), 0.0, within)), between)
         effect = np.where(between > 0.0, between * between / np.maximum(within, 0.0), np.nan)
-    n = np.maximum(cells.effective.sum(axis=1), 1.0)
+    n = np.maximum(own_sums(cells.effective, cells.width), 1.0)
     finest = Finest(
         blocks=cells,
         centre=centre,
         se=deviation / np.sqrt(n),
         spread=deviation[:, None] / root,
         share=cells.effective / n[:, None],
-        efficiency=average_efficiency(cells.effective, cells.count),
+        efficiency=average_efficiency(cells.effective, cells.count, cells.width),
     )
     return finest, np.asarray(effect)
 

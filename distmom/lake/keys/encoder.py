@@ -86,12 +86,22 @@ class KeyEncoder:
     @property
     def keys(self) -> list[Key]:
         """The keys in the order of their codes; see `distmom.lake.keys.keyvalues`."""
+        return self.keys_from(0)
+
+    def keys_from(self, first: int) -> list[Key]:
+        """The keys from that code on."""
         if not self._columns:
-            return [()]
-        keys: list[Key] = [(component,) for component in self._columns[0].seen.values]
-        for column, pair in zip(self._columns[1:], self._pairs, strict=True):
-            keys = [(*keys[left], column.seen.values[right]) for left, right in pair.seen.values]
-        return keys
+            return [] if first else [()]
+        if not self._pairs:
+            return [(component,) for component in self._columns[0].seen.values[first:]]
+        return [self._key(len(self._pairs), code) for code in range(first, self.n_keys)]
+
+    def _key(self, n_pairs: int, code: int) -> Key:
+        """The key with a code among those of the first columns."""
+        if not n_pairs:
+            return (self._columns[0].seen.values[code],)
+        left, right = self._pairs[n_pairs - 1].seen.values[code]
+        return (*self._key(n_pairs - 1, left), self._columns[n_pairs].seen.values[right])
 
 
 class _PairCodes:

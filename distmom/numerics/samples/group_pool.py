@@ -40,8 +40,13 @@ class GroupPoolSampler(PoolSampler):
         gone: Bools | None,
         n_groups: int,
         weights: Floats | None,
+        groups: Ints | None = None,
     ) -> None:
-        """Offer the rows ``first_row …`` of a file to the samples of the groups, and to this one."""
+        """Offer the rows ``first_row …`` of a file to the samples of the groups, and to this one.
+
+        `groups` are their codes in this sample, if others.
+        """
+        groups = codes if groups is None else groups
         start = 0
         while start < x.size:
             row = first_row + start
@@ -58,7 +63,7 @@ class GroupPoolSampler(PoolSampler):
                 rows = rows + start
                 keys = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
                 self._mine.append(
-                    (keys, x[rows], None if weights is None else weights[rows], codes[rows], None, None)
+                    (keys, x[rows], None if weights is None else weights[rows], groups[rows], None, None)
                 )
                 self._n_mine += rows.size
                 if self._n_mine > PLENTY * self._quota:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,15 +44,10 @@ class FileTree:
 
     def __init__(self, spec: BlockMeans, n_files: int) -> None:
         self._spec = spec
-        self._files: DyadicTree[BlockState] = DyadicTree(n_files, self._merge)
-        self._leaves: StreamingTree[BlockState] = StreamingTree(self._merge)
-
-    def _merge(self, left: BlockState, right: BlockState) -> BlockState:
-        groups = right.count.shape[1]
-        if left.count.shape[1] != groups:  # groups are numbered as they are met: later leaves know more
-            groups = max(left.count.shape[1], groups)
-            left, right = _widened(left, groups), _widened(right, groups)
-        return left.merge(right, compiled=self._spec.compiled)
+        # a function, not a method: with a circle of references the arrays would wait for the collector
+        merge = partial(_united, compiled=spec.compiled)
+        self._files: DyadicTree[BlockState] = DyadicTree(n_files, merge)
+        self._leaves: StreamingTree[BlockState] = StreamingTree(merge)
 
     def push_leaf(self, blocks: BlockState) -> None:
         """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), last all rows together."""
@@ -84,6 +80,15 @@ class FileTree:
         """The moments of all files, for `n_groups` groups; None if there was no row."""
         root = self._files.root
         return root if root is None or root.count.shape[1] == n_groups else _widened(root, n_groups)
+
+
+def _united(left: BlockState, right: BlockState, *, compiled: bool) -> BlockState:
+    """The moments of both."""
+    groups = right.count.shape[1]
+    if left.count.shape[1] != groups:  # groups are numbered as they are met: later leaves know more
+        groups = max(left.count.shape[1], groups)
+        left, right = _widened(left, groups), _widened(right, groups)
+    return left.merge(right, compiled=compiled)
 
 
 def _widened(moments: BlockState, n_groups: int) -> BlockState:
@@ -271,6 +276,11 @@ class MeansKeeper(KeyedFiles):
         self._stretches: list[StretchSums] = []
 
     def result(self, keys: list[Key]) -> MeanState | None:  # noqa: D102
+        found = self.as_met(keys)
+        return None if found is None else in_key_order(found)
+
+    def as_met(self, keys: Sequence[Any]) -> MeanState | None:
+        """The result with its groups in the order of their codes."""
         moments = self._tree.result(len(keys))
         if moments is None:
             return None
@@ -280,7 +290,7 @@ class MeansKeeper(KeyedFiles):
         pools = tuple(pool.result() for pool in self._pools)
         stretches = tuple(sums.result() for sums in self._stretches)
         n_rows = self._n_rows(moments)
-        return in_key_order(MeanState(tuple(keys), n_rows, counts, moments, samples, units, pools, stretches))
+        return MeanState(tuple(keys), n_rows, counts, moments, samples, units, pools, stretches)
 
     def _n_rows(self, moments: BlockState) -> Ints:
         """Rows of each group that passed the filter."""

@@ -20,7 +20,8 @@ class Rows:
     """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
 
     The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units
-    that the rows belong to, where such have been asked for.
+    that the rows belong to, where such have been asked for; `groups` are codes of all groups where `codes`
+    tell those of a range of keys apart, and no others.
     """
 
     first_row: int
@@ -31,6 +32,7 @@ class Rows:
     codes: Ints | None
     units: Words | None = None
     rest: tuple[Floats, ...] = ()
+    groups: Ints | None = None
 
     def column(self, c: int) -> Floats:
         """Values of column c in one array."""
@@ -53,6 +55,7 @@ class Rows:
             None if self.keep is None else self.keep[cut],
             None if self.codes is None else self.codes[cut],
             None if self.units is None else self.units[cut],
+            groups=None if self.groups is None else self.groups[cut],
         )
 
 

@@ -89,7 +89,8 @@ class RowwiseMeans(MeansKeeper):
                 spec.layout.add_rows(self._cells[c], mine, self._window)
                 offered = self._key, rows.first_row, codes, x, gone, self._n_groups
                 if self._pools:
-                    self._pools[c].offer_rows(self._samplers[c], *offered, weights and weights.w)
+                    mine_too = weights and weights.w, rows.groups
+                    self._pools[c].offer_rows(self._samplers[c], *offered, *mine_too)
                 elif self._samplers:
                     self._samplers[c].offer(*offered)
         self._filled = True

@@ -1,0 +1,55 @@
+"""Large samples of rows that know the keys of their groups: they need no state with the same groups."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from distmom.numerics.arrays import Ints
+from distmom.numerics.samples.pool import RowPool
+from distmom.reductions.state import Key
+
+
+class Pools(NamedTuple):
+    """Large samples, and the keys of the groups that their rows are in."""
+
+    keys: tuple[Key, ...]
+    pools: tuple[RowPool, ...]
+
+    def places_in(self, keys: tuple[Key, ...]) -> Ints:
+        """Place of each group among other keys, -1 where it is not there."""
+        place = {key: i for i, key in enumerate(keys)}
+        return np.array([place.get(key, -1) for key in self.keys], np.int64)
+
+    def at(self, keys: tuple[Key, ...]) -> tuple[RowPool, ...]:
+        """The samples with the groups numbered as in `keys`, which has them all."""
+        if keys == self.keys:
+            return self.pools
+        where = self.places_in(keys)
+        return tuple(pool.renumbered(where) for pool in self.pools)
+
+    def merge(self, other: Pools, size: int) -> Pools:
+        """The samples of the rows of both, which are disjoint; each of at most `size` rows."""
+        keys = tuple(sorted({*self.keys, *other.keys}))
+        mine, others = self.at(keys), other.at(keys)
+        pairs = zip(mine, others, strict=True) if mine else ()
+        return Pools(keys, tuple(a.merge(b, size) for a, b in pairs) or others)
+
+    def sampled(self) -> Pools:
+        """The same with the keys of those groups alone that have rows in a sample, in their order."""
+        met = np.zeros(len(self.keys), np.bool_)
+        for pool in self.pools:
+            if pool.codes is not None:
+                met[pool.codes] = True
+        keys = tuple(sorted(self.keys[g] for g in np.flatnonzero(met).tolist()))
+        return Pools(keys, tuple(pool.renumbered(self.places_in(keys)) for pool in self.pools))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples, and about those of the keys."""
+        return KEY_BYTES * len(self.keys) + sum(pool.nbytes for pool in self.pools)
+
+
+KEY_BYTES = 200
+"""Of the key of a group: small Python objects, and their places in tables."""

@@ -1,0 +1,160 @@
+"""More groups than fit in memory: the lake is read once for each range of keys, to the same bits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from peak_memory import PRINT_PEAK
+
+import distmom as dm
+from distmom.errors import ResourceError
+from distmom.estimators.mean import question
+from distmom.lake.keys.ranges import KeyRange
+from distmom.passes import key_ranges
+
+
+def lake_of(folder: Path, n_files: int, n_rows: int, n_groups: int) -> Path:
+    """Rows of groups by two columns, one with nulls; nulls, NaN, infinities, a code, a group far away."""
+    folder.mkdir()
+    for i in range(n_files):
+        g = np.random.default_rng(i)
+        a, b = g.integers(0, n_groups, n_rows), g.choice(["north", "south", "", None], n_rows)
+        x = g.lognormal(1.0, 1.0, n_rows) + 1e6 * (a == 3)
+        x[g.random(n_rows) < 0.02] = -9999.0
+        x[g.integers(0, n_rows, 3)] = [np.nan, np.inf, np.nan]
+        y = pa.array(g.normal(size=n_rows), mask=g.random(n_rows) < 0.05)
+        w = g.uniform(0.0, 2.0, n_rows) * (g.random(n_rows) < 0.9)
+        table = pa.table({"a": a, "b": pa.array(b.tolist(), pa.string()), "x": x, "y": y, "w": w})
+        pq.write_table(table, folder / f"{i:02}.parquet", row_group_size=n_rows // 2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve files: cells of whole files are heard."""
+    return lake_of(tmp_path_factory.mktemp("lakes") / "many", 12, 3_000, 40)
+
+
+def bits(results: dm.Results) -> list[list[tuple[str, Any]]]:
+    """All that results say but of the run."""
+    told = [{k: v for k, v in vars(r).items() if k not in ("run", "data")} for r in results]
+    return [[(k, v.tobytes() if isinstance(v, np.ndarray) else repr(v)) for k, v in t.items()] for t in told]
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """So few groups fit that several ranges are needed; the states that passes left."""
+    passes: list[Any] = []
+    run = question.run_plan
+
+    def counted(*args: Any, **more: Any) -> Any:
+        passes.append((more["within"], run(*args, **more)))
+        return passes[-1][1]
+
+    monkeypatch.setattr(question, "run_plan", counted)
+    monkeypatch.setattr(question, "most_groups", lambda *args: 25)
+    return passes
+
+
+CALLS: list[dict[str, Any]] = [
+    {"column": "x", "by": ["a", "b"]},
+    {"column": ["x", "y"], "by": "a", "where": "y < 1"},
+    {"column": "x", "by": "b", "weights": "w"},
+    {"column": ["x", "y"], "by": ["b", "a"], "joint": True},
+    {"column": "y", "by": "a", "blocks": 5},
+    {"column": "x", "by": "a", "blocks": dm.StoredBlocks()},
+]
+
+
+@pytest.mark.parametrize("call", [CALLS[0], *(pytest.param(c, marks=pytest.mark.slow) for c in CALLS[1:])])
+def test_the_bits_are_those_of_one_pass(
+    lake: Path, few: list[Any], call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = bits(dm.mean(lake, rng=1, executor=dm.Threads(2), **call))
+    sizes = [len(state.state.keys) for _, (state, _) in few]
+    assert max(sizes) <= 25
+    assert len(few) >= (2 if call["by"] != "b" else 1) and few[-1][1][0].high is None
+    monkeypatch.setattr(question, "most_groups", lambda *args: 10**6)
+    few.clear()
+    assert found == bits(dm.mean(lake, rng=1, executor=dm.Threads(2), **call))
+    assert len({within.low for within, _ in few}) == 1
+
+
+def test_rows_far_out_are_set_aside_in_all_ranges(lake: Path, few: list[Any]) -> None:
+    found = dm.mean(lake, "x", by="a", rng=1, executor=dm.Threads(2))
+    assert len(few) >= 4
+    assert sum(r.far_rows is not None and r.far_rows.values[0][0] == -9999.0 for r in found) >= 35
+
+
+@pytest.mark.slow
+def test_files_are_cut_and_batches_small(lake: Path, few: list[Any]) -> None:
+    one = bits(dm.mean(lake, "x", by=["a", "b"], rng=1, executor=dm.Threads(1)))
+    small = dm.scan(lake, batch_rows=700)
+    assert one == bits(dm.mean(small, "x", by=["a", "b"], rng=1, executor=dm.Threads(2)))
+
+
+def test_too_many_results_end_with_one_line(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_ranges, "LEAST", 8)
+    monkeypatch.setattr(key_ranges, "AT_WORK", 10**5)  # states as large as that leave room for few
+    monkeypatch.setattr(key_ranges, "RESULT_BYTES", 30_000_000)
+    with pytest.raises(ResourceError, match="there are more groups; group by fewer values") as met:
+        dm.mean(lake, "x", by=["a", "b"], rng=1, executor=dm.Threads(1, memory_limit="400MB"))
+    assert "\n" not in str(met.value)
+
+
+def test_a_range_ends_before_there_are_too_many_keys() -> None:
+    keys = [((1, i),) for i in (7, 3, 9, 1, 5)]
+    within = KeyRange(4).narrowed(keys)
+    assert within.high == ((1, 5),) and [within.holds(key) for key in keys] == [
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
+JOB = """
+import sys
+import distmom as dm
+found = dm.mean(sys.argv[1], "x", by="g", rng=0, executor=dm.Threads(2, memory_limit=sys.argv[2]))
+print(len(found), hash(tuple(r.estimate for r in found)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_twenty_thousand_groups_keep_to_their_limit_whatever_the_files(tmp_path: Path) -> None:
+    peaks = []
+    for n_files in (4, 16):
+        folder = tmp_path / str(n_files)
+        folder.mkdir()
+        for i in range(n_files):
+            g = np.random.default_rng(i)
+            table = pa.table({"g": g.integers(0, 20_000, 200_000), "x": g.normal(size=200_000)})
+            pq.write_table(table, folder / f"{i:02}.parquet")
+        for limit in ("600MB", "16GB")[: 2 if n_files == 4 else 1]:
+            command = [sys.executable, "-W", "ignore", "-c", JOB + PRINT_PEAK, str(folder), limit]
+            run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            assert run.returncode == 0, run.stderr
+            n, estimates, peak = (int(word) for word in run.stdout.split())
+            assert n == 20_000
+            peaks.append((n_files, limit, estimates, peak))
+    assert peaks[0][2] == peaks[1][2]
+    assert peaks[0][3] < 600 < peaks[1][3]
+    assert peaks[2][3] < 600
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+@pytest.mark.xdist_group("workers")
+def test_workers_give_the_bits_of_threads(lake: Path, few: list[Any]) -> None:
+    here = bits(dm.mean(lake, "x", by=["a", "b"], rng=1, executor=dm.Threads(2)))
+    assert here == bits(dm.mean(lake, "x", by=["a", "b"], rng=1, executor=dm.Processes(2)))
