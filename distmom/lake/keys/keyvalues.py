@@ -79,10 +79,17 @@ def _valid_components(array: pa.Array, type_: pa.DataType) -> list[Component]:
 def _texts(array: pa.Array) -> list[str | None]:
     try:
         texts: list[str | None] = array.to_pylist()
-    except UnicodeDecodeError:  # writers do not check: keep such texts apart from others, and printable
+    except UnicodeDecodeError:  # writers do not check: keep such texts apart from all that are texts
         raw = [value.as_buffer() if value.is_valid else None for value in array]
-        texts = [None if b is None else b.to_pybytes().decode("utf-8", "backslashreplace") for b in raw]
+        texts = [None if b is None else b.to_pybytes().decode("utf-8", "surrogateescape") for b in raw]
     return texts
+
+
+def _printable(text: str) -> str:
+    """A text with the bytes that are no UTF-8 as they are written in code."""
+    if text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text):
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def decode_key(key: Key) -> tuple[Any, ...]:
@@ -102,6 +109,8 @@ def _decode(component: Component) -> Any:
         return None
     if rank == 2:
         return math.nan
+    if rank == 4:
+        return _printable(component[1])
     return _decode_clock(*component[1]) if rank == 6 else component[1]
 
 

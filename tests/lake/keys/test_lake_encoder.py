@@ -182,12 +182,12 @@ def test_moments_that_python_cannot_hold_become_text():
 
 
 def test_texts_that_are_not_utf8_stay_apart():
-    data = pa.py_buffer(b"\xff\xfe")
-    offsets = pa.py_buffer(np.array([0, 1, 2], np.int32))
-    array = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
+    offsets = pa.py_buffer(np.array([0, 1, 2, 6, 7], np.int32))
+    data = pa.py_buffer(b"\xff\xfe\\xff\xff")
+    array = pa.Array.from_buffers(pa.string(), 4, [None, offsets, data])
     encoder = KeyEncoder(1)
-    assert encoder.encode((array,), None).tolist() == [0, 1]
-    assert [decode_key(key) for key in encoder.keys] == [("\\xff",), ("\\xfe",)]
+    assert encoder.encode((array,), None).tolist() == [0, 1, 2, 0]
+    assert [decode_key(key) for key in encoder.keys] == [("\\xff",), ("\\xfe",), ("\\xff",)]
 
 
 def test_no_column_is_one_group():
