@@ -22,10 +22,13 @@ NO_ROWS, NONE = np.empty(0, np.int64), (NOTHING, NOTHING)
 LEAST_QUOTA, WHOLE = 256, 1_024
 """Rows of a leaf that are offered at least; a leaf of so many rows (a file of few rows) offers all."""
 
-PLENTY = 2
+OFFERED = 1.5
 """Leaves offer so many times their part of the sample, as far as it is known beforehand."""
 
-HASHED = 64
+PLENTY = 2
+"""So many samples may wait before the rows that stay are chosen."""
+
+HASHED = 85
 """A leaf of at most so many times its quota, or of few rows, has a key hashed for each row; of a larger one
 only the rows that are taken get a key."""
 
@@ -41,10 +44,11 @@ def leaf_quota(size: int, n_rows: int) -> int:
     Examples
     --------
     >>> leaf_quota(65_536, 10_000), leaf_quota(65_536, 10**6), leaf_quota(65_536, 10**9)
-    (65536, 18726, 256)
+    (65536, 14044, 256)
     """
     n_leaves = max(1, n_rows // LEAF_ROWS)
-    return min(size, max(LEAST_QUOTA, PLENTY * -(-size // n_leaves) if n_rows > LEAF_ROWS else size))
+    offered = int(OFFERED * -(-size // n_leaves)) if n_rows > LEAF_ROWS else size
+    return min(size, max(LEAST_QUOTA, offered))
 
 
 def pool_keys(keys: Words) -> Words:
