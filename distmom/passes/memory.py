@@ -37,11 +37,11 @@ AT_WORK = 2
 GROUPED_ROW_BYTES = 300
 """Of a row of a batch that is taken to its group: its code, cell and hashes."""
 
-GROWN = 1.5
+GROWN = 1.35
 """Room that is made for groups while they are found, over what they need."""
 
-ANSWER = 7
-"""As many times the sums of a column, where the rule merges and sorts its blocks."""
+ANSWER, RESULT_BYTES = 7, 20_000
+"""As many times the sums of a column, where the rule merges and sorts its blocks; and what is told of each."""
 
 MERGED = 3
 """States of a merge: both sides, and what is made of them."""
@@ -141,7 +141,7 @@ def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memo
         pieces += held(int(GROWN * in_unit), int(GROWN * in_all), 0, 0, 0, False)
     answer = Held(
         "the answer",
-        ANSWER * one / max(1, len(reduction.columns)),
+        ANSWER * one / max(1, len(reduction.columns)) + RESULT_BYTES * len(reduction.columns),
         each=False,
         remedy="use fewer columns or blocks",
     )
