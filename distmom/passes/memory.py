@@ -41,7 +41,7 @@ GROWN = 1.35
 """Room that is made for groups while they are found, over what they need."""
 
 ANSWER, RESULT_BYTES = 7, 20_000
-"""As many times the sums of a column, where the rule merges and sorts its blocks; and what is told of each."""
+"""As many times the sums of a column, where the rule merges and sorts its blocks; bytes of its result."""
 
 MERGED = 3
 """States of a merge: both sides, and what is made of them."""
