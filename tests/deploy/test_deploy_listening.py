@@ -93,7 +93,7 @@ def test_behind_certificates(tmp_path: Path, members: str) -> None:
 def test_behind_certificates_also_where_an_option_is_forgotten(tmp_path: Path, members: str) -> None:
     port = free_port()
     lines = [["scheduler", "--port", str(port), "--no-dashboard", "--dashboard-address", ":0"]]
-    lines += [["worker", f"tls://127.0.0.1:{port}"]]
+    lines += [["worker", f"tls://127.0.0.1:{port}", "--no-dashboard"]]
     with started(lines, tmp_path, DASK_CONFIG=members) as sockets:
         assert any(not socket.loopback for socket in sockets)
         tells_a_stranger_nothing(sockets)
@@ -120,7 +120,8 @@ def test_containers_answer_http_to_themselves_alone(tmp_path: Path) -> None:
 def test_processes_of_a_call_are_on_the_loopback_address() -> None:
     from distmom.cluster.executors.backends import Processes
 
+    before = listening(os.getpid())  # of clusters that other tests have left in this process
     with Processes(1).open() as executor:
         assert executor.threads == 1
-        sockets = listening(os.getpid())
+        sockets = listening(os.getpid()) - before
     assert {socket.address for socket in sockets} == {"127.0.0.1"}

@@ -102,10 +102,14 @@ def test_the_scheduler_lacks_the_package(lake: Path, own: Cluster, none: dict[st
         dm.mean(lake, "x", rng=7, executor=client)
 
 
-def test_the_scheduler_lacks_a_module_of_the_user(lake: Path, client: Any) -> None:
-    """What stands in this test module travels by name, and nobody else can import it."""
-    with pytest.raises(dm.ResourceError, match=r"cannot load .*test_reliability_versions"):
-        dm.tournament(lake, {"own": own_rule, "p1": "p1"}, "y", features=["a"], rng=7, executor=client)
+def test_scheduler_and_workers_lack_a_module_of_the_user(lake: Path, client: Any) -> None:
+    """What stands in this test module travels by value: nobody else can import it."""
+
+    def duel(executor: Any) -> dm.TournamentResult:
+        candidates = {"own": own_rule, "p1": "p1"}
+        return dm.tournament(lake, candidates, "y", features=["a"], rng=7, executor=executor)
+
+    assert duel(client) == duel(dm.Threads(1))
 
 
 def own_rule(row: Any) -> Any:
