@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,13 +41,22 @@ class UnitPairs(Record):
 
 @dataclass(frozen=True)
 class CrossingUnits:
-    """The reduction to `UnitPairs`; rows of the null group do not enter."""
+    """The reduction to `UnitPairs`; rows of the null group do not enter.
+
+    Attributes
+    ----------
+    nothing : Key
+        Of the null group.
+    bytes_of : callable
+        Bytes of a key, which equal ones have in common: 1 is a group with 1.0.
+    """
 
     nothing: Key
+    bytes_of: Callable[[Key], bytes]
 
     def begin(self, n_files: int, window: Any = None) -> PairCollector:
         """An accumulator."""
-        return PairCollector(self.nothing)
+        return PairCollector(self)
 
     def merge(self, left: UnitPairs, right: UnitPairs) -> UnitPairs:
         """The pairs of both."""
@@ -57,8 +67,8 @@ class CrossingUnits:
 class PairCollector(Accumulator):
     """The `Accumulator` of `CrossingUnits`."""
 
-    def __init__(self, nothing: Key) -> None:
-        self._nothing = nothing
+    def __init__(self, spec: CrossingUnits) -> None:
+        self._spec = spec
         self._found = UnitPairs(np.empty(0, np.uint64), np.empty(0, np.uint64))
         self._parts: list[UnitPairs] = []
         self._waiting = 0
@@ -81,8 +91,8 @@ class PairCollector(Accumulator):
     def result(self, keys: list[Key]) -> UnitPairs:
         """The pairs, of groups by a hash of their keys: numbers differ from one unit of work to the next."""
         self._take()
-        known = np.array([key != self._nothing for key in keys], np.bool_)
-        names = [hashlib.blake2b(repr(key).encode(), digest_size=8).digest() for key in keys]
+        known = np.array([key != self._spec.nothing for key in keys], np.bool_)
+        names = [hashlib.blake2b(self._spec.bytes_of(key), digest_size=8).digest() for key in keys]
         codes = self._found.groups.astype(np.int64)
         kept = known[codes]
         hashes = np.frombuffer(b"".join(names), np.uint64)

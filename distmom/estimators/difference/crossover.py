@@ -9,6 +9,7 @@ from distmom.cluster.work import ReadAndReduce
 from distmom.errors import ConfigError
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.lake.filters import as_filter
+from distmom.lake.keys.keybytes import whole_key_bytes
 from distmom.lake.keys.keyvalues import NULL
 from distmom.lake.other_units import OtherUnits
 from distmom.passes.scan import Scan
@@ -36,7 +37,7 @@ def without_crossover(
         raise ConfigError(
             "crossover: 'omit' reads the rows twice, and a stream can be read only once; give a table"
         )
-    seed, reduction = plan.reduction.seed, CrossingUnits((NULL,))
+    seed, reduction = plan.reduction.seed, CrossingUnits((NULL,), whole_key_bytes)
     work = ReadAndReduce(
         plan.reader,
         reduction,

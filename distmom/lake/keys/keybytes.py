@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from pyarrow import types as patypes
 
 from distmom.lake.columns.convert import native_values, one_value
-from distmom.lake.keys.keyvalues import NAN, NULL, Component, components
+from distmom.lake.keys.keyvalues import NAN, NULL, Component, Key, components
 from distmom.numerics.arrays import Floats, Ints
 
 _CLOCKS = {"date": b"D", "timestamp": b"T", "zoned": b"Z", "time": b"C", "duration": b"P"}
@@ -61,6 +61,12 @@ def component_bytes(component: Component) -> bytes:
         return b"y" + bytes(value)
     kind, count = value
     return _CLOCKS[kind] + _number_bytes(count)
+
+
+def whole_key_bytes(key: Key) -> bytes:
+    """Bytes of a key, which equal keys have in common, and no others."""
+    parts = map(component_bytes, key)
+    return b"".join(len(part).to_bytes(8, "little") + part for part in parts)
 
 
 def _number_bytes(value: Any) -> bytes:

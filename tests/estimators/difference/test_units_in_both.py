@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import distmom as dm
+import distmom.cluster.plan
 
 
 def experiment(n_units: int, crossing: int, rows: int = 3) -> dict[str, np.ndarray]:
@@ -116,6 +117,23 @@ def test_of_many_units_in_files_and_folders_exactly_those_are_left_out(tmp_path:
         dm.scan(tmp_path, batch_rows=777), "spent", crossover="omit", executor=dm.Threads(1), **options
     )
     assert small.block_estimates.tolist() == found.block_estimates.tolist()
+
+
+def test_equal_values_of_files_of_several_types_are_one_variant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1 and 1.0 are one group, also where different units of work have met them."""
+    for name in ("MOST_FILES", "LEAST_FILES"):
+        monkeypatch.setattr(distmom.cluster.plan, name, 1)
+    user = np.arange(400)
+    for number, kind in enumerate((np.int64, np.float64)):
+        arm = user % 2
+        arm[7] = number
+        columns = {"user": user, "arm": arm.astype(kind), "spent": 1.0 + user % 5}
+        pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
+    found = dm.difference(tmp_path, "spent", by="arm", unit="user", crossover="omit", rng=0)
+    assert "1 units in several variants are left out" in found.notes
+    assert found.n_used == 798
 
 
 def test_what_cannot_be_left_out_is_refused() -> None:
