@@ -34,6 +34,13 @@ class UnitPairs(Record):
         new[1:] = (units[1:] != units[:-1]) | (groups[1:] != groups[:-1])
         return UnitPairs(units[new], groups[new])
 
+    @staticmethod
+    def together(*parts: UnitPairs) -> UnitPairs:
+        """Those of several parts."""
+        return UnitPairs.distinct(
+            np.concatenate([part.units for part in parts]), np.concatenate([part.groups for part in parts])
+        )
+
     def crossing(self) -> Words:
         """Hashes of units with several groups, ascending."""
         return np.unique(self.units[1:][self.units[1:] == self.units[:-1]])
@@ -60,8 +67,7 @@ class CrossingUnits:
 
     def merge(self, left: UnitPairs, right: UnitPairs) -> UnitPairs:
         """The pairs of both."""
-        both = zip((left.units, left.groups), (right.units, right.groups), strict=True)
-        return UnitPairs.distinct(*(np.concatenate(pair) for pair in both))
+        return UnitPairs.together(left, right)
 
 
 class PairCollector(Accumulator):
@@ -82,10 +88,7 @@ class PairCollector(Accumulator):
             self._take()
 
     def _take(self) -> None:
-        every = [self._found, *self._parts]
-        self._found = UnitPairs.distinct(
-            np.concatenate([one.units for one in every]), np.concatenate([one.groups for one in every])
-        )
+        self._found = UnitPairs.together(self._found, *self._parts)
         self._parts, self._waiting = [], 0
 
     def result(self, keys: list[Key]) -> UnitPairs:
