@@ -1,6 +1,6 @@
 """The learners beside scikit-learn and metric-learn, on clean and dirty data; time and memory of steps.
 
-    python -m tests.benchmarks.learn accuracy [--seeds 10]                 # the table in README
+    python -m tests.benchmarks.learn accuracy [--seeds 10]                 # the table in docs/performance
     python -m tests.benchmarks.learn steps FOLDER [--rows 20000000]
 
 Nothing here is asserted.
@@ -99,7 +99,7 @@ def metrics(seed: int) -> dict[str, Callable[[Data], Callable[..., Any]]]:
 
 
 def accuracy(n_seeds: int) -> None:
-    """The table of README: mean over seeds on clean test rows, trained on clean and on damaged rows."""
+    """The table of docs: mean over seeds on clean test rows, trained on clean and on damaged rows."""
     from sklearn import datasets
 
     sets = {
@@ -205,7 +205,7 @@ def linear_cases() -> list[Linear]:
 
 
 def linear(n_seeds: int) -> None:
-    """The second table of README."""
+    """The second table of docs/performance/learners.md."""
     print("\n| what | learner | clean / displaced |\n|---|---|---|")
     for case in linear_cases():
         shown = compared(case.one, *case.data, n_seeds, case.labels)
