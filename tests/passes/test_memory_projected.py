@@ -49,6 +49,7 @@ def test_what_is_projected_suffices_and_is_no_more_than_half_above(name: str, tm
         assert measure(shape, tmp_path / "within").ratio >= 1.0
 
 
+@pytest.mark.slow
 def test_a_few_rows_of_many_columns_take_what_is_projected(tmp_path: Path) -> None:
     found = measure(Shape("few rows", LakeShape(1, 1_000, 60), "describe(lake)"), tmp_path)
     assert 1.0 <= found.ratio <= MOST, found.line()
