@@ -1,4 +1,4 @@
-"""The two tables of docs/performance/learners.md: means over splits of small data sets, clean and displaced."""
+"""The two tables of docs/performance/learners.md: means over splits of small data, clean and displaced."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
