@@ -302,6 +302,7 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 TEXT = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".sh", ".cfg", ".json", ".html", ""}
 SKIPPED = {
+    "build",
     ".git",
     ".venv",
     ".hypothesis",

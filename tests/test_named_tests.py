@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-OF_NO_ROOM = {"contract", "deploy", "fuzz", "pipelines", "reliability", "statistics", "stores"}
+OF_NO_ROOM = {"contract", "deploy", "docs", "fuzz", "pipelines", "reliability", "statistics", "stores"}
 PLACES = {"README.md": TESTS.parent / "README.md", "tests/README.md": TESTS / "README.md"}
 
 

@@ -20,10 +20,21 @@ def folder(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(demo.parent)
 
 
+LONG = "HistGradientBoosting", "kernels.kernel("
+"""Models of hundreds of trees and a kernel of one's own, over all flights, take seconds: slow tests."""
+
+
 def blocks(language: str) -> list[Any]:
     found = re.findall(rf"^```{language}\n(.*?)^```", README, re.S | re.M)
     assert found, f"README has no {language} block"
-    return [pytest.param(block, id=f"block{number}") for number, block in enumerate(found)]
+    return [
+        pytest.param(
+            block,
+            id=f"block{number}",
+            marks=[pytest.mark.slow] if any(word in block for word in LONG) else [],
+        )
+        for number, block in enumerate(found)
+    ]
 
 
 @pytest.mark.parametrize("block", blocks("console"))

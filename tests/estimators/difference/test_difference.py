@@ -281,7 +281,7 @@ def compare(lake: Any, options: dict[str, Any], executor: Any = ONE_THREAD, **ho
 
 
 @EACH
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_the_bits_do_not_depend_on_how_the_work_is_done(
     lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,6 +224,7 @@ def test_a_mean_carried_by_few_rows_says_so() -> None:
         assert dm.mean(spent, rng=seed).status == "ok"
 
 
+@pytest.mark.slow
 def test_an_experiment_with_two_per_cent_of_payers_is_carried_by_them_all() -> None:
     """The negative control: five payers in an arm."""
     arm = np.repeat(["a", "b"], 20_000)

@@ -50,7 +50,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @JOINT
 @pytest.mark.parametrize("by", [None, "key"])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 def test_blocks_are_those_of_the_columns_on_complete_rows(
     lake: Path, layout: dict[str, Any], by: str | None, joint: str
 ) -> None:

@@ -81,6 +81,7 @@ def test_killed_at_a_checkpoint(lake: Path, tmp_path: Path, at: int, place: str,
     check(lake, tmp_path / "s", at, place, by)
 
 
+@pytest.mark.slow
 def test_killed_again_and_again(lake: Path, tmp_path: Path) -> None:
     """Each run gets four files further; new files come meanwhile."""
     some, state = some_files(lake, tmp_path / "lake", range(7)), tmp_path / "s"

@@ -101,7 +101,7 @@ def test_all_tuples_give_the_complete_statistic(name: str) -> None:
 
 
 @pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_variance_over_samples_of_two_lakes(replace: bool) -> None:
     """Given the data the samples are independent: (N - M)/(N - 1) S^2/M, or S^2/M with replacement."""
     g, kernel = np.random.default_rng(2), KERNELS["of degrees 2, 1"]

@@ -1,0 +1,53 @@
+"""How Sphinx builds these pages: ``make docs``, with warnings as errors and without a network."""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+
+from distmom.version import VERSION
+
+project = "distmom"
+author = "the distmom developers"
+version = release = VERSION
+
+extensions = [
+    "myst_parser",  # pages are Markdown, as README is
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",  # docstrings
+    "sphinx_click",  # commands
+]
+exclude_patterns = ["_templates"]
+templates_path = ["_templates"]
+
+html_theme = "furo"
+html_title = f"distmom {VERSION}"
+html_show_sourcelink = False
+
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 4
+
+# types of parameters stand in the docstrings, in words; those of signatures would be links to other projects
+autodoc_typehints = "none"
+autosummary_generate = True
+autosummary_ignore_module_all = False
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+
+def escape_stars(_app: object, _ctx: object, lines: list[str]) -> None:
+    """Help texts are plain, such as ``day=4/*``; Sphinx would take their stars for emphasis."""
+    lines[:] = [line.replace("*", r"\*") for line in lines]
+
+
+def skip_foreign(_app: object, _what: str, _name: str, member: object, skip: bool, _options: object) -> bool:
+    """What a class inherits from scikit-learn or Python is documented there."""
+    home = getattr(member, "__module__", None) or "distmom"
+    return skip or not home.startswith("distmom")
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-skip-member", skip_foreign)
+    for part in ("description", "options", "arguments", "epilog"):
+        app.connect(f"sphinx-click-process-{part}", escape_stars)
