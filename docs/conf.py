@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 from distmom.version import VERSION
 
 project = "distmom"
-author = "the distmom developers"
+author = "the distmom authors"
 version = release = VERSION
 
 extensions = [
@@ -22,6 +22,7 @@ templates_path = ["_templates"]
 
 html_theme = "furo"
 html_title = f"distmom {VERSION}"
+html_static_path = ["_static"]
 html_show_sourcelink = False
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
