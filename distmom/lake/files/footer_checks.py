@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -46,6 +46,34 @@ def check_footer(metadata: pq.FileMetaData, file: FileRef) -> None:
             f"file {file.path} has {n_rows} rows, but the table's log says {file.n_rows}; "
             "restore the file, or repair the table"
         )
+
+
+def check_chunks(parquet: Any, groups: Iterable[int], positions: Sequence[int]) -> None:
+    """Raise PyArrow's error over metadata of columns in row groups that it cannot take apart.
+
+    Asked for it by ``row_group(g).column(i)`` it ends the process (C++ ``terminate``): over levels that are not
+    those of the schema, as under an unknown repetition, or where a key is missing. So batches of no row are
+    asked for first, for which it takes it apart as well, and reads nothing.
+
+    OSError or ArrowException, which `open_parquet` makes one line that names the file.
+    """
+    for group in groups:
+        for position in positions:
+            empty = parquet.reader.iter_batches(
+                0, row_groups=[group], column_indices=[position], use_threads=False
+            )
+            next(empty, None)
+
+
+def check_all_chunks(parquet: Any) -> None:
+    """`check_chunks` of all columns that are not encrypted."""
+    metadata = parquet.metadata
+    positions = [
+        position
+        for position in range(metadata.num_columns)
+        if not parquet.hidden or parquet.schema.column(position).path.partition(".")[0] not in parquet.hidden
+    ]
+    check_chunks(parquet, range(metadata.num_row_groups), positions)
 
 
 class ReadGroups:

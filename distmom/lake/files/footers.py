@@ -18,7 +18,7 @@ from pyarrow import types as patypes
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.extent import Chunk
 from distmom.lake.files.encrypted import hidden_columns, is_signed
-from distmom.lake.files.footer_checks import check_footer
+from distmom.lake.files.footer_checks import check_chunks, check_footer
 from distmom.lake.files.stored_object import StoredObject
 from distmom.lake.files.stores import is_local
 from distmom.lake.messages import first_line
@@ -293,6 +293,7 @@ def _as_dictionary(parquet: pq.ParquetFile, position: int) -> bool:
     metadata = parquet.metadata
     if position < 0 or metadata.num_row_groups == 0:
         return True
+    check_chunks(parquet, range(metadata.num_row_groups), [position])
     chunks = [metadata.row_group(group).column(position) for group in range(metadata.num_row_groups)]
     if any(encoding.startswith("DELTA") for chunk in chunks for encoding in chunk.encodings):
         return False

@@ -57,6 +57,9 @@ LIES: dict[str, Callable[[Struct], Any]] = {
     "a row group twice": twice,
     "integers for doubles": lambda footer: of_schema(footer, 1, 1, 2),
     "floats for doubles": lambda footer: of_schema(footer, 1, 1, 4),
+    "an unknown repetition": lambda footer: of_schema(footer, 1, 3, 7),
+    "required where it may be missing": lambda footer: of_schema(footer, 1, 3, 0),
+    "lists where there are none": lambda footer: of_schema(footer, 1, 3, 2),
     "more children than columns": lambda footer: of_schema(footer, 0, 5, 2**31 - 1),
     "an offset outside of the file": lambda footer: chunks(footer, 0)[0][3][1][9].__setitem__(1, 2**40),
     "a negative size": lambda footer: chunks(footer, 0)[0][3][1][7].__setitem__(1, -1),
@@ -99,3 +102,12 @@ def test_a_footer_that_is_put_together_again_is_the_same(tmp_path: Path, honest:
     assert (tmp_path / "a.parquet").read_bytes() == honest.read_bytes()
     for call in CALLS.values():
         assert call(tmp_path / "a.parquet") == call(honest)
+
+
+def test_a_column_that_cannot_be_asked_for_refuses_what_asks_for_it(tmp_path: Path, honest: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(honest.read_bytes())
+    edited(honest, tmp_path / "b.parquet", lambda footer: of_schema(footer, 2, 3, 7))
+    assert dm.mean(tmp_path, "x", rng=0).n_rows == 400
+    with pytest.raises(dm.DataError, match=r"b\.parquet") as refused:
+        dm.mean(tmp_path, "x", by="k", rng=0)
+    assert "\n" not in str(refused.value)
