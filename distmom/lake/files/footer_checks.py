@@ -51,9 +51,9 @@ def check_footer(metadata: pq.FileMetaData, file: FileRef) -> None:
 def check_chunks(parquet: Any, groups: Iterable[int], positions: Sequence[int]) -> None:
     """Raise PyArrow's error over metadata of columns in row groups that it cannot take apart.
 
-    Asked for it by ``row_group(g).column(i)`` it ends the process (C++ ``terminate``): over levels that are not
-    those of the schema, as under an unknown repetition, or where a key is missing. So batches of no row are
-    asked for first, for which it takes it apart as well, and reads nothing.
+    Asked for it by ``row_group(g).column(i)`` it ends the process (C++ ``terminate``): over levels that are
+    not those of the schema, as under an unknown repetition, or where a key is missing. So batches of no row
+    are asked for first, for which it takes it apart as well, and reads nothing.
 
     OSError or ArrowException, which `open_parquet` makes one line that names the file.
     """
@@ -67,13 +67,34 @@ def check_chunks(parquet: Any, groups: Iterable[int], positions: Sequence[int]) 
 
 def check_all_chunks(parquet: Any) -> None:
     """`check_chunks` of all columns that are not encrypted."""
+    check_chunks(parquet, range(parquet.metadata.num_row_groups), _open_columns(parquet))
+
+
+def _open_columns(parquet: Any) -> list[int]:
+    """Physical columns that are not encrypted."""
+    every = range(parquet.metadata.num_columns)
+    if not parquet.hidden:
+        return list(every)
+    return [at for at in every if parquet.schema.column(at).path.partition(".")[0] not in parquet.hidden]
+
+
+def check_groups(parquet: Any, file: FileRef) -> None:
+    """Refuse a footer that names a row group twice, whose rows would be counted twice.
+
+    Of units that have parts of a file none may see both: so it is looked at as a whole, by its first column.
+    """
     metadata = parquet.metadata
-    positions = [
-        position
-        for position in range(metadata.num_columns)
-        if not parquet.hidden or parquet.schema.column(position).path.partition(".")[0] not in parquet.hidden
-    ]
-    check_chunks(parquet, range(metadata.num_row_groups), positions)
+    groups = [number for number in range(metadata.num_row_groups) if metadata.row_group(number).num_rows]
+    columns = _open_columns(parquet)[:1] if len(groups) > 1 else []
+    check_chunks(parquet, groups, columns)
+    for position in columns:
+        places: dict[int, int] = {}
+        for number in groups:
+            first = places.setdefault(metadata.row_group(number).column(position).data_page_offset, number)
+            if first != number:
+                raise BadFileError(
+                    f"file {file.path} is damaged: row group {number} is row group {first} once more"
+                )
 
 
 class ReadGroups:
