@@ -238,9 +238,14 @@ class Learner(SharedParameters, BaseEstimator):
         scaled, centred = options.scaling == "robust", not self._pairs_given
         of_targets = targets if self._scale_targets else None
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
-        shape = options.shape(math.floor(share * rows.n_rows), self._least_size, scale.wild_share)
+        n_rows = math.floor(share * rows.n_rows)
+        wild = scale.wild_share if self._needs_clean_blocks else 0.0
+        shape = options.shape(n_rows, self._least_size, wild)
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
+        if problem.block_size is not None and options.block_size is None:
+            wanted = min(problem.block_size, n_rows // options.n_blocks)
+            shape = options.shape(n_rows, max(wanted, shape.block_size))
         descent = Descent(
             AGGREGATORS[options.aggregator],
             options.steps(problem.step),
@@ -259,6 +264,11 @@ class Learner(SharedParameters, BaseEstimator):
     def _least_size(self) -> int:
         """Rows that make a block."""
         return 2
+
+    @property
+    def _needs_clean_blocks(self) -> bool:
+        """Whether wild rows spoil the loss of their block."""
+        return True
 
     def _problem(self, sample: ScaledSample) -> Problem:
         raise NotImplementedError

@@ -58,7 +58,8 @@ class Problem:
     """What is to be found, from where, and the natural size of a step.
 
     At a `blind` start losses do not tell blocks apart. Then it is moved by one step along the median,
-    coordinate by coordinate, of the gradients of the blocks of the sample.
+    coordinate by coordinate, of the gradients of the blocks of the sample. Blocks of `block_size` rows would
+    hold what is rare; the rows may be too few for them.
     """
 
     risk: BlockRisk
@@ -66,6 +67,7 @@ class Problem:
     step: float
     projection: Projection = unconstrained
     blind: bool = False
+    block_size: int | None = None
 
 
 @dataclass(frozen=True)
