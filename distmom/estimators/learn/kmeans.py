@@ -169,10 +169,6 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
     def _least_size(self) -> int:
         return max(2, 2 * int(self.n_clusters))
 
-    @property
-    def _needs_clean_blocks(self) -> bool:
-        return self.loss == "pairs"  # in the other one a row costs the cap at most
-
     def _problem(self, sample: ScaledSample) -> Problem:
         if len(sample.features) < self.n_clusters:
             raise NoAnswerError(

@@ -239,8 +239,7 @@ class Learner(SharedParameters, BaseEstimator):
         of_targets = targets if self._scale_targets else None
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
         n_rows = math.floor(share * rows.n_rows)
-        wild = scale.wild_share if self._needs_clean_blocks else 0.0
-        shape = options.shape(n_rows, self._least_size, wild)
+        shape = options.shape(n_rows, self._least_size, scale.wild_share)
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
         if problem.block_size is not None and options.block_size is None:
@@ -264,11 +263,6 @@ class Learner(SharedParameters, BaseEstimator):
     def _least_size(self) -> int:
         """Rows that make a block."""
         return 2
-
-    @property
-    def _needs_clean_blocks(self) -> bool:
-        """Whether wild rows spoil the loss of their block."""
-        return True
 
     def _problem(self, sample: ScaledSample) -> Problem:
         raise NotImplementedError

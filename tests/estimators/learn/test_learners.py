@@ -261,7 +261,8 @@ def test_a_small_cluster_is_kept():
     assert farthest(found.cluster_centers_) < 0.75  # of 50 rows: more with probability 1e-6
     assert found.status_ == "all steps taken" and found.block_size_ * 50 / 3_000 >= 3
     assert "share far out" in found.flags_ and "lie far from all centres" in found.notes_[-1]
-    small = dm.RobustKMeans(3, random_state=0, block_size=16).fit(X)
+    with pytest.warns(UserWarning, match="block_size"):
+        small = dm.RobustKMeans(3, random_state=0, block_size=16).fit(X)
     assert small.status_ == "cluster too small" and "0.3 of a block of 16" in small.advice_
 
 
