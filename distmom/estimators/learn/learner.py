@@ -242,9 +242,7 @@ class Learner(SharedParameters, BaseEstimator):
         shape = options.shape(n_rows, self._least_size, scale.wild_share)
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
-        if problem.block_size is not None and options.block_size is None:
-            wanted = min(problem.block_size, n_rows // options.n_blocks)
-            shape = options.shape(n_rows, max(wanted, shape.block_size))
+        shape = problem.shape(options, n_rows, shape)
         descent = Descent(
             AGGREGATORS[options.aggregator],
             options.steps(problem.step),

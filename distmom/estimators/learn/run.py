@@ -69,6 +69,13 @@ class Problem:
     blind: bool = False
     block_size: int | None = None
 
+    def shape(self, options: LearnOptions, n_rows: int, usual: Shape) -> Shape:
+        """The usual blocks, or those that are wanted, as large as one step can have them."""
+        if self.block_size is None or options.block_size is not None:
+            return usual
+        wanted = min(self.block_size, n_rows // options.n_blocks)
+        return options.shape(n_rows, max(wanted, usual.block_size))
+
 
 @dataclass(frozen=True)
 class ScaledSample:
