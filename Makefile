@@ -4,15 +4,21 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
 
-.PHONY: demo test test-slow lint types format bench clean
+.PHONY: demo test test-slow lint types format bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "distmom needs Python 3.11 or newer; set PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 
-# one stamp per extra, so that the demo does not install what only the tests need
+# one stamp for the extra of the demonstration and one per dependency group: each target installs what it needs alone
+$(VENV)/.installed-demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	touch $@
+
+# pip knows groups from 25.1 on; a new environment of Python 3.11 has 23
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	$(BIN)/python -m pip install --quiet 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable . --group '$*'
 	touch $@
 
 demo: $(VENV)/.installed-demo
@@ -41,5 +47,10 @@ format: $(VENV)/.installed-lint
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m tests.benchmarks.mean $(BENCH)
 
+docs: $(VENV)/.installed-docs
+	rm -rf docs/reference/api
+	$(BIN)/sphinx-build -W -n --keep-going --quiet -d build/docs/trees docs build/docs/html
+	@echo "build/docs/html/index.html"
+
 clean:
-	rm -rf $(VENV) $(DEMO) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) build dist docs/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -48,6 +48,7 @@ class Status(StrEnum):
     STATIONARY = "stationary"
     STILL_IMPROVING = "still improving"
     NOT_CONVERGED = "not converged"
+    CLUSTER_TOO_SMALL = "cluster too small"
 
     @property
     def fine(self) -> bool:

@@ -252,6 +252,13 @@ def test_a_small_mean_loads_neither_dask_nor_numba_nor_pandas() -> None:
     assert not loaded(run) & {"dask", "distributed", "numba", "pandas", "rich"}
 
 
+def test_a_small_mean_does_not_load_the_functions_of_arrow() -> None:
+    run = "import distmom, numpy; distmom.mean(numpy.arange(1000.0), rng=0, executor=distmom.Threads(1))"
+    code = f"import sys\n{run}\nprint('pyarrow.compute' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "False"  # 60 ms and 8 MB
+
+
 def test_modules_and_functions_stay_readable() -> None:
     wrong = []
     for path in sources("distmom", "pipelines"):
@@ -295,6 +302,7 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 TEXT = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".sh", ".cfg", ".json", ".html", ""}
 SKIPPED = {
+    "build",
     ".git",
     ".venv",
     ".hypothesis",

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from distmom.errors import DistmomError
 from distmom.inference.share.gaps import Apart
@@ -47,6 +46,8 @@ def whose(
 def _whose(
     source: Source, read: ReadOptions, files: Sequence[FileRef], column: str, group: Apart
 ) -> tuple[str, ...]:
+    import pyarrow.compute as pc  # 60 ms, which most runs do without
+
     asked = [f.name for f in source.schema() if kind_of(f.type) == "text" or f.name in source.partition_names]
     names = tuple(name for name in asked if name != column)[:MOST_COLUMNS]
     if not names:

@@ -28,6 +28,9 @@ LONG, LONG_BYTES = 1_000, 4_000_000
 DICTIONARIES = 4.0
 """As many times a dictionary is held: as it is stored, decoded, built, handed out."""
 
+KEPT = 9.0
+"""As many arrays of texts that are numbered are held: the pool of memory keeps those of batches before."""
+
 TEXT_BYTES = 44.0
 """Of a text, beside its letters: its number, its place, its key."""
 
@@ -95,15 +98,19 @@ class Extent(NamedTuple):
                 continue
             own += COLUMN_BYTES
             pages += PAGES * min(chunk.n_bytes, PAGE_BYTES)
-            width = 8.0 * max(chunk.n_values, 1) / max(self.group_rows, 1)  # of lists several a row
+            width, times = (
+                8.0 * max(chunk.n_values, 1) / max(self.group_rows, 1),
+                ARRAYS,
+            )  # lists: several a row
             if chunk.text and chunk.long:
                 pages += DICTIONARIES * chunk.n_bytes
                 width = TEXT_BYTES
             elif chunk.text:
                 coded = chunk.n_bytes <= dictionaries + 3 * chunk.n_values
                 width = TEXT_BYTES + (0.0 if coded else chunk.n_bytes / max(self.group_rows, 1))
+                times = KEPT if coded else ARRAYS
                 pages += 2.0 * min(chunk.n_bytes, dictionaries)
-            arrays += ARRAYS * width * rows
+            arrays += times * width * rows
         remedy = "use fewer columns"
         return Memory(
             (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from distmom.memory import Memory
     from distmom.reductions.state import Key
 
-AT_WORK = 5
+AT_WORK = 4
 """States' worth of memory of a unit: running sums, with room to grow, leaves and files on their way up, the
 result."""
 
@@ -34,13 +34,13 @@ IN_FLIGHT = 2
 LEAST = 256
 """A pass is for so many groups at least."""
 
-USABLE = 0.8
+USABLE = 0.9
 """Of the memory that is left for groups; the rest is for what allocators hold back."""
 
 RESULT_BYTES = 3_000
 """Of the result of a group and column."""
 
-FILLED = 0.75
+FILLED = 0.875
 """Of the groups that fit, that many are expected in a range that is known beforehand."""
 
 
@@ -68,8 +68,9 @@ def most_groups(
     threads = memory.busy(executor.threads_per_process)
     results = n_done * n_columns * RESULT_BYTES
     free = USABLE * (executor.memory - memory.sure.needed(threads) - results)
-    waiting = n_units.bit_length() + IN_FLIGHT * executor.threads + MERGING
-    most = int(free / ((threads * AT_WORK + waiting) * (group_bytes + KEY_BYTES)))
+    done = n_units - min(n_units, threads)  # while the others are at work
+    waiting = min(done, n_units.bit_length() + IN_FLIGHT * executor.threads)
+    most = int(free / ((threads * AT_WORK + waiting + MERGING) * (group_bytes + KEY_BYTES)))
     if most < LEAST and n_done:
         raise ResourceError(
             f"by: the results of {n_done:,} groups take {in_words(results)} of the limit of "

@@ -38,7 +38,7 @@ GROUPED_ROW_BYTES = 300
 """Of a row of a batch that is taken to its group: its code, cell and hashes."""
 
 GROWN = 1.35
-"""Room that is made for groups while they are found, over what they need."""
+"""Room that is made for groups while they are found, over what they need; what is handed on has no more."""
 
 ANSWER, RESULT_BYTES = 7, 20_000
 """As many times the sums of a column, where the rule merges and sorts its blocks; bytes of its result."""
@@ -72,8 +72,9 @@ class Scope(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        """States that wait for their neighbours, or for their turn, about."""
-        return min(self.n_units, self.threads + (self.n_units - 1).bit_length())
+        """States that wait for their neighbours, or for their turn, about, while all threads are at work."""
+        done = self.n_units - min(self.n_units, self.threads)
+        return min(done, self.threads + (self.n_units - 1).bit_length() - 1)
 
     def offered(self, quota: int, *, unit: bool) -> int:
         """Rows that are offered to a large sample of which leaves give so many each."""
@@ -123,11 +124,12 @@ def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memo
     offered = scope.offered(reduction.pool_quota, unit=True)
     everything = scope.offered(reduction.pool_quota, unit=False)
     merging = (2 * pool(everything // 2) + pool(everything)) * (scope.n_units > 1)
-    waiting, several = scope.waiting - 1, scope.n_units > 1
+    waiting, several = scope.waiting, scope.n_units > 1
 
     def held(unit: int, whole: int, at_work: int, waits: int, merged: int, sure: bool) -> tuple[Held, ...]:
+        room = 1.0 if sure else GROWN
         return (
-            Held("sums at work", AT_WORK * unit + at_work, remedy=remedy, sure=sure),
+            Held("sums at work", AT_WORK * room * unit + at_work, remedy=remedy, sure=sure),
             Held("sums that wait", waiting * (unit + waits), each=False, remedy=remedy, sure=sure),
             Held(
                 "sums being merged", MERGED * whole * several + merged, each=False, remedy=remedy, sure=sure
@@ -138,7 +140,7 @@ def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memo
     pieces = held(one, one, pool(offered, times=3), pool(offered), merging, True)
     if n_groups > 1:
         in_unit, in_all = (reduction.state_bytes(n) - one for n in (min(n_groups, scope.unit_rows), n_groups))
-        pieces += held(int(GROWN * in_unit), int(GROWN * in_all), 0, 0, 0, False)
+        pieces += held(in_unit, in_all, 0, 0, 0, False)
     answer = Held(
         "the answer",
         ANSWER * one / max(1, len(reduction.columns)) + RESULT_BYTES * len(reduction.columns),

@@ -82,7 +82,7 @@ class RangedMeans:
         left, right = left.below(high), right.below(high)
         keys = {*left.state.keys, *right.state.keys}
         if len(keys) > self.most:
-            high = sorted(keys)[max(1, self.most // 2)]
+            high = sorted(keys)[max(1, 7 * self.most // 8)]
             left, right = left.below(high), right.below(high)
         pools = left.pools.merge(right.pools, self.means.pool_size)
         return RangedState(self.means.merge(left.state, right.state), high, pools)

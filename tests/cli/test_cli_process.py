@@ -25,6 +25,7 @@ def test_a_process_ends_as_documented(lake: Path, tmp_path: Path) -> None:
     assert refused.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_failure(lake: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -40,6 +41,7 @@ def test_a_reader_that_goes_away_is_no_failure(lake: Path) -> None:
         os.close(writing)
 
 
+@pytest.mark.slow
 def test_a_full_disk_behind_stdout_is_a_failure(lake: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
@@ -51,7 +53,7 @@ def test_a_full_disk_behind_stdout_is_a_failure(lake: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 def test_closed_streams_change_no_code(lake: Path, tmp_path: Path, closed: str) -> None:
     for words, code in ((("mean", lake, "-c", "y"), 0), (("mean", tmp_path / "none"), 3)):
         done = subprocess.run(f"{shlex.join(command(*words))} {closed}", shell=True, timeout=60, check=False)

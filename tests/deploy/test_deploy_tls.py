@@ -127,6 +127,7 @@ def test_a_member_gets_the_answer_of_this_machine(address: str, members: Path, l
 
 
 @pytest.mark.parametrize("scheme", ["tls", pytest.param("tcp", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_without_a_certificate_nothing_runs(address: str, lake: Path, scheme: str) -> None:
     words = ("mean", lake, "-c", "x", "--scheduler", address.replace("tls", scheme))
     code, out, err = distmom(*words, DASK_CONFIG=str(lake))  # a folder without configuration

@@ -104,7 +104,7 @@ def one(found: Any) -> Any:
     return Results.of(found)[0] if not isinstance(found, dm.DescribeResult) else found[0]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", [*MEANS, *OTHERS])
 def test_the_word_means_repaired(name: str, lakes: Lakes, monkeypatch: pytest.MonkeyPatch) -> None:
     call = (MEANS | OTHERS)[name]

@@ -78,7 +78,7 @@ STATISTICS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", STATISTICS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 def test_a_statistic_is_that_of_the_good_rows(name: str, damage: str, lakes: dict[str, Path]) -> None:
     column, how = STATISTICS[name]
     clean, found = (dm.ustatistic(lakes[lake], column, rng=0, **how) for lake in ("clean", damage))
@@ -94,6 +94,7 @@ def test_a_statistic_is_that_of_the_good_rows(name: str, damage: str, lakes: dic
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.one_in(3)
 def test_a_matrix_is_that_of_the_good_rows(damage: str, lakes: dict[str, Path]) -> None:
     clean, found = (
         dm.ustatistic(lakes[lake], ["x", "y"], kernel="covariance", rng=0) for lake in ("clean", damage)
@@ -159,6 +160,7 @@ def test_a_difference_beyond_capacity_has_no_lift(
     assert found.status == "beyond capacity" and np.isnan(found.lift) and found.lift_interval is None
 
 
+@pytest.mark.slow
 def test_a_comparison_leaves_out_bad_files_and_codes(
     lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,7 +203,7 @@ def unit_of_a_kind(x: np.ndarray, g: np.random.Generator, number: int) -> np.nda
 
 
 @pytest.mark.parametrize("name", STATISTICS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 def test_a_second_group_is_told_by_every_statistic(
     name: str, other_unit: Path, lakes: dict[str, Path]
 ) -> None:
@@ -213,6 +215,7 @@ def test_a_second_group_is_told_by_every_statistic(
     assert dm.ustatistic(lakes["clean"], column, rng=0, **how).ok
 
 
+@pytest.mark.slow
 def test_a_second_group_is_told_by_comparisons(other_unit: Path, lakes: dict[str, Path]) -> None:
     assert dm.difference(other_unit, "x", by="arm", control="a", rng=0).status == "share far out"
     found = dm.compare([lakes["clean"], other_unit], "x", statistics="mean", rng=0, test=dm.Permutations(99))

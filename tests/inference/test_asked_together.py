@@ -34,6 +34,7 @@ def told(pair):
 
 
 @pytest.mark.parametrize("wanted", ["auto", "none"])
+@pytest.mark.one_in(2)
 def test_variants_together_have_the_bits_of_each_alone(wanted):
     cells = [variant(number) for number in range(7)]
     together_ = all_answered([ratio_steps(one) for one in cells], LEVEL)

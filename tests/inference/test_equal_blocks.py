@@ -30,6 +30,7 @@ def by_ranks(found):
 
 @pytest.mark.parametrize("replications", [25, pytest.param(250, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.one_in(4)
 def test_sorted_rows_are_covered(law, replications):
     """Negative control: the order statistics of the same blocks, which cover far less often."""
     draw, mean = LAWS[law]
@@ -48,6 +49,7 @@ def test_sorted_rows_are_covered(law, replications):
 
 
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.one_in(4)
 def test_rows_in_random_order_keep_their_ranks(law):
     """False alarms have a probability of about 1e-6."""
     for seed in range(25):

@@ -51,6 +51,7 @@ def clusters(law: str, n_files: int, unequal: bool, seed: int) -> tuple[Clusters
 @pytest.mark.parametrize("unequal", [False, True])
 @pytest.mark.parametrize("n_files", [24, 60, 500])
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.one_in(6)
 def test_the_interval_covers(law: str, n_files: int, unequal: bool) -> None:
     found, estimate, reach = clusters(law, n_files, unequal, seed=11)
     low, high = found.interval(estimate, 0.01)
@@ -96,6 +97,7 @@ def moments(x: np.ndarray, sizes: np.ndarray) -> Moments:
 
 
 @pytest.mark.parametrize("unequal", [False, True])
+@pytest.mark.slow
 def test_exchangeable_rows_are_not_called_correlated(unequal: bool) -> None:
     runs, number = 0, 0
     for law in ROWS:

@@ -95,6 +95,7 @@ def impatient(lakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("kind", "fault"), CASES, ids=str)
+@pytest.mark.one_in(3)
 def test_jobs(run: Run, lakes: Path, kind: str, fault: str) -> None:
     tables, file = faulty(kind, FAULTS[fault]), lakes / "job.toml"
     assert tables is not None
@@ -107,6 +108,7 @@ def test_jobs(run: Run, lakes: Path, kind: str, fault: str) -> None:
 
 @pytest.mark.parametrize("fault", OTHER_STATES)
 @pytest.mark.parametrize("kind", [kind for kind in kind_names() if kind != "drift"])
+@pytest.mark.one_in(3)
 def test_a_state_made_otherwise(run: Run, lakes: Path, kind: str, fault: str) -> None:
     first = faulty(kind, {"run.state": "s.state"})
     other = faulty(kind, {"run.state": "s.state", **OTHER_STATES[fault]})
@@ -121,6 +123,7 @@ def test_a_state_made_otherwise(run: Run, lakes: Path, kind: str, fault: str) ->
 
 
 @pytest.mark.parametrize(("command", "fault"), LINES, ids=str)
+@pytest.mark.one_in(2)
 def test_commands(lakes: Path, command: str, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
     data, *words = COMMANDS[command]
     wrong = FLAGS[fault]

@@ -68,6 +68,7 @@ def test_lists_of_many_values_are_refused(tmp_path: Path) -> None:
         batches(tmp_path / "v.parquet", 100e6, present=("v",))
 
 
+@pytest.mark.slow
 def test_a_later_file_of_a_lake_is_refused_while_it_is_read(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": np.arange(9_000.0), "g": ["b"] * 9_000}), tmp_path / "a.parquet")
     long_texts(tmp_path / "k.parquet", 50_000_000, 20)

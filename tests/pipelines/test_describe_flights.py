@@ -68,6 +68,7 @@ def damaged_copy(clean: Path, folder: Path, damage: Damage) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_clean_lake_has_no_file_to_name(clean: Path) -> None:
     found = dm.describe(clean, rng=0)
     assert found.named == () and found.exit_code == 0

@@ -89,7 +89,7 @@ CASES = [
 @pytest.mark.parametrize("joint", [False, True], ids=["columns", "vectors"])
 @pytest.mark.parametrize("nan", ["omit", "keep"])
 @pytest.mark.parametrize(("layout", "groups"), CASES)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(16)
 def test_state_is_that_of_the_row_by_row_twin(layout: Layout, groups: int, nan: str, joint: bool) -> None:
     spec = spec_of(layout, grouped=bool(groups), nan=nan, joint=joint)
     files = make_files(SIZES, columns=2, groups=groups)
@@ -105,7 +105,7 @@ def test_clean_rows_too(layout: Layout, groups: int) -> None:
 
 
 @pytest.mark.parametrize(("layout", "groups"), CASES)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(16)
 def test_any_cutting_into_batches_gives_the_same_bits(layout: Layout, groups: int) -> None:
     spec = spec_of(layout, grouped=bool(groups))
     files = make_files(SIZES, columns=2, groups=groups)
@@ -126,7 +126,7 @@ def test_any_cutting_into_units_gives_the_same_bits(layout: Layout, groups: int)
 
 
 @pytest.mark.parametrize(("layout", "groups"), CASES)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(16)
 def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None:
     sizes = (300, 20, 1200, 513)
     if isinstance(layout, StoredLayout):
@@ -140,7 +140,7 @@ def test_parts_of_a_file_give_the_same_bits(layout: Layout, groups: int) -> None
 
 
 @pytest.mark.parametrize(("layout", "groups"), CASES)
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(16)
 def test_vectors_give_the_same_bits_however_they_come(layout: Layout, groups: int) -> None:
     spec = spec_of(layout, grouped=bool(groups), joint=True)
     files = make_files(SIZES, columns=2, groups=groups)

@@ -61,6 +61,7 @@ def found() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", FOUND)
+@pytest.mark.one_in(3)
 def test_a_frame_of_results_is_their_table(found: dict[str, Any], name: str) -> None:
     results = found[name]
     table = results.to_polars()

@@ -102,6 +102,7 @@ def test_no_bound_is_below_the_failure_probability(tables: Tables, law: str) -> 
 
 
 @TOGETHER
+@pytest.mark.slow
 def test_order_intervals_that_forget_ten_wild_rows_miss_more_often(tables: Tables) -> None:
     """Control: the same blocks of the same rows, with the ranks for clean blocks."""
     aware, forgetful = (
@@ -113,6 +114,7 @@ def test_order_intervals_that_forget_ten_wild_rows_miss_more_often(tables: Table
     assert aware.width > forgetful.width
 
 
+@pytest.mark.slow
 def test_dependent_rows_need_blocks_of_neighbours() -> None:
     """AR(1), 0.9: random labels hide the dependence, contiguous blocks show it. Nothing else is claimed."""
     stored, random = (cells(SCHEMES[n], SERIES, 200, 3) for n in ("stored, K = 11", "partition, K = 11"))

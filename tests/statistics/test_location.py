@@ -20,6 +20,7 @@ PER_ARM, PAYERS, LIFT, LEVEL, FAILURE = 20_000, 0.02, 0.5, 0.95, 1e-4
 
 
 @pytest.mark.parametrize("runs", [5, pytest.param(240, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_an_experiment_with_few_payers_is_not_biased(runs: int) -> None:
     """2 % payers of log-normal revenue, half as much again in the new arm, beside Welch's difference.
 

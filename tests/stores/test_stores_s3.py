@@ -110,6 +110,7 @@ def test_workers_get_the_options_and_nothing_shows_them(
     assert b"secret-EXAMPLE" not in shown and b"AKIAEXAMPLE" not in shown
 
 
+@pytest.mark.slow
 def test_the_command_line(lake: Path, store: Store, options: dict[str, str]) -> None:
     given = [word for pair in options.items() for word in ("--storage-option", "=".join(pair))]
     root = f"s3://{store[1]}/t"

@@ -48,6 +48,7 @@ def integral_twin(n_blocks: int, a: float, p: float) -> float:
 
 @FAST
 @given(st.integers(1, 1500), A, st.floats(-12.0, -0.1).map(math.exp))
+@pytest.mark.slow
 def test_failure_against_quadrature(n_blocks: int, a: float, p: float) -> None:
     expected = min(1.0, n_blocks / median_rank(n_blocks) * p, integral_twin(n_blocks, a, p))
     assert resampled_failure(n_blocks, a, p) == pytest.approx(expected, rel=1e-7, abs=1e-290)

@@ -131,6 +131,7 @@ def test_samples(n_blocks: int, a: float) -> None:
 
 
 @pytest.mark.parametrize("rank", [1, 2, 4])
+@pytest.mark.slow
 def test_the_tail_of_samples_at_any_rank_by_simulation(rank: int) -> None:
     """A Beta law of W with the variance that Finner's inequality allows: at least `rank` of 7 are bad."""
     g = np.random.default_rng(rank)

@@ -51,6 +51,7 @@ from distmom.passes.scan import as_scan
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.descent import Descent
 from distmom.state.saved import with_states
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -151,7 +152,8 @@ class Learner(SharedParameters, BaseEstimator):
                     )
                 seed, self.seed_ = self._seed()
                 begun = self._begun = self._prepare(rows, options, seed)
-                self._tell(None, begun)
+                self._tell(None, begun.scale.wildest)
+                self._tell_accused(begun)
                 self.mode_, self.mode_reason_ = "resident", "rows come in batches"
             shape, place = begun.shape._replace(n_held_out=0), begun.place
             n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
@@ -213,7 +215,8 @@ class Learner(SharedParameters, BaseEstimator):
             with nullcontext() if crew is None or crew is executor else closing(crew):
                 learn(found, rows, options, keeper, watch, crew)
         self._remember(found)
-        self._tell(seen, found)
+        self._tell(seen, found.scale.wildest)
+        self._tell_accused(found)
         found.place = StepPosition(1, 0, found.place.met)
         self._begun = found
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
@@ -245,8 +248,9 @@ class Learner(SharedParameters, BaseEstimator):
         scaled, centred = options.scaling != "none", not self._pairs_given
         of_targets = targets if self._scale_targets else None
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
+        n_rows = math.floor(share * rows.n_rows)
         wild = 0.0 if options.scaling == "whitened" else scale.wild_share
-        shape = options.shape(math.floor(share * rows.n_rows), self._least_size, wild)
+        shape = options.shape(n_rows, self._least_size, wild)
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
         judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
@@ -254,13 +258,13 @@ class Learner(SharedParameters, BaseEstimator):
         start, step = problem.start, problem.step
         if options.scaling == "whitened":
             labels = self._most_labels is not None
-            n_rows = math.floor(share * rows.n_rows)
             given = options, n_rows, self._least_size, scale.wild_share
             seen = whitened(problem, sample, *given, labels=labels)
             begun |= seen.of_training()
             shape, start, step = seen.shape, seen.start, seen.step
-        elif problem.blind:
-            start = seeing_start(problem, sample)
+        else:
+            shape = problem.shape(options, n_rows, shape)
+            start = seeing_start(problem, sample) if problem.blind else start
         descent = Descent(
             AGGREGATORS[options.aggregator],
             options.steps(step),
@@ -300,14 +304,18 @@ class Learner(SharedParameters, BaseEstimator):
         for name, count in found.place.met._asdict().items():
             setattr(self, f"{name}_", count)
 
-    def _tell(self, seen: Survey | None, found: Training) -> None:
+    def _tell(self, seen: Survey | None, wildest: float) -> None:
         """What the survey found, and the sample of the rows that are left, in attributes."""
-        far, far_words = far_from_the_middle(found.scale.wildest)
-        out, out_words = set_aside(found.accused_share, found.too_many)
-        seen_flags = () if seen is None else seen.flags()
-        self.flags_ = list(map(str, in_order({*far, *out, *seen_flags})))
-        self.notes_ = [*([] if seen is None else seen.words()), *out_words, *far_words]
+        flags, notes = far_from_the_middle(wildest)
+        self.flags_ = list(map(str, in_order([*flags, *(() if seen is None else seen.flags())])))
+        self.notes_ = [*([] if seen is None else seen.words()), *notes]
         self.accused_files_ = [] if seen is None else list(seen.files)
+
+    def _tell_accused(self, found: Training) -> None:
+        """The same of rows that a fit to the sample accuses."""
+        flags, notes = set_aside(found.accused_share, found.too_many)
+        self.flags_ = list(map(str, in_order({*map(Status, self.flags_), *flags})))
+        self.notes_ += notes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -324,16 +332,6 @@ def labels_of(y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
     """Distinct labels, sorted, and the number of each row's label."""
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.float64)
-
-
-def codes_among(classes: NDArray[Any], y: NDArray[Any]) -> Floats:
-    """Numbers of the labels among known classes, which are sorted."""
-    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    strange = np.flatnonzero(classes[codes] != y)
-    if strange.size:
-        label = y[strange[0]]
-        raise DataError(f"y: label {str(label)!r} is not among the classes of the first batch; name them all")
-    return codes.astype(np.float64)
 
 
 def check_sample_of_labels(labels: Floats, what: str) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from distmom.checks import check_choice, check_fraction, check_positive
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
-from distmom.estimators.learn.learner import Learner, codes_among, labels_of
+from distmom.estimators.learn.learner import Learner, labels_of
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
@@ -232,3 +232,13 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
         step = 1.0 / (steepest * largest_curvature(sample.blocks()[0]) + self.alpha)
         start = np.zeros(risk.n_parameters(sample.features.shape[1]))
         return Problem(risk, start, step, blind=True, curvature=steepest)
+
+
+def codes_among(classes: NDArray[Any], y: NDArray[Any]) -> Floats:
+    """Numbers of the labels among known classes, which are sorted."""
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    strange = np.flatnonzero(classes[codes] != y)
+    if strange.size:
+        label = y[strange[0]]
+        raise DataError(f"y: label {str(label)!r} is not among the classes of the first batch; name them all")
+    return codes.astype(np.float64)

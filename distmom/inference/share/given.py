@@ -13,6 +13,7 @@ from statistics import NormalDist
 import numpy as np
 
 from distmom.inference.share.gaps import rows_apart
+from distmom.inference.share.tails import quantile
 from distmom.inference.share.windows import Windows, mean_of, sd_of
 from distmom.numerics.arrays import Floats
 
@@ -46,9 +47,7 @@ def allowance(share: float, m: int, n: int) -> int:
     """
     if m >= n:
         return math.ceil(share * n - 1e-9)
-    from scipy.stats import binom
-
-    return int(binom.ppf(1.0 - MISS, m, share))
+    return quantile(1.0 - MISS, m, share)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 
+from distmom.inference.share.tails import at_most, more_than
 from distmom.numerics.arrays import Floats
 
 SLACK = 1.0 + 1e-12
@@ -52,19 +54,9 @@ def quantile_ranks(m: int, q: float, level: float = 0.99) -> tuple[int, int]:
     >>> quantile_ranks(65_536, 0.9999)
     (65522, 65536)
     """
-    from scipy.stats import binom
-
     half = (1.0 - level) / 2 * SLACK
-    low = int(binom.ppf(half, m, q))  # least k with P(Bin <= k) >= half
-    while low > 0 and binom.cdf(low - 1, m, q) > half:
-        low -= 1
-    while low < m and binom.cdf(low, m, q) <= half:
-        low += 1
-    high = int(binom.isf(half, m, q)) + 1  # P(Bin >= high) <= half
-    while high <= m and binom.sf(high - 1, m, q) > half:
-        high += 1
-    while high > 1 and binom.sf(high - 2, m, q) <= half:
-        high -= 1
+    low = bisect_right(range(m), half, key=lambda k: at_most(k, m, q))
+    high = 1 + bisect_left(range(m), -half, key=lambda k: -more_than(k, m, q))
     return low, high
 
 

@@ -36,8 +36,8 @@ class KeyRange:
         return (self.low is None or key >= self.low) and (self.high is None or key < self.high)
 
     def narrowed(self, keys: Iterable[Key]) -> KeyRange:
-        """The range with half as many of these keys as fit: more may be met later."""
-        return replace(self, high=sorted(keys)[max(1, self.most // 2)])
+        """The range with seven eighths of the keys that fit, of these: more may be met later."""
+        return replace(self, high=sorted(keys)[max(1, 7 * self.most // 8)])
 
 
 class TooManyKeys(Exception):

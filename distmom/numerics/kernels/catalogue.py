@@ -75,7 +75,7 @@ def distance() -> Kernel:
 
 
 def gini() -> Kernel:
-    """|x - y| of one column: Gini's mean difference.
+    """``|x - y|`` of one column: Gini's mean difference.
 
     Notes
     -----
@@ -165,7 +165,7 @@ def mean_difference() -> Kernel:
 
 
 def energy() -> Kernel:
-    """Energy distance of two samples: 2 E|X - Y| - E|X - X'| - E|Y - Y'|, Euclidean for several columns.
+    """Energy distance of two samples: ``2 E|X - Y| - E|X - X'| - E|Y - Y'|``, Euclidean for several columns.
 
     Notes
     -----

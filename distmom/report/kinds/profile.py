@@ -99,7 +99,7 @@ class ColumnProfile(Result):
     plain_std : float or timedelta
         The ordinary standard deviation.
     gini : float or timedelta
-        Gini's mean difference E|X - X'|, from a sample: see `distmom.describe`.
+        Gini's mean difference ``E|X - X'|``, from a sample: see `distmom.describe`.
     skewness_gap, skewness_noise : float or timedelta, or None
         By how much the median of block means misses the mean because the law is skewed, and the noise of
         that figure; None where the ladder does not tell.

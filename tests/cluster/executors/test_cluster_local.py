@@ -46,6 +46,7 @@ def write(tmp_path: Path, body: str) -> Path:
     return script
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:
     script = write(tmp_path, ESTIMATE)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
@@ -69,6 +70,7 @@ def test_so_does_a_script_that_runs_as_a_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["Processes(2)", "Threads(2)"])
+@pytest.mark.slow
 def test_an_interrupt_ends_everything(tmp_path: Path, words: str) -> None:
     script = write(tmp_path, ENDLESS.format(words=words, folder=str(tmp_path)))
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

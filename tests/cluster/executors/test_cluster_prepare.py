@@ -82,6 +82,7 @@ def test_threads_load_nothing_beforehand(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_kernels_load_also_where_no_cache_can_be_written(tmp_path: Path) -> None:
     """A read-only install without a writable home: Numba raises when a kernel is decorated."""
     import subprocess

@@ -95,6 +95,7 @@ def test_the_discrepancy_of_many_rows_is_near_zero_too() -> None:
     assert abs(r.plain_estimate) < 20 / 100_000 and not r.drifted
 
 
+@pytest.mark.slow
 def test_wild_rows_move_neither_estimates_nor_the_level() -> None:
     pair = [normal(5, 6_000), normal(6, 6_000, shift=0.3)]
     right = by_name(dm.compare(pair, "x", test=NINES, rng=0))
@@ -111,6 +112,7 @@ def test_wild_rows_move_neither_estimates_nor_the_level() -> None:
     assert "infinite" in str(found["mean"])
 
 
+@pytest.mark.slow
 def test_whole_units_are_permuted() -> None:
     """Days with an effect of their own: rows seem to drift, days do not; one shift of all days is found."""
     day = np.repeat(np.arange(60), 100)
@@ -341,7 +343,7 @@ def test_the_plan_reads_no_row(lakes: list[Path]) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("where", [None, "x > -9", pc.field("x") > -9])
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(15)
 def test_samples_are_values_of_any_type(first: Any, second: Any, where: Any, tmp_path: Path) -> None:
     arms = pa.array([first if k == 1 else second for k in SIDES["k"].to_pylist()])
     table = SIDES.append_column('an "arm" `x`', arms)

@@ -31,6 +31,7 @@ OPTIONS: dict[str, Any] = {"rng": 0, "test": dm.Permutations(99), "confidence_le
 @pytest.mark.parametrize("how", [{"by": "half"}, {"where": ["half = 0", "half = 1"]}])
 @pytest.mark.parametrize("blocks", ["auto", 31, dm.UnitBlocks("unit")])
 @pytest.mark.parametrize("dead", DEAD)
+@pytest.mark.one_in(4)
 def test_the_other_columns_have_their_results(dead: str, how: dict[str, Any], blocks: Any) -> None:
     alone = dm.compare(ROWS, "x", **OPTIONS, **how, blocks=blocks)
     both = dm.compare(ROWS, ["x", dead], **OPTIONS, **how, blocks=blocks)
@@ -73,6 +74,7 @@ def test_nothing_but_dead_columns_is_refused(dead: str) -> None:
         {"kernel": "auc", "by": "half"},
     ],
 )
+@pytest.mark.one_in(3)
 def test_statistics_of_pairs_too(more: dict[str, Any]) -> None:
     found = dm.ustatistic(ROWS, ["x", "dead"], rng=0, **more)
     assert (

@@ -42,7 +42,7 @@ def written(table: pa.Table, folder: Path, n: int = 4) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 def test_a_classifier_knows_the_labels_of_a_lake_as_those_of_arrays(kind: str, tmp_path: Path) -> None:
     table = iris(kind)
     lake = written(table, tmp_path / "lake")

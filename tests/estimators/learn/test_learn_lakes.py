@@ -71,7 +71,7 @@ def fitted(learner, data, **options):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda x: type(x).__name__)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 def test_modes_and_fetching_change_no_bit(learner, lake, monkeypatch):
     resident = fitted(learner, str(lake))
     assert resident.mode_ == "resident" and list(resident.feature_names_in_) == ["a", "b", "c"]
@@ -214,7 +214,7 @@ COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_dropped")
 
 
 @pytest.mark.parametrize("name", ["metric", "ranking", "regression", "classification", "clustering"])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 def test_rows_are_told_as_they_were(name, tmp_path, monkeypatch):
     """Whether they were held, gathered, or met before an interruption."""
     i = np.arange(4000)

@@ -110,7 +110,7 @@ TOLERANCE = {"regression": 0.15, "classification": 0.35, "ranking": 0.25, "metri
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("name", TOLERANCE)
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(18)
 def test_a_model_is_that_of_the_good_rows(
     name: str, damage: str, lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +134,7 @@ def test_a_model_is_that_of_the_good_rows(
     assert np.abs(numbers(alone) - numbers(clean)).max() > wide  # the control
 
 
+@pytest.mark.slow
 def test_what_is_clean_has_the_bits_of_a_model_without_a_survey(
     lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,4 +322,4 @@ def test_a_tenth_of_wide_rows_in_another_unit_is_told() -> None:
     assert "share far out" not in wide.flags_ and wide.wild_share_ > 0.05  # a few in each column
     X[g.random(20_000) < 0.17] *= 60.0
     found = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X, y)
-    assert found.flags_ == ["share far out"] and "in another unit?" in found.notes_[-1]
+    assert found.flags_ == ["share far out"] and any("in another unit?" in note for note in found.notes_)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HIDDEN = """
 import sys
 class Hidden:
@@ -22,6 +24,7 @@ def run(code: str, folder: Path | None = None) -> subprocess.CompletedProcess[st
     return subprocess.run(told, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
 
 
+@pytest.mark.slow
 def test_looking_at_the_package() -> None:
     code = """
 import inspect, pydoc

@@ -87,7 +87,7 @@ def small_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @EACH
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 def test_any_pieces_give_the_bits_of_the_whole(options: dict[str, Any]) -> None:
     right = whole(ROWS, options)
     for sizes in ([1] * 40 + [700] * 3, [LEAF] * 30, [7] * 60 + [2_000], [8 * LEAF, 3, 2_000]):
@@ -204,7 +204,7 @@ def test_many_groups_in_small_pieces() -> None:
 
 
 @EACH
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(12)
 def test_streams_merge_to_the_lake_of_their_files(options: dict[str, Any], tmp_path: Path) -> None:
     streams = []
     for number in range(12):
@@ -396,6 +396,7 @@ def test_a_seed_of_its_own_is_kept() -> None:
     assert same(again.result(), mine.result())
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_stream() -> None:
     """At most one node a binary digit of the number of leaves, and the rows of one leaf."""
     mine, x = stream({}), np.arange(float(LEAF))
@@ -419,7 +420,7 @@ LISTS = {
 
 @pytest.mark.parametrize("options", [{}, {"by": "k"}, {"weights": "w"}, {"nan": "raise"}], ids=str)
 @pytest.mark.parametrize("type_", LISTS.values(), ids=LISTS)
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(15)
 def test_lists_are_vectors(type_: pa.DataType, options: dict[str, Any]) -> None:
     g = np.random.default_rng(0)
     v = pa.array([None if i % 11 == 0 else g.normal(size=3).tolist() for i in range(2_000)], type_)

@@ -99,6 +99,7 @@ def run(lake: Any, options: dict[str, Any], **more: Any) -> Any:
 
 
 @EACH
+@pytest.mark.one_in(4)
 def test_parts_of_files(lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     patch_leaves(monkeypatch)
     right = run(lake, options)
@@ -145,6 +146,7 @@ def test_seeds_differ(lake: Path) -> None:
     assert not same(run(lake, {}), run(lake, {}, rng=8))
 
 
+@pytest.mark.slow
 def test_ten_runs_agree_also_for_a_law_without_a_mean(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

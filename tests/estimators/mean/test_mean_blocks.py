@@ -133,6 +133,7 @@ def test_eight_of_ten_rows_are_distinct(four_files: Path) -> None:
     assert np.abs(digits.mean(axis=0) - 0.8).max() < 0.08
 
 
+@pytest.mark.slow
 def test_each_row_is_drawn_equally_often_over_many_seeds(four_files: Path) -> None:
     """Also the lone row of the last file; 20,000 samples, standard deviation 0.0028."""
     x = 3.0 ** np.arange(10)

@@ -87,6 +87,7 @@ def test_coverage_for_rows_that_resemble_their_neighbours() -> None:
     assert hits[1, "exact"] < 265
 
 
+@pytest.mark.slow
 def test_the_automatic_number_of_blocks_covers_too() -> None:
     x = autoregression(np.random.default_rng(3), 40_000, 100)
     found = dm.mean(x, confidence_level=0.95, rng=0, blocks=dm.RandomBlocks(chunk_rows=192))

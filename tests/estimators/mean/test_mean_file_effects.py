@@ -102,6 +102,7 @@ def test_the_remedy_holds(tmp_path: Path) -> None:
     assert covered["order"] < 31
 
 
+@pytest.mark.slow
 def test_clean_flights_of_a_day_are_alike(demo: Path) -> None:
     found = dm.mean(demo / "clean", "arr_delay", rng=0)
     low, high = found.interval  # 6.61 to 7.12 for independent rows; by 365 files about 4.6 to 9.2

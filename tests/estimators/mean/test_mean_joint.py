@@ -50,7 +50,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @JOINT
 @pytest.mark.parametrize("by", [None, "key"])
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(12)
 def test_blocks_are_those_of_the_columns_on_complete_rows(
     lake: Path, layout: dict[str, Any], by: str | None, joint: str
 ) -> None:
@@ -252,6 +252,7 @@ def test_no_radius_and_why() -> None:
 
 @settings(max_examples=10)
 @given(st.integers(0, 2**32), st.sampled_from(["random", "stored", "samples"]), st.integers(-40, 40))
+@pytest.mark.slow
 def test_shifts_rotations_and_powers_of_two(seed: int, layout: str, power: int) -> None:
     g = np.random.default_rng(seed)
     x = g.standard_t(3, (500, 3))

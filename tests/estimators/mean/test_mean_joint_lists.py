@@ -52,7 +52,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("type_", TYPES.values(), ids=TYPES)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 def test_a_list_column_is_its_columns(tmp_path: Path, type_: pa.DataType, monkeypatch: Any) -> None:
     """The same bits as so many columns, from files and from memory, whatever the batches and units."""
     g = np.random.default_rng(1)

@@ -56,6 +56,7 @@ kind = st.tuples(
     st.integers(2, 4),
     st.sampled_from(["auto", 7, 35]),
 )
+@pytest.mark.slow
 def test_every_partition_goes_its_way(seed: int, sizes: Any, kinds: Any, repeats: int, n_blocks: Any) -> None:
     """The slow way: the rule for vectors on one partition after the other, and their blocks put together."""
     rows, *sample = vectors(seed, sizes, kinds, repeats, 105)

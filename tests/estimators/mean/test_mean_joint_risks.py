@@ -43,7 +43,7 @@ def lawful(laws: Iterable[str]) -> pytest.MarkDecorator:
 
 @lawful(["normal", "student", "lognormal", "pareto"])
 @JOINT
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_the_risk_under_scattered_damage_stays_that_of_clean_rows(law: str, joint: str) -> None:
     """40 vectors of 4,000 rows, 20 of which are wild in one coordinate each."""
     vectors, names = table_of_vectors(law, 40, 4_000)
@@ -90,7 +90,7 @@ LAWS: dict[str, Callable[[np.random.Generator, Any], np.ndarray]] = {
 
 @lawful(LAWS)
 @pytest.mark.parametrize("options", [{"n_blocks": 7}, {}], ids=str)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_radius_and_intervals_cover(law: str, options: dict[str, Any]) -> None:
     """400 vectors of 500 rows, dependent coordinates: misses are at most Binomial(400, 0.01).
 
@@ -133,6 +133,7 @@ def test_stored_blocks_take_the_spread_between_them() -> None:
     assert missed <= 3  # Binomial(20, 0.01): more with probability 4e-5
 
 
+@pytest.mark.slow
 def test_the_risk_is_close_to_that_of_the_plain_mean() -> None:
     """Clean vectors: the median of many blocks in three dimensions loses less than in one (pi/2)."""
     n, repetitions = 500, 200

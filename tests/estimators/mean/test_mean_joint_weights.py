@@ -66,7 +66,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @JOINT
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 def test_blocks_are_the_weighted_ones_of_the_columns(lake: Path, layout: dict[str, Any], joint: str) -> None:
     """The slow way: a weighted run for each column, over the rows that have both values."""
     options = {"rng": 3, "weights": "w", **layout}

@@ -29,6 +29,7 @@ def test_more_blocks_are_taken_where_order_statistics_need_them() -> None:
 
 
 @pytest.mark.parametrize("n", [45, 300])
+@pytest.mark.one_in(2)
 def test_they_cover(n: int) -> None:
     """Fails for an honest interval once in a thousand times."""
     covered = 0

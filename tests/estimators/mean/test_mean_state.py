@@ -42,6 +42,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @EACH
+@pytest.mark.one_in(4)
 def test_a_state_changes_no_bit_and_is_shown_again_without_reading(
     lake: Path, tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +59,7 @@ def test_a_state_changes_no_bit_and_is_shown_again_without_reading(
 
 
 @EACH
+@pytest.mark.one_in(4)
 def test_interrupted_after_any_unit_and_cut_anew(
     lake: Path, tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +99,7 @@ def test_interrupted_within_a_file(
 
 
 @EACH_THAT_GROWS
+@pytest.mark.one_in(3)
 def test_a_lake_that_grows_at_its_end_gives_the_bits_of_one_run(
     lake: Path, tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +167,7 @@ def test_any_history_of_growth_and_interruptions(
 
 
 @EACH_THAT_GROWS
+@pytest.mark.one_in(3)
 def test_files_that_come_in_between(lake: Path, tmp_path: Path, options: dict[str, Any]) -> None:
     some, state = tmp_path / "lake", tmp_path / "s"
     for numbers in ((1, 4, 9), (0, 6, 10), (2, 3, 5, 7, 8)):

@@ -76,11 +76,12 @@ def check(lake: Path, state: Path, at: int, place: str, by: str = "") -> None:
 
 
 @pytest.mark.parametrize(("at", "place", "by"), [(1, "within", ""), (5, "before", ""), (8, "within", "key")])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_killed_at_a_checkpoint(lake: Path, tmp_path: Path, at: int, place: str, by: str) -> None:
     check(lake, tmp_path / "s", at, place, by)
 
 
+@pytest.mark.slow
 def test_killed_again_and_again(lake: Path, tmp_path: Path) -> None:
     """Each run gets four files further; new files come meanwhile."""
     some, state = some_files(lake, tmp_path / "lake", range(7)), tmp_path / "s"

@@ -66,7 +66,7 @@ def test_exact_intervals_cover(values: dict[str, np.ndarray]) -> None:
 
 
 @pytest.mark.parametrize("level", [0.8, 0.99])
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_order_intervals_have_the_level_they_state(values: dict[str, np.ndarray], level: float) -> None:
     """For symmetric laws the median of a block mean is the mean: neither fewer nor more are covered."""
     found = answers(values, n_blocks=21, interval="order", confidence_level=level)
@@ -99,6 +99,7 @@ def test_default_intervals_cover(values: dict[str, np.ndarray]) -> None:
         assert covered(found[name], mean) >= 960, name
 
 
+@pytest.mark.slow
 def test_contaminated_rows_and_the_plain_mean() -> None:
     """Five wild rows of 990 in every repetition: intervals still cover; the plain mean is lost each time."""
     values = sample(1, 500)

@@ -42,7 +42,7 @@ def covered(found: dm.Results) -> int:
 
 @pytest.mark.parametrize("noisy", [False, True], ids=["even spread", "spread by weight"])
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 def test_intervals_cover(law: str, noisy: bool) -> None:
     """The expectation weighted by w is 0, whatever the spread of a row."""
     table = repeated_draws(law, noisy=noisy)
@@ -62,7 +62,7 @@ def test_intervals_cover(law: str, noisy: bool) -> None:
 
 
 @pytest.mark.parametrize("law", ["normal", "lognormal"])
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_intervals_cover_beside_wild_rows(law: str) -> None:
     """Three wild rows of 990; the plain weighted mean, the control, is lost in every repetition."""
     table = repeated_draws(law, noisy=False, bad_rows=3)

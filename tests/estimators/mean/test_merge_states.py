@@ -54,7 +54,7 @@ def test_one_state_is_shown_as_it_was_made(lake: Path, tmp_path: Path, options: 
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 def test_parts_of_one_folder_give_its_mean_in_any_order_and_grouping(
     lake: Path, tmp_path: Path, options: dict[str, Any]
 ) -> None:

@@ -194,7 +194,7 @@ def lake(folder: Path) -> Path:
         {"pairs": dm.SampledPairs(100, replace=True)},
     ],
 )
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 def test_threads_batches_and_states_change_no_bit(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

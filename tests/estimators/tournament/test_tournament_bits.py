@@ -59,7 +59,7 @@ def play(data: Any, options: dict[str, Any], **how: Any) -> dm.TournamentResult:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 def test_cuts_threads_and_batches_change_no_bit(
     variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,7 +55,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_killed_between_all_rounds(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_oracle, "TOGETHER", 2)
     g = np.random.default_rng(0)

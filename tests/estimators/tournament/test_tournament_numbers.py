@@ -55,6 +55,7 @@ def check(found: dm.TournamentResult, want: twin.Twin, names: list[str]) -> None
 
 @pytest.mark.parametrize("beta_r", [None, 0.2, EVERY_DISTANCE])
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.one_in(3)
 def test_the_definitions_give_the_same(loss: str, beta_r: float | None) -> None:
     columns, names = data(loss, 3)
     found = dm.tournament(columns, names, "y", loss=loss, rng=5, blocks=K, match=dm.Match(beta_r=beta_r))

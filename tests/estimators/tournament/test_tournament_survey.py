@@ -167,6 +167,7 @@ def zero_one(seed: int, n: int = 20_000) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("n_runs", [20, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_zero_one_risk_is_covered(n_runs: int) -> None:
     # nominal 99 %: P(Bin(20, 0.01) > 3) = 4e-5 and P(Bin(400, 0.01) > 14) = 2e-5
     covered, before = np.array([zero_one(seed) for seed in range(n_runs)]).sum(axis=0)

@@ -94,6 +94,7 @@ def test_single_pairs_are_uniform_over_all_pairs_of_a_lake(six_rows: Path) -> No
     assert 0 < sum(inside) < 3000  # within files and across files
 
 
+@pytest.mark.slow
 def test_samples_of_two_pairs_have_no_repeats_and_are_uniform(six_rows: Path) -> None:
     kernel = kernels.kernel(index_of_pair, degree=2)
     with row_source(six_rows, "x") as source:
@@ -121,6 +122,7 @@ def test_all_pairs_give_the_complete_statistic(name: str) -> None:
     np.testing.assert_allclose(found.values, complete, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_many_pairs_with_replacement_tend_to_the_complete_statistic() -> None:
     x = np.random.default_rng(2).exponential(size=300)
     with row_source({"x": x}) as source:

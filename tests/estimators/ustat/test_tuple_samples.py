@@ -101,7 +101,7 @@ def test_all_tuples_give_the_complete_statistic(name: str) -> None:
 
 
 @pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_variance_over_samples_of_two_lakes(replace: bool) -> None:
     """Given the data the samples are independent: (N - M)/(N - 1) S^2/M, or S^2/M with replacement."""
     g, kernel = np.random.default_rng(2), KERNELS["of degrees 2, 1"]
@@ -153,6 +153,7 @@ def test_how_often_a_row_is_used() -> None:
     assert again == pytest.approx(1.0 / (1.0 - 0.5**3))
 
 
+@pytest.mark.slow
 def test_variances_and_halfwidth_are_those_of_theory() -> None:
     g = np.random.default_rng(5)
     data = [g.normal(size=20_000), g.normal(size=8_000)]

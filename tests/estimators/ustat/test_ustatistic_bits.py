@@ -51,7 +51,7 @@ def run(lake: Any, options: dict[str, Any], threads: int = 1) -> Any:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 def test_parts_of_files(lake: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     patch_leaves(monkeypatch)
     right = run(lake, VARIANTS[name])

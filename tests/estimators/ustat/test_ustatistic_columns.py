@@ -29,7 +29,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 def test_columns_together_are_columns_alone(
     lake: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

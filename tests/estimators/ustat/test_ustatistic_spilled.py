@@ -76,7 +76,7 @@ def run(lake: Any, options: dict[str, Any], executor: Any = None, **reading: Any
 
 
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 def test_same_bits_as_by_reading_again(
     lake: Path, options: dict[str, Any], scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +107,7 @@ def test_same_bits_from_parts_of_files(lake: Path, scratch: Path, monkeypatch: p
             assert units[0] > 9
 
 
+@pytest.mark.slow
 def test_two_samples(lake: Path, tmp_path: Path, by_disk: list[int], scratch: Path) -> None:
     both = [lake, dirty_lake(tmp_path / "other", seed=9, rows=80)]
     small = [dm.scan(one, batch_rows=33) for one in both]
@@ -156,6 +157,7 @@ def test_files_that_were_left_out_stay_out(lake: Path, by_disk: list[int], tmp_p
     range_bytes=st.integers(1, 1_000),
     batch_rows=st.integers(1, 50),
 )
+@pytest.mark.slow
 def test_any_cut_has_the_bits_of_one_range(
     sizes: list[int],
     n_blocks: int,

@@ -58,7 +58,7 @@ def run(lake: Any, options: dict[str, Any], executor: Any) -> Any:
 
 
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 def test_threads_share_the_pairs_of_a_block(
     lake: Path, options: dict[str, Any], small_tiles: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,9 @@ import base64
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 encryption = pytest.importorskip("pyarrow.parquet.encryption")
+
+
+class Ended(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
 
 X = pa.table({"x": np.arange(300.0), "g": ["a", "b", "c"] * 100, "y": np.arange(300.0) * 2})
 
@@ -39,10 +48,26 @@ def write(path: Path, columns: list[str], *, plaintext_footer: bool = True) -> P
     return path
 
 
-def command(*words: object) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, which PyArrow may end."""
-    told = [sys.executable, "-m", "distmom", *map(str, words)]
-    return subprocess.run(told, capture_output=True, text=True, timeout=120, check=False)
+PROGRAM = """
+import json, sys
+from click.testing import CliRunner
+from distmom.cli.program import program
+for words in json.loads(sys.argv[1]):
+    ended = CliRunner().invoke(program, words, prog_name="distmom")
+    print(json.dumps([ended.exit_code, ended.stdout, ended.stderr]), flush=True)
+"""
+
+
+def commands(*several: Sequence[object]) -> list[Any]:
+    """One after the other in a process of their own, which PyArrow may end."""
+    words = json.dumps([list(map(str, one)) for one in several])
+    told = [sys.executable, "-c", PROGRAM, words]
+    done = subprocess.run(told, capture_output=True, text=True, timeout=120, check=True)
+    return [Ended(*json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def command(*words: object) -> Ended:
+    return commands(words)[0]
 
 
 @pytest.mark.parametrize(
@@ -52,40 +77,50 @@ def test_encrypted_columns_are_refused_and_others_read(tmp_path: Path, where: li
     (tmp_path / "lake").mkdir()
     write(tmp_path / "lake/0.parquet", where)
     write(tmp_path / "lake/1.parquet", where)
-    found = command("mean", tmp_path / "lake", "-c", "y", "--json")
+    mean = "mean", tmp_path / "lake"
+    asked = [
+        (name, [*mean, *words, *more])
+        for name, words in (
+            ("x", ["-c", "x"]),
+            ("g", ["-c", "y", "--by", "g"]),
+            ("g", ["-c", "y", "--where", "g = 'a'"]),
+        )
+        for more in ([], ["--dry-run"])
+    ]
+    found, *others = commands([*mean, "-c", "y", "--json"], *(words for _, words in asked))
     assert found.returncode == 0, found.stderr
     assert json.loads(found.stdout)["results"][0]["n_rows"] == 600
-    for words in (["-c", "x"], ["-c", "y", "--by", "g"], ["-c", "y", "--where", "g = 'a'"]):
-        for more in ([], ["--dry-run"]):
-            ended = command("mean", tmp_path / "lake", *words, *more)
-            asked = "x" if words == ["-c", "x"] else "g"
-            assert ended.returncode == (2 if asked in where else 0), ended.stderr
-            if asked in where:
-                assert f"encrypted, and so not read: {', '.join(map(repr, sorted(where)))}" in ended.stderr
-                assert ended.stderr.count("\n") == 1
+    for (name, _), ended in zip(asked, others, strict=True):
+        assert ended.returncode == (2 if name in where else 0), ended.stderr
+        if name in where:
+            assert f"encrypted, and so not read: {', '.join(map(repr, sorted(where)))}" in ended.stderr
+            assert ended.stderr.count("\n") == 1
 
 
 def test_the_commands_that_take_all_columns(tmp_path: Path) -> None:
-    file = write(tmp_path / "0.parquet", ["x"])
-    for words in ([], ["--dry-run"]):
-        ended = command("describe", file, *words)
+    file, all_of_it = write(tmp_path / "0.parquet", ["x"]), write(tmp_path / "1.parquet", ["g", "x", "y"])
+    table, planned, found, refused = commands(
+        ["describe", file],
+        ["describe", file, "--dry-run"],
+        ["describe", file, "--json"],
+        ["describe", all_of_it],
+    )
+    for ended in (table, planned, found):
         assert ended.returncode == 0, ended.stderr
-    assert "encrypted, and so not read: 'x'" in command("describe", file).stdout
-    ended = command("describe", file, "--json")
-    assert [one["column"] for one in json.loads(ended.stdout)["results"]] == ["g", "y"]
-    assert json.loads(ended.stdout)["data"]["unread"] == "encrypted, and so not read: 'x'"
-    ended = command("describe", write(tmp_path / "0.parquet", ["g", "x", "y"]))
-    assert ended.returncode == 2
-    assert "encrypted, and so not read: 'g', 'x', 'y'" in ended.stderr
+    assert "encrypted, and so not read: 'x'" in table.stdout
+    assert [one["column"] for one in json.loads(found.stdout)["results"]] == ["g", "y"]
+    assert json.loads(found.stdout)["data"]["unread"] == "encrypted, and so not read: 'x'"
+    assert refused.returncode == 2
+    assert "encrypted, and so not read: 'g', 'x', 'y'" in refused.stderr
 
 
 def test_a_file_that_is_encrypted_among_others(tmp_path: Path) -> None:
     pq.write_table(X, tmp_path / "0.parquet")
     write(tmp_path / "1.parquet", ["x"])
-    ended = command("mean", tmp_path, "-c", "x")
+    mean = "mean", tmp_path, "-c", "x"
+    ended, skipped = commands(mean, [*mean, "--on-bad-file", "skip", "--json"])
     assert ended.returncode == 3
     assert "1.parquet: column 'x' is encrypted" in ended.stderr
-    skipped = command("mean", tmp_path, "-c", "x", "--on-bad-file", "skip", "--json")
     assert skipped.returncode == 4, skipped.stderr
     assert json.loads(skipped.stdout)["results"][0]["n_rows"] == 300
 

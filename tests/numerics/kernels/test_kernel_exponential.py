@@ -4,6 +4,7 @@ import math
 
 import numba
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ def test_exp_is_accurate_and_the_same_in_both_engines():
 
 
 @given(st.floats(-800, 800))
+@pytest.mark.slow
 def test_softplus_is_accurate_and_the_same_in_both_engines(z):
     out = np.empty(1)
     compiled_softplus(np.array([z]), out)

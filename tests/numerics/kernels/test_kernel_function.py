@@ -24,6 +24,7 @@ def skewed_of_rows(a, b):
 
 
 @pytest.mark.parametrize(("function", "compiled"), [(skewed, False), (skewed_of_rows, True)])
+@pytest.mark.one_in(2)
 def test_a_function_that_depends_on_the_order_is_refused_or_averaged(function, compiled):
     with pytest.raises(ConfigError, match=r"must not depend on the order of its rows.*symmetrize=True"):
         kernel(function, compiled=compiled)
@@ -37,6 +38,7 @@ def test_a_function_that_depends_on_the_order_is_refused_or_averaged(function, c
     assert v.mean == pytest.approx(values.mean(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_three_rows_are_averaged_over_all_six_orders():
     def f(a, b, c):
         return a * b * b - c * a
@@ -91,6 +93,7 @@ def test_what_is_no_kernel_is_refused_in_one_line(arguments, match):
     assert "\n" not in str(failure.value)
 
 
+@pytest.mark.slow
 def test_compiled_functions_may_be_compiled_already_and_travel():
     known = numba.njit(skewed_of_rows)
     made = kernel(known, symmetrize=True, compiled=True)

@@ -39,6 +39,7 @@ def test_both_engines_give_the_same_bits(name, n):
 
 @pytest.mark.parametrize("name", ["gini", "distance"])
 @pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.one_in(2)
 def test_both_engines_give_the_same_bits_for_two_samples_and_weights(name, weighted):
     k, columns, _ = PLAIN[name]
     rng = np.random.default_rng(1)
@@ -111,6 +112,7 @@ def test_all_pairs_of_25_000_rows_in_little_memory():
     assert peak < 4e6  # the matrix would take 5e9; a row sum for each row takes 2e5
 
 
+@pytest.mark.slow
 def test_users_functions_are_the_same_kernel_in_any_engine():
     x = np.random.default_rng(3).normal(size=700)
     plain = tiled_sums(kernel(lambda a, b: np.abs(a - b)), x)

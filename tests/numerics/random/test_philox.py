@@ -144,6 +144,7 @@ def test_integers_follow_the_definition_with_its_rejections(where, bound):
 
 
 @pytest.mark.parametrize("n", [12_000, pytest.param(60_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_bound_with_many_rejections_is_uniform(n):
     """A quarter of the words is rejected for 3 * 2**61; plain multiplication would favour some thirds."""
     bound = 3 << 61
@@ -192,6 +193,7 @@ def test_permutations_are_fisher_yates(where, n):
         assert permutation(key, block, n, node=node, compiled=compiled).tolist() == order
 
 
+@pytest.mark.slow
 def test_all_permutations_are_equally_likely():
     def chi2_pvalue(draw):
         seen = Counter(draw(block) for block in range(12_000))

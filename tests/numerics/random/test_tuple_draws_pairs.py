@@ -91,6 +91,7 @@ def chi2_pvalue(counts, support):
 
 
 @pytest.mark.parametrize("size", [1, 4, 11])
+@pytest.mark.one_in(3)
 def test_every_pair_is_as_likely_as_any_other(size):
     """Rows 0-2 and 3-5 might be two files. 11 of the 15 pairs are drawn as 4 left out."""
     drawn = Counter(pair for block in range(6000) for pair in listed(sample_pairs(KEY, block, 6, size)))

@@ -27,6 +27,7 @@ def test_a_pass_has_every_row_that_is_not_held_out_once(n, seed, data):
 
 
 @pytest.mark.parametrize("exact", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_rows_and_pairs_of_neighbours_are_equally_likely(exact, monkeypatch):
     if not exact:
         monkeypatch.setattr(virtual_order, "EXACT", 0)

@@ -87,6 +87,7 @@ def test_all_subsets_are_equally_likely(n, b):
     assert stats.chisquare([seen[c] for c in combinations(range(n), b)]).pvalue > FAILURE
 
 
+@pytest.mark.slow
 def test_the_test_would_find_a_sampler_that_puts_repeats_on_the_next_row():
     def biased(block):
         first, second = bounded_in_order(KEY, block, 0, np.full(2, 6, np.uint64)).tolist()

@@ -63,6 +63,7 @@ def test_the_test_would_find_a_biased_allocation():
     assert subsets_pvalue(drawn_sets((3, 3, 3, 1), counts, KEY), 10, 8) < FAILURE
 
 
+@pytest.mark.slow
 def test_every_row_has_the_same_share_over_many_seeds():
     """Each of ten rows, the lone one of the last file too, in 0.8 of 20,000 samples of 4,000 seeds.
 

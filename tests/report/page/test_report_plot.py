@@ -35,6 +35,7 @@ def test_blocks_estimate_and_ladder_are_drawn_as_in_the_page() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.one_in(3)
 def test_every_picture_stands_alone(name: str, tmp_path: Path) -> None:
     """Title, axis labels, a style of its own, a light ground, no links; marks inside of it."""
     figure = PAGES[name](tmp_path).plot()

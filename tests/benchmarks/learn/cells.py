@@ -1,0 +1,126 @@
+"""One data set with one damage: our figure, the plain one, and those of peers."""
+
+import tempfile
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.benchmarks.learn.damages import DAMAGES, SHARES, damaged, file_of
+from tests.benchmarks.learn.data_sets import Data, DataSet
+from tests.benchmarks.learn.learners import LEARNERS, Make
+from tests.benchmarks.learn.scores import score_of
+
+LARGE = 5_000
+"""Training rows from which on one seed is enough."""
+
+FAILURES = (ValueError, RuntimeError, np.linalg.LinAlgError, FloatingPointError)
+
+
+class Cell(NamedTuple):
+    """Means over seeds; a learner that fails under any has the score minus infinity."""
+
+    data: DataSet
+    damage: str
+    ours: float
+    plain: float
+    peers: dict[str, float]
+    status: str
+    seconds: float
+    plain_seconds: float
+
+    @property
+    def best(self) -> tuple[str, float]:
+        """The best peer."""
+        return max(self.peers.items(), key=lambda item: item[1])
+
+
+class Fitted(NamedTuple):
+    """A score, the seconds of the fit, and how it ended."""
+
+    score: float
+    seconds: float
+    status: str
+
+
+def whole(name: str) -> Any:
+    """Makes of a data set's task."""
+    return LEARNERS[name]()
+
+
+def fitted(make: Make, one: DataSet, train: Data, test: Data, seed: int, files: bool) -> Fitted | None:
+    """Fit and score; with `files` our learner reads the rows from Parquet files."""
+    n, d = train[0].shape
+    model = make(seed, n, d, np.unique(test[1]).size if one.task != "regression" else 0)
+    if model is None:
+        return None
+    began = time.perf_counter()
+    try:
+        if files:
+            with tempfile.TemporaryDirectory() as folder:
+                fit_files(model, train, Path(folder), one.task != "clusters")
+        else:
+            model.fit(*train)
+        seconds = time.perf_counter() - began
+        score = score_of(one)(model, train, test)
+    except FAILURES as error:
+        return Fitted(-np.inf, time.perf_counter() - began, f"{type(error).__name__}: {error}"[:60])
+    flags = getattr(model, "flags_", [])
+    said = ", ".join([getattr(model, "status_", ""), *flags])
+    return Fitted(score if np.isfinite(score) else -np.inf, seconds, said)
+
+
+def fit_files(model: Any, train: Data, folder: Path, labelled: bool) -> None:
+    """Fit to the files of a lake."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [f"x{j}" for j in range(train[0].shape[1])]
+    files = file_of(len(train[0]))
+    for number in range(files[-1] + 1):
+        rows = files == number
+        columns = dict(zip(names, train[0][rows].T, strict=True))
+        pq.write_table(pa.table({**columns, "y": train[1][rows]}), folder / f"part-{number:03}.parquet")
+    model.fit(str(folder), "y" if labelled else None, columns=names)
+
+
+def cell(one: DataSet, name: str, share: float, n_seeds: int) -> Cell | None:
+    """Means over seeds; None where so small a share is no row or file."""
+    learners = whole(one.task)
+    every: dict[str, Make] = {"ours": learners.ours, "plain": learners.plain, **learners.peers}
+    found: dict[str, list[Fitted]] = {}
+    for seed in range(n_seeds):
+        parts = one.parts(seed)
+        if seed and len(parts.train[0]) >= LARGE:
+            break
+        labels = one.task != "regression"
+        train = damaged(parts.train, name, share, seed, labels) if share else parts.train
+        if train is None:
+            return None
+        for who, make in every.items():
+            if one.task == "clusters" and name == "label noise":
+                return None
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fit = fitted(make, one, train, parts.test, seed, who == "ours" and name == "files")
+            if fit is not None:
+                found.setdefault(who, []).append(fit)
+    means = {who: float(np.mean([fit.score for fit in fits])) for who, fits in found.items()}
+    said = Counter(fit.status for fit in found["ours"])
+    return Cell(
+        one,
+        f"{name} {share:.0%}" if share else "clean",
+        means.pop("ours"),
+        means.pop("plain"),
+        means,
+        "; ".join(text if len(said) == 1 else f"{text} ({n})" for text, n in said.most_common(2)),
+        *(float(np.median([fit.seconds for fit in found[who]])) for who in ("ours", "plain")),
+    )
+
+
+def damages() -> list[tuple[str, float]]:
+    """Clean, and each damage with each share."""
+    return [("clean", 0.0), *((name, share) for name in DAMAGES for share in SHARES)]
