@@ -18,7 +18,7 @@ from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import MOST_WHITENED, whitening, with_ones, wrapped
 from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
 from distmom.numerics.median import MAD
-from distmom.solvers.screen import HUGE, Screen, distances
+from distmom.solvers.screen import HUGE, RowScreen, distances
 
 NEAREST, CONCENTRATIONS = 0.75, 4
 """Share of the rows whose moments distances are measured by, and how often it is looked which these are."""
@@ -52,7 +52,7 @@ class Pilot:
 
     basis: Floats
     fit: Floats | None
-    screen: Screen
+    screen: RowScreen
     accused: Bools  # of the rows of the sample
 
 
@@ -62,12 +62,12 @@ def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: F
     x, y = rows[sane], targets[sane]
     if not len(x):
         basis = np.eye(rows.shape[1] + 1)
-        return Pilot(basis, None, Screen(basis), ~sane)
+        return Pilot(basis, None, RowScreen(basis), ~sane)
     few = slice(max(4 * x.shape[1], OPERATIONS // (x.shape[1] + 1) ** 2))
     basis = _concentrated(x[few])
     z = with_ones(x) @ basis
     away = distances(z)
-    screen = Screen(basis, most_distance=furthest(away))
+    screen = RowScreen(basis, most_distance=furthest(away))
     if risk is not None and x.shape[1] < MOST_WHITENED:
         fit = _fit(risk, z[few], y[few], away[few], basis)
         if fit is not None:
@@ -83,7 +83,7 @@ def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: F
     return finished(risk, rows, targets, screen)
 
 
-def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: Screen) -> Pilot:
+def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: RowScreen) -> Pilot:
     """Coordinates and a fit of the rows that a screen leaves."""
     accused = screen(rows, targets)
     x, y = rows[~accused], targets[~accused]

@@ -16,7 +16,7 @@ HUGE = 1e100
 
 
 @dataclass(frozen=True)
-class Screen:
+class RowScreen:
     """Accuses rows by their distance from the middle and by what a robust fit does not expect of them.
 
     Attributes

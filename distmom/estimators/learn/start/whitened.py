@@ -18,7 +18,7 @@ from distmom.numerics.linalg.whitening import whitening, with_ones, wrapped
 from distmom.numerics.losses.row_risks import PredictorRisk
 from distmom.solvers.coordinates import Coordinates
 from distmom.solvers.pilot import Pilot, finished, pilot
-from distmom.solvers.screen import Screen
+from distmom.solvers.screen import RowScreen
 
 WANTED, MOST_WANTED = 64, 1_024
 """Rows of a block where nothing is rare, and at most where something is."""
@@ -42,7 +42,7 @@ class Whitened:
     """What a descent on whitened features begins with."""
 
     coordinates: Coordinates
-    screen: Screen
+    screen: RowScreen
     start: Floats  # in these coordinates
     step: float
     shape: Shape
@@ -121,7 +121,7 @@ def _pilot(problem: Problem, sample: ScaledSample, *, labels: bool) -> tuple[Pil
             found = finished(risk, features, targets, replace(found.screen, most_distance=math.inf))
     if found.accused.mean() <= MOST_ACCUSED:
         return found, 0.0
-    before, found = found, finished(risk, features, targets, Screen(found.screen.basis))
+    before, found = found, finished(risk, features, targets, RowScreen(found.screen.basis))
     return found, float((before.accused & ~found.accused).mean())
 
 
