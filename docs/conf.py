@@ -10,6 +10,7 @@ from distmom.version import VERSION
 
 project = "distmom"
 author = "the distmom authors"
+copyright = f"2026, {author}"
 version = release = VERSION
 
 extensions = [
@@ -52,6 +53,12 @@ def skip_foreign(_app: object, _what: str, _name: str, member: object, skip: boo
     return skip or not home.startswith("distmom")
 
 
+def hide_fields(_app: object, what: str, _name: str, made: object, *_: object) -> tuple[str, None] | None:
+    """Results are made by functions: their fields stand below, not in a signature."""
+    home = getattr(made, "__module__", "")
+    return ("", None) if what == "class" and home.startswith("distmom.report.kinds") else None
+
+
 def leave_parameters(
     _app: object, _env: object, node: pending_xref, shown: nodes.Element
 ) -> nodes.Element | None:
@@ -62,6 +69,7 @@ def leave_parameters(
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("autodoc-process-signature", hide_fields)
     app.connect("missing-reference", leave_parameters)
     for part in ("description", "options", "arguments", "epilog"):
         app.connect(f"sphinx-click-process-{part}", escape_stars)
