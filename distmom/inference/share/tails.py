@@ -1,4 +1,4 @@
-"""Tails of the binomial law by the incomplete beta function: loading scipy.stats takes 0.3 seconds."""
+"""Tails of the binomial law by the incomplete beta: scipy.stats takes a third of a second to load."""
 
 from __future__ import annotations
 
