@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distmom.checks import check_choice, check_count, check_positive
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.bases import ClusterMixin, TransformerMixin
+from distmom.estimators.learn.bases import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from distmom.estimators.learn.data import is_lake
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import with_shared_parameters
@@ -38,7 +38,7 @@ STEP = 0.25
 
 
 @with_shared_parameters
-class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
+class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Learner):
     """Centres of clusters that wild rows cannot draw to themselves.
 
     Parameters
@@ -154,8 +154,12 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
         return np.asarray(self._squares(X).argmin(axis=1), np.int32)
 
     def transform(self, X: Any) -> Floats:
-        """Distances, of scaled features, to the centres."""
+        """Distances, of scaled features, to the centres; also as a frame, see `MahalanobisMetric`."""
         return np.asarray(np.sqrt(self._squares(X)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared distance to the nearest centre."""

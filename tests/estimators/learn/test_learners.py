@@ -301,6 +301,21 @@ def test_centres_are_as_good_as_those_of_scikit_learn_on_clean_rows(name, share,
         assert inertia(plain.fit(Z).cluster_centers_) > 1.05 * right  # the control
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_what_is_transformed_may_be_a_frame(kind):
+    g = np.random.default_rng(0)
+    X, y = g.normal(size=(200, 3)), np.repeat([0, 1], 100)
+    for learner in (dm.MahalanobisMetric(random_state=0, max_iter=5), dm.RobustKMeans(2, random_state=0)):
+        found = learner.fit(X, y)
+        array, score = found.transform(X), found.score(X, y)
+        names = [f"{type(found).__name__.lower()}{j}" for j in range(array.shape[1])]
+        assert found.get_feature_names_out().tolist() == names
+        frame = found.set_output(transform=kind).transform(X)
+        assert type(frame).__module__.startswith(kind) and list(frame.columns) == names
+        assert (frame.to_numpy() == array).all() and found.score(X, y) == score
+        assert (found.predict(X) == found.labels_).all() if hasattr(found, "predict") else True
+
+
 def test_history_status_and_seed():
     g = np.random.default_rng(6)
     X = g.normal(size=(4000, 3))
