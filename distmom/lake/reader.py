@@ -16,6 +16,7 @@ from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.extent import Extent
 from distmom.lake.files import footers
+from distmom.lake.files.enums import as_text, is_enum
 from distmom.lake.files.footer_checks import ReadGroups, check_chunks
 from distmom.lake.files.int96 import is_int96, looks_wrapped, refuse_wrapped
 from distmom.lake.files.partitions import folder_value
@@ -258,6 +259,7 @@ def _arrays(
     batches = parquet.reader.iter_batches(
         batch_rows, row_groups=rows.groups, column_indices=positions, use_threads=False
     )
+    enums = [i for i, at in enumerate(positions) if is_enum(parquet, at)]
     unchecked = {at: i for i, at in enumerate(positions) if is_int96(parquet, at)}
     done = 0
     while True:
@@ -267,6 +269,9 @@ def _arrays(
                 if batch is not None and looks_wrapped(batch.column(i)):  # once: all of the column is read
                     refuse_wrapped(parquet, rows.groups, at, file)
                     del unchecked[at]
+            columns = [] if batch is None else batch.columns
+            for i in enums if columns else ():
+                columns[i] = as_text(columns[i])
         except (pa.ArrowException, OSError) as error:
             number = getattr(error, "errno", None)
             if isinstance(error, MemoryError) or number is not None:
@@ -275,7 +280,7 @@ def _arrays(
         if batch is None:
             break
         done += batch.num_rows
-        yield batch.num_rows, batch.columns
+        yield batch.num_rows, columns
     if done != rows.n_rows:
         raise BadFileError(
             f"file {file.path} is damaged: {done:,} rows were read where its footer tells of {rows.n_rows:,}"

@@ -18,6 +18,7 @@ from pyarrow import types as patypes
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.extent import Chunk
 from distmom.lake.files.encrypted import hidden_columns, is_signed
+from distmom.lake.files.enums import with_texts
 from distmom.lake.files.footer_checks import check_chunks, check_footer, check_groups
 from distmom.lake.files.stored_object import StoredObject
 from distmom.lake.files.stores import is_local
@@ -245,7 +246,7 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     @property
     def schema_arrow(self) -> pa.Schema:
         """Columns of the file, or of the table."""
-        schema = super().schema_arrow
+        schema = with_texts(self, super().schema_arrow)
         return schema if self.columns is None else self.columns.of(schema)
 
 
