@@ -14,6 +14,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,10 @@ class Reader:
         self.code, self.n_run = 0, 0
 
     def read(self, blocks: list[Block]) -> None:
+        """Run all of them; options that a page sets for its session end with it."""
+        copy_context().run(self._read, blocks)
+
+    def _read(self, blocks: list[Block]) -> None:
         for block, after in zip(blocks, [*blocks[1:], None], strict=True):
             if block.language == "console":
                 self._console(block)

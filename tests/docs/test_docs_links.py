@@ -19,6 +19,13 @@ def targets(text: str) -> list[str]:
     return [str(one) for one in found if one]
 
 
+def with_included(page: Path) -> str:
+    """The text of a page, and of what it includes."""
+    text = page.read_text("utf-8")
+    included = re.findall(r"^```{include} (\S+)$", text, re.M)
+    return "\n".join([text, *((page.parent / one).read_text("utf-8") for one in included)])
+
+
 def anchors(text: str) -> set[str]:
     """Names of headings, as MyST and GitHub make them."""
     titles = re.findall(r"^#{1,4} (.*)$", prose(text), re.M)
@@ -32,7 +39,7 @@ def broken(page: str, text: str) -> list[str]:
             continue
         path, _, anchor = target.partition("#")
         there = (ROOT / page).parent / path if path else ROOT / page
-        known = there.exists() and (not anchor or anchor in anchors(there.read_text("utf-8")))
+        known = there.exists() and (not anchor or anchor in anchors(with_included(there)))
         if not known:
             wrong.append(target)
     return wrong
