@@ -188,15 +188,15 @@ def test_five_per_cent_of_far_rows_are_found_without_being_told() -> None:
 
 @pytest.mark.slow
 def test_dirty_rows_are_borne_as_by_the_best_of_the_robust_learners() -> None:
-    """Six damages, three shares, means of three seeds: in three quarters within 2 % of the better of Huber's
-    and RANSAC, which is below their own spread over seeds, and never worse than least squares."""
+    """Six damages, two shares, means of two seeds: in three quarters within 2 % of the better of Huber's and
+    RANSAC, which is below their own spread over seeds, and never worse than least squares."""
     as_good, cells = 0, 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for damage in DAMAGES:
-            for share in (0.01, 0.05, 0.10):
+            for share in (0.05, 0.10):
                 errors = []
-                for seed in range(3):
+                for seed in range(2):
                     train, test = dirty(damage, share, seed)
                     models = (
                         dm.RobustLinearRegression(random_state=seed),
