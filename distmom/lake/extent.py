@@ -98,7 +98,10 @@ class Extent(NamedTuple):
                 continue
             own += COLUMN_BYTES
             pages += PAGES * min(chunk.n_bytes, PAGE_BYTES)
-            width, times = 8.0 * max(chunk.n_values, 1) / max(self.group_rows, 1), ARRAYS  # lists: several a row
+            times, width = (
+                ARRAYS,
+                8.0 * max(chunk.n_values, 1) / max(self.group_rows, 1),
+            )  # more in lists
             if chunk.text and chunk.long:
                 pages += DICTIONARIES * chunk.n_bytes
                 width = TEXT_BYTES
