@@ -47,6 +47,7 @@ class Status(StrEnum):
     ALL_STEPS_TAKEN = "all steps taken"
     STATIONARY = "stationary"
     STILL_IMPROVING = "still improving"
+    CLUSTER_TOO_SMALL = "cluster too small"
 
     @property
     def fine(self) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 from distmom.version import VERSION
 
 project = "distmom"
-author = "the distmom developers"
+author = "the distmom authors"
+copyright = f"2026, {author}"
 version = release = VERSION
 
 extensions = [
@@ -20,11 +23,15 @@ extensions = [
 exclude_patterns = ["_templates"]
 templates_path = ["_templates"]
 
+default_role = "autolink"  # `scan` in a docstring leads to it; names of parameters stay as they are
+smartquotes = False  # two dashes before a flag are no dash
+
 html_theme = "furo"
 html_title = f"distmom {VERSION}"
+html_static_path = ["_static"]
 html_show_sourcelink = False
 
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 
 # types of parameters stand in the docstrings, in words; those of signatures would be links to other projects
@@ -46,8 +53,23 @@ def skip_foreign(_app: object, _what: str, _name: str, member: object, skip: boo
     return skip or not home.startswith("distmom")
 
 
+def hide_fields(_app: object, what: str, _name: str, made: object, *_: object) -> tuple[str, None] | None:
+    """Results are made by functions: their fields stand below, not in a signature."""
+    home = getattr(made, "__module__", "")
+    return ("", None) if what == "class" and home.startswith("distmom.report.kinds") else None
+
+
+def leave_parameters(
+    _app: object, _env: object, node: pending_xref, shown: nodes.Element
+) -> nodes.Element | None:
+    """A name without a dot in a docstring is a parameter or a field, unless it is a public name."""
+    return shown if node["reftype"] == "obj" and "." not in node["reftarget"] else None
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("autodoc-process-signature", hide_fields)
+    app.connect("missing-reference", leave_parameters)
     for part in ("description", "options", "arguments", "epilog"):
         app.connect(f"sphinx-click-process-{part}", escape_stars)

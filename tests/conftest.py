@@ -22,7 +22,7 @@ from worker_processes import FourWorkers
 if TYPE_CHECKING:
     from mean_lakes import SomeWorkers
 
-settings.register_profile("default", derandomize=True, deadline=None, max_examples=20)
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("default")
 

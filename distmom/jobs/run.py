@@ -168,8 +168,12 @@ def _written(
         log("wrote", f"wrote {path}", file=str(path))
     statuses = Counter(str(result.status) for result in results)
     said = ", ".join(f"{n} {word}" for word, n in statuses.items())
-    log("results", f"{len(results)} results: {said}", n_results=len(results), statuses=dict(statuses))
-    return {"exit_code": results.exit_code_if(fail_on), "outputs": [str(path) for path in outputs]}
+    code = results.exit_code_if(fail_on)
+    # also with --quiet, where the code alone would say little
+    level = "warning" if code == dm.NoAnswerError.exit_code else "info"
+    fields = {"n_results": len(results), "statuses": dict(statuses)}
+    log("results", f"{len(results)} results: {said}", level=level, **fields)
+    return {"exit_code": code, "outputs": [str(path) for path in outputs]}
 
 
 def _failure(text: str, code: int) -> int:

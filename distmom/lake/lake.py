@@ -24,7 +24,7 @@ from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
 from distmom.lake.extent import Extent
 from distmom.lake.files import footers, partitions
-from distmom.lake.files.footer_checks import rows_of
+from distmom.lake.files.footer_checks import check_all_chunks, rows_of
 from distmom.lake.files.footers import whole_seconds
 from distmom.lake.files.stores import full_address, is_local
 from distmom.lake.messages import first_line, listing
@@ -220,15 +220,18 @@ class Lake(Source):
         if not found and failure is not None:
             raise failure if isinstance(failure, DataError) else _unread(failure) from failure
 
-    def _read_footer(self, file: FileRef) -> Footer:
+    def _read_footer(self, file: FileRef, *, chunks: bool = False) -> Footer:
+        """With `chunks` also those of columns may be asked for."""
         with footers.open_parquet(self.filesystem, self.root, file, columns=self.columns) as parquet:
+            if chunks:
+                check_all_chunks(parquet)
             return Footer(parquet.metadata, parquet.schema_arrow, parquet.hidden)
 
     def _footer(self, file: FileRef) -> Footer:
         """The same, as it was when it was first asked for where it is one of the first."""
         found: Footer | None = self.known.get(file.path)
         if found is None:
-            found = self._read_footer(file)
+            found = self._read_footer(file, chunks=True)
             if len(self.known) < KEPT_FOOTERS:
                 self.known[file.path] = found
         return found

@@ -16,7 +16,7 @@ from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.extent import Extent
 from distmom.lake.files import footers
-from distmom.lake.files.footer_checks import ReadGroups
+from distmom.lake.files.footer_checks import ReadGroups, check_chunks
 from distmom.lake.files.int96 import is_int96, looks_wrapped, refuse_wrapped
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
@@ -220,6 +220,7 @@ def _check_fits(
     """
     most = allowed_bytes()
     for number in groups if most is not None and positions else ():
+        check_chunks(parquet, [number], positions)
         group = parquet.metadata.row_group(number)
         chunks = [group.column(i) for i in positions]
         large = sum(max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in chunks)

@@ -38,3 +38,4 @@ NO_FINITE_LOSS = DescentStatus(
     good=False,
 )
 DIVERGED = DescentStatus("diverged", "the iterate is no longer finite; take a smaller step size", good=False)
+SMALL_CLUSTER = DescentStatus("cluster too small", "take larger blocks, more rows, or fewer clusters")

@@ -1,4 +1,4 @@
-"""Champions against the candidate of least plain risk, over many seeds: the figures of the README.
+"""Champions against the candidate of least plain risk, over many seeds: the figures of docs/performance.
 
     python -m tests.benchmarks.tournament_seeds [--seeds 200]
 

@@ -25,6 +25,7 @@ def test_a_process_ends_as_documented(lake: Path, tmp_path: Path) -> None:
     assert refused.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_failure(lake: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)

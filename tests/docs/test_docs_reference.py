@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 
+from documents import DOCS
+
 import distmom as dm
-from pages import DOCS
 
 
 def test_every_public_name_is_in_the_reference_once() -> None:

@@ -97,7 +97,7 @@ def moments(x: np.ndarray, sizes: np.ndarray) -> Moments:
 
 
 @pytest.mark.parametrize("unequal", [False, True])
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_exchangeable_rows_are_not_called_correlated(unequal: bool) -> None:
     runs, number = 0, 0
     for law in ROWS:

@@ -58,6 +58,7 @@ def all_differing(seeds: range, weights: str | None, asked: dict[str, Any]) -> t
 
 
 @pytest.mark.parametrize("weights", [None, "lognormal"])
+@pytest.mark.one_in(2)
 def test_groups_beside_wider_ones(weights: str | None) -> None:
     found, n_aside = all_differing(range(4), weights, ASKED["vectors"])
     assert not found and n_aside >= 5

@@ -27,11 +27,15 @@ files = "found.json"
     ("words", "code"),
     [('"contaminated"', 5), ('["beyond capacity", "any"]', 5), ('"files disagree"', 0), ('"wild"', 2)],
 )
-def test_the_exit_code_is_five_and_the_output_is_there(tmp_path: Path, words: str, code: int) -> None:
+def test_the_exit_code_is_five_and_the_output_is_there(
+    tmp_path: Path, words: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     x = np.random.default_rng(0).normal(size=5_000)
     x[:3] = 1e9
     pq.write_table(pa.table({"x": x}), tmp_path / "rows.parquet")
     file = tmp_path / "job.toml"
     file.write_text(JOB.format(words=words))
-    assert run_config(file) == code
+    assert run_config(file, quiet=True) == code
+    told = capsys.readouterr().err
+    assert ("1 results: 1 contaminated" in told) == (code == 5)  # what ends a job is told, quiet or not
     assert (tmp_path / "found.json").exists() == (code != 2)

@@ -22,7 +22,7 @@ def with_own_package(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("run",), ("run", "--workers", "1")], ids=["threads", "processes"])
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_a_folder_with_a_package_of_the_same_name(folder: Path, words: tuple[str, ...]) -> None:
     with_own_package(folder)
     command = [sys.executable, "-m", "distmom", *words, "job.toml"]

@@ -144,6 +144,7 @@ def test_samples_from_the_middle_of_a_sequence() -> None:
         np.testing.assert_array_equal(samples(law, 5, 1, 2)[3:], samples(law, 2, 1, 2, first=3))
 
 
+@pytest.mark.slow
 def test_chunks_in_any_order_give_each_row_its_own_samples() -> None:
     """The slow twin: each chunk by itself, from the sequence as a whole."""
     wanted = [

@@ -34,7 +34,7 @@ def test_every_step_size_finds_the_minimum_on_every_set(problem, step_size):
 
 @pytest.mark.parametrize("aggregator", ROBUST)
 @pytest.mark.parametrize("averaging", ["mean", "geometric_median", "none"])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 def test_robust_aggregators_do_not_see_four_wild_blocks_of_eleven(aggregator, averaging):
     problem = problems(4)[0]
     found = solve(problem, aggregator=AGGREGATORS[aggregator], averaging=averaging, step_size=Decaying(0.5))

@@ -2,7 +2,7 @@
 
 For each damage and number of rows n: n times the mean squared error over the variance of the clean rows (the
 plain mean of these has 1), the least and the greatest over four laws, and the least share of runs whose
-interval covers the mean. Cells that fail are bold. ``short`` prints the table of README.
+interval covers the mean. Cells that fail are bold. ``short`` prints the table of docs/statistics/limits.md.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def table(sizes, times):
 
 
 def short_table(times):
-    """That of README."""
+    """That of docs/statistics/limits.md."""
     columns = {
         "n = 10⁴": (10**4, "all rows"),
         "n = 10⁵": (10**5, "all rows"),

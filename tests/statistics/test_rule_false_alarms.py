@@ -29,7 +29,7 @@ CLEAN = DAMAGES["clean"]
 
 
 @pytest.mark.parametrize("name", [*REGULAR, *OWN])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 def test_laws_of_finite_variance_raise_no_alarm(name):
     """Claims: alarm <= 0.002, nMSE <= 2, order interval covers the mean >= 0.97, exact >= 0.99."""
     law = {**REGULAR, **OWN}[name]

@@ -39,7 +39,7 @@ class Backend:
 
         ConfigError if a client is asynchronous, an address malformed, or `scratch` no folder; ResourceError
         if the scheduler cannot be reached, worker processes cannot be started, or one of them has other
-        versions, see `distmom.cluster.executors.versions`.
+        versions, see ``distmom.cluster.executors.versions``.
 
         Parameters
         ----------

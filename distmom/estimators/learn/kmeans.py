@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from typing import Any
 
@@ -10,24 +11,34 @@ from numpy.typing import NDArray
 
 from distmom.checks import check_choice, check_count, check_positive
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.bases import ClusterMixin, TransformerMixin
+from distmom.estimators.learn.bases import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from distmom.estimators.learn.data import is_lake
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.estimators.learn.scale import Scale
+from distmom.estimators.surveyed import Survey
+from distmom.inference.status import in_order
 from distmom.numerics.arrays import Floats
-from distmom.numerics.losses.block_risk import BlockRisk
-from distmom.numerics.losses.cell_risks import QuantisationRisk, SoftCellRisk, squared_to_centres
-from distmom.numerics.median import lower_median
-from distmom.numerics.random.philox import permutation, stream_key, uniform
+from distmom.numerics.losses.cell_risks import CellRisk, QuantisationRisk, SoftCellRisk, squared_to_centres
+from distmom.solvers.lloyd import centres_of
+from distmom.solvers.status import SMALL_CLUSTER
+from distmom.status import Status
 
-ROUNDS = 5
-"""Rounds of Lloyd's algorithm that refine a start on its few rows."""
+SEEN, LEAST_SEEN = 5, 3
+"""Rows of the smallest cluster that a block should have, and those with which it still has one: 95%."""
+
+MOST_ROWS, MOST_ROWS_OF_PAIRS = 1_024, 64
+
+FEW = 0.01
+"""Share of rows far from all centres from which on it is told."""
+
+STEP = 0.25
+"""Half the way from a centre to the mean of the rows of its cell."""
 
 
 @with_shared_parameters
-class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
+class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Learner):
     """Centres of clusters that wild rows cannot draw to themselves.
 
     Parameters
@@ -39,20 +50,27 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
     temperature : float
         For ``"pairs"``: squared distance, in units of a row's to its centre, over which membership fades.
     n_init : int
-        Starts, each k-means++ on few rows; that of least median-of-means risk is taken.
+        Starts, each k-means++ and Lloyd's rounds on a sample of at most 8,192 rows; the best is taken.
 
     Attributes
     ----------
     cluster_centers_ : ndarray, shape (n_clusters, d)
     labels_ : ndarray of int32, shape (n,)
         Nearest centres of the rows; not for lakes.
+    status_ : str
+        As of other learners; ``"cluster too small"`` where a block has on the average fewer than three rows
+        of the smallest cluster, or some rows of the sample lie together and have no centre.
     feature_centre_, feature_spread_ : ndarray, shape (d,)
         What is taken off features, and what they are divided by, before distances are measured.
 
     Notes
     -----
-    Distances are those of scaled features; ``scaling="none"`` takes them as they are. A start on few rows is
-    clean with a good chance, and blocks with wild rows are not the median block.
+    Distances are those of scaled features; ``scaling="none"`` takes them as they are. A row costs its squared
+    distance to the nearest centre, at most 36 times that within which 85% of the rows of the sample lie: wild
+    rows that are scattered draw no centre, small clusters do. So do not the rows of a cluster that is small
+    and much wider than the others; where more than 1% of the rows draw no centre, ``flags_`` has ``share far
+    out``. Blocks hold five rows of the smallest cluster of the start, as far as there are rows for that (at
+    most 1,024; of 64 for ``"pairs"``).
 
     Examples
     --------
@@ -68,11 +86,17 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
 
     _needs_target = False
     _clusters = True
+    _smallest = 1.0
+    """Share of the rows of the sample in the smallest cell of the start."""
+    _left_out = 0.0
+    """Share of those of a cluster that has no centre."""
+    _beyond = 0.0
+    """Share of those that draw no centre, since they are too far from all of them."""
 
     n_clusters: int = field(default=8, kw_only=False)
     loss: str = "kmeans"
     temperature: float = 1.0
-    n_init: int = 20
+    n_init: int = 10
     max_iter: int = 300
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> RobustKMeans:
@@ -96,16 +120,46 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
 
     def _settle(self, found: Training) -> None:
         self.feature_centre_, self.feature_spread_ = found.scale.centre, found.scale.spread
-        centres = found.x.reshape(self.n_clusters, -1)
+        assert isinstance(found.risk, CellRisk)
+        centres = found.risk.centres(found.x)
         self.cluster_centers_ = centres * found.scale.spread + found.scale.centre
+
+    def _remember(self, found: Training) -> None:
+        super()._remember(found)
+        size = found.shape.block_size
+        if self._left_out:
+            self.status_ = SMALL_CLUSTER.name
+            self.advice_ = (
+                f"{self._left_out:.2%} of the rows lie together, far from all centres, which are of larger "
+                "clusters; take more clusters, or look whether these rows are bad"
+            )
+        elif self._smallest * size < LEAST_SEEN:
+            self.status_ = SMALL_CLUSTER.name
+            self.advice_ = (
+                f"the smallest cluster has {self._smallest:.2%} of the rows, {self._smallest * size:.1f} of "
+                f"a block of {size}; {SMALL_CLUSTER.advice}"
+            )
+
+    def _tell(self, seen: Survey | None, wildest: float) -> None:
+        super()._tell(seen, wildest)
+        if self._beyond > FEW:
+            self.flags_ = list(map(str, in_order({*map(Status, self.flags_), Status.SHARE_FAR_OUT})))
+            self.notes_.append(
+                f"{self._beyond:.1%} of the rows lie far from all centres and draw none: are they bad, or of "
+                "clusters much wider than the others?"
+            )
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Numbers of the nearest centres."""
         return np.asarray(self._squares(X).argmin(axis=1), np.int32)
 
     def transform(self, X: Any) -> Floats:
-        """Distances, of scaled features, to the centres."""
+        """Distances, of scaled features, to the centres; also as a frame, see `MahalanobisMetric`."""
         return np.asarray(np.sqrt(self._squares(X)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Minus the mean squared distance to the nearest centre."""
@@ -125,38 +179,17 @@ class RobustKMeans(TransformerMixin, ClusterMixin, Learner):
                 f"n_clusters: {self.n_clusters} clusters are more than the {len(sample.features)} rows; "
                 "take fewer"
             )
-        judge = QuantisationRisk(self.n_clusters)
-        blocks, none = sample.blocks()
-        starts = [self._start(sample, number) for number in range(self.n_init)]
-        losses = np.array([lower_median(judge.losses(start.ravel(), blocks, none)) for start in starts])
-        best = starts[int(np.argmin(np.where(np.isnan(losses), np.inf, losses)))]
-        sizes = np.bincount(squared_to_centres(sample.features, best).argmin(axis=1))
-        step = 0.5 / float((sizes / len(sample.features)).max())
-        risk: BlockRisk = judge
+        start = centres_of(sample.features, self.n_clusters, self.n_init, sample.seed)
+        self._smallest, self._left_out = float(start.shares.min()), start.left_out
+        self._beyond = 1.0 - float(start.shares.sum())
+        size = math.ceil(SEEN / max(self._smallest, SEEN / MOST_ROWS))
         if self.loss == "pairs":
-            width = float(np.nanmin(losses)) or 1.0
-            risk = SoftCellRisk(self.n_clusters, self.temperature * width)
-            step *= 0.5 * self.n_clusters
-        return Problem(risk, best.ravel(), step)
-
-    def _start(self, sample: ScaledSample, number: int) -> Floats:
-        """k-means++ on few rows of the sample, refined on them."""
-        key = stream_key(sample.seed, "kmeans/start")
-        n = len(sample.features)
-        few = min(n, max(10 * self.n_clusters, 50))
-        rows = sample.features[permutation(key, number, n)[:few]]
-        draws = uniform(key, number, self.n_clusters, node=1)
-        centres = rows[:1]
-        for draw in draws[1:]:
-            far = squared_to_centres(rows, centres).min(axis=1)
-            far = np.where(np.isfinite(far), far, 0.0)
-            reached = np.cumsum(far)
-            place = int(np.searchsorted(reached, draw * reached[-1], side="right"))
-            centres = np.concatenate([centres, rows[min(place, few - 1)][None]])
-        for _ in range(ROUNDS):
-            nearest = squared_to_centres(rows, centres).argmin(axis=1)
-            for c in range(self.n_clusters):
-                if (nearest == c).any():
-                    with np.errstate(over="ignore"):  # the start is then not taken
-                        centres[c] = rows[nearest == c].mean(axis=0)
-        return centres
+            width = float(
+                np.minimum(squared_to_centres(sample.features, start.points).min(axis=1), start.cap).mean()
+            )
+            risk = SoftCellRisk(self.n_clusters, self.temperature * (width or 1.0))
+            step = 0.25 * self.n_clusters / float(start.shares.max())
+            return Problem(risk, start.points.ravel(), step, block_size=min(size, MOST_ROWS_OF_PAIRS))
+        units = np.sqrt(np.maximum(start.shares, SEEN / MOST_ROWS))
+        judge = QuantisationRisk(self.n_clusters, start.cap, tuple(units.tolist()))
+        return Problem(judge, judge.parameters(start.points), STEP, block_size=size)

@@ -238,9 +238,11 @@ class Learner(SharedParameters, BaseEstimator):
         scaled, centred = options.scaling == "robust", not self._pairs_given
         of_targets = targets if self._scale_targets else None
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
-        shape = options.shape(math.floor(share * rows.n_rows), self._least_size, scale.wild_share)
+        n_rows = math.floor(share * rows.n_rows)
+        shape = options.shape(n_rows, self._least_size, scale.wild_share)
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
+        shape = problem.shape(options, n_rows, shape)
         descent = Descent(
             AGGREGATORS[options.aggregator],
             options.steps(problem.step),

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, DataError
-from distmom.estimators.learn.bases import TransformerMixin
+from distmom.estimators.learn.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from distmom.estimators.learn.learner import Learner, check_sample_of_labels, labels_of
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.ranker import share_in_order
@@ -28,7 +28,7 @@ THRESHOLD = 2.0
 
 
 @with_shared_parameters
-class MahalanobisMetric(TransformerMixin, Learner):
+class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     """Mahalanobis metric under which rows of equal labels are near, by robust gradient descent.
 
     Each step takes K blocks of B rows, the mean loss of all pairs of rows of each block, and goes along the
@@ -124,8 +124,19 @@ class MahalanobisMetric(TransformerMixin, Learner):
         return super().partial_fit(X, y)
 
     def transform(self, X: Any) -> Floats:
-        """Rows whose Euclidean distances are those of the metric: ``X @ components_.T``."""
+        """Rows whose Euclidean distances are those of the metric: ``X @ components_.T``.
+
+        An array, or what ``set_output(transform="pandas")`` or ``"polars"`` says, with columns
+        ``mahalanobismetric0``, ….
+        """
+        return self._mapped(X)
+
+    def _mapped(self, X: Any) -> Floats:
         return np.asarray(self._checked(X) @ self.components_.T)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
 
     def get_mahalanobis_matrix(self) -> Floats:
         """M: the squared distance of x and x' is ``(x - x')^T M (x - x')``."""
@@ -153,7 +164,7 @@ class MahalanobisMetric(TransformerMixin, Learner):
         """
         from distmom.numerics.losses.block_risk import pairs_of
 
-        rows, labels = self.transform(X), np.asarray(y)
+        rows, labels = self._mapped(X), np.asarray(y)
         few = np.linspace(0, len(rows) - 1, min(len(rows), 2_000)).astype(np.intp)
         rows, labels = rows[few], labels_of(labels[few])[1]
         i, j = pairs_of(len(few))

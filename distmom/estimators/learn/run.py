@@ -58,7 +58,8 @@ class Problem:
     """What is to be found, from where, and the natural size of a step.
 
     At a `blind` start losses do not tell blocks apart. Then it is moved by one step along the median,
-    coordinate by coordinate, of the gradients of the blocks of the sample.
+    coordinate by coordinate, of the gradients of the blocks of the sample. Blocks of `block_size` rows would
+    hold what is rare; the rows may be too few for them.
     """
 
     risk: BlockRisk
@@ -66,6 +67,14 @@ class Problem:
     step: float
     projection: Projection = unconstrained
     blind: bool = False
+    block_size: int | None = None
+
+    def shape(self, options: LearnOptions, n_rows: int, usual: Shape) -> Shape:
+        """The usual blocks, or those that are wanted, as large as one step can have them."""
+        if self.block_size is None or options.block_size is not None:
+            return usual
+        wanted = min(self.block_size, n_rows // options.n_blocks)
+        return options.shape(n_rows, max(wanted, usual.block_size))
 
 
 @dataclass(frozen=True)

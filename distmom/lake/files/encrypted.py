@@ -11,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from distmom.lake.files.footer_checks import check_chunks
+
 SIGNATURE_BYTES = 28
 """Nonce and tag behind a footer that is not encrypted itself, as the format has it."""
 
@@ -23,16 +25,13 @@ def is_signed(stream: pa.NativeFile, metadata: pq.FileMetaData) -> bool:
 
 
 def hidden_columns(parquet: Any) -> frozenset[str]:
-    """Names of the top-level columns that cannot be read: a row of each is tried."""
+    """Names of the top-level columns that cannot be read, by the first row group."""
     names: set[str] = set()
     if parquet.metadata.num_row_groups == 0:
         return frozenset()
     for position in range(parquet.metadata.num_columns):
         try:
-            next(
-                parquet.reader.iter_batches(1, row_groups=[0], column_indices=[position], use_threads=False),
-                None,
-            )
+            check_chunks(parquet, [0], [position])
         except (OSError, pa.ArrowException):
             names.add(parquet.schema.column(position).path.partition(".")[0])
     return frozenset(names)

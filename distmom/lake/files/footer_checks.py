@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -46,6 +46,55 @@ def check_footer(metadata: pq.FileMetaData, file: FileRef) -> None:
             f"file {file.path} has {n_rows} rows, but the table's log says {file.n_rows}; "
             "restore the file, or repair the table"
         )
+
+
+def check_chunks(parquet: Any, groups: Iterable[int], positions: Sequence[int]) -> None:
+    """Raise PyArrow's error over metadata of columns in row groups that it cannot take apart.
+
+    Asked for it by ``row_group(g).column(i)`` it ends the process (C++ ``terminate``): over levels that are
+    not those of the schema, as under an unknown repetition, or where a key is missing. So batches of no row
+    are asked for first, for which it takes it apart as well, and reads nothing.
+
+    OSError or ArrowException, which `open_parquet` makes one line that names the file.
+    """
+    for group in groups:
+        for position in positions:
+            empty = parquet.reader.iter_batches(
+                0, row_groups=[group], column_indices=[position], use_threads=False
+            )
+            next(empty, None)
+
+
+def check_all_chunks(parquet: Any) -> None:
+    """`check_chunks` of all columns that are not encrypted."""
+    check_chunks(parquet, range(parquet.metadata.num_row_groups), _open_columns(parquet))
+
+
+def _open_columns(parquet: Any) -> list[int]:
+    """Physical columns that are not encrypted."""
+    every = range(parquet.metadata.num_columns)
+    if not parquet.hidden:
+        return list(every)
+    return [at for at in every if parquet.schema.column(at).path.partition(".")[0] not in parquet.hidden]
+
+
+def check_groups(parquet: Any, file: FileRef) -> None:
+    """Refuse a footer that names a row group twice, whose rows would be counted twice.
+
+    Of units that have parts of a file none may see both: so it is looked at as a whole, by its first column.
+    """
+    metadata = parquet.metadata
+    groups = [number for number in range(metadata.num_row_groups) if metadata.row_group(number).num_rows]
+    columns = _open_columns(parquet)[:1] if len(groups) > 1 else []
+    check_chunks(parquet, groups, columns)
+    for position in columns:
+        places: dict[int, int] = {}
+        for number in groups:
+            first = places.setdefault(metadata.row_group(number).column(position).data_page_offset, number)
+            if first != number:
+                raise BadFileError(
+                    f"file {file.path} is damaged: row group {number} is row group {first} once more"
+                )
 
 
 class ReadGroups:

@@ -18,7 +18,7 @@ from pyarrow import types as patypes
 from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
 from distmom.lake.extent import Chunk
 from distmom.lake.files.encrypted import hidden_columns, is_signed
-from distmom.lake.files.footer_checks import check_footer
+from distmom.lake.files.footer_checks import check_chunks, check_footer, check_groups
 from distmom.lake.files.stored_object import StoredObject
 from distmom.lake.files.stores import is_local
 from distmom.lake.messages import first_line
@@ -82,6 +82,7 @@ def open_parquet(
             with filesystem.open_input_file(path) as stream:
                 parquet = _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES, columns)
                 check_footer(parquet.metadata, file)
+                check_groups(parquet, file)
                 yield parquet
             check_unchanged(filesystem, root, file)
             return
@@ -94,6 +95,7 @@ def open_parquet(
             buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
             parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)
             check_footer(parquet.metadata, file)
+            check_groups(parquet, file)
             yield parquet
         _check_version(filesystem, path, version, file)
     except DistmomError:
@@ -293,6 +295,7 @@ def _as_dictionary(parquet: pq.ParquetFile, position: int) -> bool:
     metadata = parquet.metadata
     if position < 0 or metadata.num_row_groups == 0:
         return True
+    check_chunks(parquet, range(metadata.num_row_groups), [position])
     chunks = [metadata.row_group(group).column(position) for group in range(metadata.num_row_groups)]
     if any(encoding.startswith("DELTA") for chunk in chunks for encoding in chunk.encodings):
         return False

@@ -13,46 +13,68 @@ from distmom.numerics.losses.row_risks import softmax
 
 
 @dataclass(frozen=True)
-class QuantisationRisk(BlockRisk):
-    """Mean squared distance of the rows of a block to their nearest centres: the objective of k-means.
-
-    The parameters are the centres, one after the other.
-    """
+class CellRisk(BlockRisk):
+    """A risk of centres, one after the other."""
 
     n_cells: int
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.n_cells * n_features
 
-    def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        squares = squared_to_centres(rows, parameters.reshape(self.n_cells, -1))
-        return np.asarray(squares.min(axis=-1).mean(axis=-1))
-
-    def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        centres = parameters.reshape(self.n_cells, -1)
-        member = np.zeros((rows.shape[0], self.n_cells))
-        member[np.arange(rows.shape[0]), squared_to_centres(rows, centres).argmin(axis=1)] = 1.0
-        away = member.sum(axis=0)[:, None] * centres - member.T @ rows
-        return np.asarray(2.0 / rows.shape[0] * away).ravel()
+    def centres(self, parameters: Floats) -> Floats:
+        """The centres, one a row."""
+        return parameters.reshape(self.n_cells, -1)
 
 
 @dataclass(frozen=True)
-class SoftCellRisk(BlockRisk):
+class QuantisationRisk(CellRisk):
+    """Mean squared distance of the rows of a block to their nearest centres: the objective of k-means.
+
+    A row beyond the `cap` costs the cap, and draws no centre. The parameters are the centres times the
+    `units`, if these are given: with roots of the shares of the cells, a small one moves as fast as a large
+    one.
+    """
+
+    cap: float = np.inf
+    units: tuple[float, ...] = ()
+
+    def centres(self, parameters: Floats) -> Floats:  # noqa: D102
+        found = super().centres(parameters)
+        return found / np.array(self.units)[:, None] if self.units else found
+
+    def parameters(self, centres: Floats) -> Floats:
+        """Those of centres."""
+        return np.ravel(centres * np.array(self.units)[:, None] if self.units else centres)
+
+    def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        squares = squared_to_centres(rows, self.centres(parameters))
+        return np.asarray(np.minimum(squares.min(axis=-1), self.cap).mean(axis=-1))
+
+    def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        centres = self.centres(parameters)
+        squares = squared_to_centres(rows, centres)
+        cell = squares.argmin(axis=1)
+        near = squares[np.arange(len(cell)), cell] <= self.cap
+        member = np.zeros((int(near.sum()), self.n_cells))
+        member[np.arange(len(member)), cell[near]] = 1.0
+        away = member.sum(axis=0)[:, None] * centres - member.T @ rows[near]
+        by_centre = 2.0 / rows.shape[0] * away
+        return np.ravel(by_centre / np.array(self.units)[:, None] if self.units else by_centre)
+
+
+@dataclass(frozen=True)
+class SoftCellRisk(CellRisk):
     """Mean over the pairs of a block of their squared distance times the chance that both are in one cell.
 
     A row belongs to the cell of centre c with probability proportional to ``exp(-||x - c||^2 /
     temperature)``, independently of the others; low temperatures give the risk of a partition.
     """
 
-    n_cells: int
     temperature: float = 1.0
     pairwise: ClassVar[bool] = True
 
-    def n_parameters(self, n_features: int) -> int:  # noqa: D102
-        return self.n_cells * n_features
-
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        centres = parameters.reshape(self.n_cells, -1)
+        centres = self.centres(parameters)
         n = rows.shape[1]
         found = []
         for part in few_blocks(*rows.shape[:2]):
@@ -63,7 +85,7 @@ class SoftCellRisk(BlockRisk):
         return np.concatenate(found)
 
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
-        centres = parameters.reshape(self.n_cells, -1)
+        centres = self.centres(parameters)
         n = rows.shape[0]
         share = self._membership(rows, centres)
         by_share = 2.0 / (n * (n - 1)) * (_squares(rows[None])[0] @ share)

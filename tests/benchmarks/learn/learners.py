@@ -121,7 +121,7 @@ def clusters() -> Learners:
         return scaled(Centres(k, s, trim))
 
     return Learners(
-        lambda s, n, d, k: dm.RobustKMeans(k, random_state=s),
+        lambda s, n, d, k: dm.RobustKMeans(k, scaling="none", random_state=s),
         lambda s, n, d, k: scaled(KMeans(k, n_init=10, random_state=s), robust=False),
         {
             "trimmed k-means": partial(centres, TRIM),

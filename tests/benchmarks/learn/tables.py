@@ -1,4 +1,4 @@
-"""The two tables of README: means over splits of small data sets, clean and displaced."""
+"""The two tables of docs/performance/learners.md: means over splits of small data, clean and displaced."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -69,7 +69,7 @@ def metrics(seed: int) -> dict[str, Callable[[Data], Callable[..., Any]]]:
 
 
 def tables(n_seeds: int) -> None:
-    """The table of README: mean over seeds on clean test rows, trained on clean and on damaged rows."""
+    """The table of docs: mean over seeds on clean test rows, trained on clean and on damaged rows."""
     from sklearn import datasets
 
     sets = {
@@ -175,7 +175,7 @@ def linear_cases() -> list[Linear]:
 
 
 def linear(n_seeds: int) -> None:
-    """The second table of README."""
+    """The second table of docs."""
     print("\n| what | learner | clean / displaced |\n|---|---|---|")
     for case in linear_cases():
         shown = compared(case.one, *case.data, n_seeds, case.labels)

@@ -46,6 +46,7 @@ def write(tmp_path: Path, body: str) -> Path:
     return script
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_works(tmp_path: Path) -> None:
     script = write(tmp_path, ESTIMATE)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)

@@ -340,6 +340,7 @@ def test_values_far_outside_are_named_and_set_aside() -> None:
     assert told["far_rows"]["values"][0][0] == -9999.0 and len(told["without_extremes"]) == 4
 
 
+@pytest.mark.slow
 def test_quantiles_hold_those_of_all_rows() -> None:
     """Exact intervals: of 300 one is wrong with probability 1 %, so more than 14 with one of 10^-6."""
     g = np.random.default_rng(9)

@@ -106,7 +106,7 @@ def of_arm(data: dict[str, Any], arm: str, denominator: str | None) -> list[tupl
 
 @pytest.mark.parametrize("denominator", [None, "views"])
 @pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_it_is_what_exact_fractions_give(denominator: str | None, seed: int) -> None:
     data = experiment(seed)
     found = dm.difference(

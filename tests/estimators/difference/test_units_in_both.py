@@ -96,6 +96,7 @@ def test_they_are_left_out_by_choice(unit: Any, where: str | None) -> None:
     assert alone.notes == right.notes  # none to leave out
 
 
+@pytest.mark.slow
 def test_of_many_units_in_files_and_folders_exactly_those_are_left_out(tmp_path: Path) -> None:
     """More pairs than the sketch keeps; texts and nulls as units, a part of the unit in folders."""
     rows = experiment(12_000, 2_500, rows=4)

@@ -240,6 +240,82 @@ def test_centres_are_not_drawn_to_wild_rows(loss):
     assert found.labels_.shape == (600,)
 
 
+CORNERS = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
+
+
+def blobs(sizes, seed):
+    g = np.random.default_rng(seed)
+    y = g.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return CORNERS[y] + g.normal(size=(y.size, 2))
+
+
+def farthest(centres):
+    """From a corner to the nearest centre."""
+    return np.sqrt(((CORNERS[:, None] - centres) ** 2).sum(axis=2)).min(axis=1).max()
+
+
+def test_a_small_cluster_is_kept():
+    X = blobs([2_700, 250, 50], 0)
+    X[::20] += np.random.default_rng(1).normal(0.0, 60.0, (150, 2))
+    found = dm.RobustKMeans(3, random_state=0).fit(X)
+    assert farthest(found.cluster_centers_) < 0.75  # of 50 rows: more with probability 1e-6
+    assert found.status_ == "all steps taken" and found.block_size_ * 50 / 3_000 >= 3
+    assert "share far out" in found.flags_ and "lie far from all centres" in found.notes_[-1]
+    with pytest.warns(UserWarning, match="block_size"):
+        small = dm.RobustKMeans(3, random_state=0, block_size=16).fit(X)
+    assert small.status_ == "cluster too small" and "0.3 of a block of 16" in small.advice_
+
+
+def test_a_cluster_without_a_centre_is_told():
+    X = np.concatenate([blobs([3_000, 3_000, 3_000], 2), 300.0 + blobs([15], 2)])
+    found = dm.RobustKMeans(3, random_state=0, scaling="none").fit(X)
+    assert farthest(found.cluster_centers_) < 0.2
+    assert found.status_ == "cluster too small" and "lie together" in found.advice_
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [20.0, 1e3])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits", "blobs"])
+def test_centres_are_as_good_as_those_of_scikit_learn_on_clean_rows(name, share, times):
+    """Measured: at most 1.006, except where the control is."""
+    from sklearn import datasets
+    from sklearn.cluster import KMeans
+
+    X = blobs([2_700, 250, 50], 3) if name == "blobs" else getattr(datasets, f"load_{name}")().data
+    k = {"iris": 3, "wine": 3, "breast_cancer": 2, "digits": 10, "blobs": 3}[name]
+    X = X / np.where(X.std(axis=0) > 0.0, X.std(axis=0), 1.0)
+    Z, g = X.copy(), np.random.default_rng(1)
+    bad = g.choice(len(X), round(share * len(X)), replace=False)
+    Z[bad] += g.normal(0.0, times, (bad.size, X.shape[1]))
+    clean = np.delete(X, bad, axis=0)
+
+    def inertia(centres):
+        return ((clean[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum()
+
+    plain = KMeans(k, n_init=10, random_state=0)
+    right = inertia(plain.fit(X).cluster_centers_)
+    found = dm.RobustKMeans(k, scaling="none", random_state=0).fit(Z)
+    assert inertia(found.cluster_centers_) <= 1.01 * right
+    if share:
+        assert inertia(plain.fit(Z).cluster_centers_) > 1.05 * right  # the control
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_what_is_transformed_may_be_a_frame(kind):
+    g = np.random.default_rng(0)
+    X, y = g.normal(size=(200, 3)), np.repeat([0, 1], 100)
+    for learner in (dm.MahalanobisMetric(random_state=0, max_iter=5), dm.RobustKMeans(2, random_state=0)):
+        found = learner.fit(X, y)
+        array, score = found.transform(X), found.score(X, y)
+        names = [f"{type(found).__name__.lower()}{j}" for j in range(array.shape[1])]
+        assert found.get_feature_names_out().tolist() == names
+        frame = found.set_output(transform=kind).transform(X)
+        assert type(frame).__module__.startswith(kind) and list(frame.columns) == names
+        assert (frame.to_numpy() == array).all() and found.score(X, y) == score
+        assert (found.predict(X) == found.labels_).all() if hasattr(found, "predict") else True
+
+
 def test_history_status_and_seed():
     g = np.random.default_rng(6)
     X = g.normal(size=(4000, 3))

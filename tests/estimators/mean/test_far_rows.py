@@ -193,6 +193,7 @@ def of_files(folder: Path, seed: int, bad: float) -> float:
 
 
 @pytest.mark.parametrize("kept", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_an_answer_from_the_sample_pays_for_files_that_are_alike(kept: bool, tmp_path: Path) -> None:
     """Files have effects of the rows' own spread: an interval for independent rows is 20 times too narrow.
 

@@ -192,6 +192,7 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     assert dm.mean(clean, rng=0).accused_files == ()
 
 
+@pytest.mark.slow
 def test_the_same_files_are_named_with_groups_and_on_their_page(tmp_path: Path) -> None:
     """Of a cell's files only those that stand out alone; where nobody can look again, all of them."""
     lake = tmp_path / "lake"

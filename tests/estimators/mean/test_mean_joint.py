@@ -252,6 +252,7 @@ def test_no_radius_and_why() -> None:
 
 @settings(max_examples=10)
 @given(st.integers(0, 2**32), st.sampled_from(["random", "stored", "samples"]), st.integers(-40, 40))
+@pytest.mark.slow
 def test_shifts_rotations_and_powers_of_two(seed: int, layout: str, power: int) -> None:
     g = np.random.default_rng(seed)
     x = g.standard_t(3, (500, 3))

@@ -58,6 +58,7 @@ def test_groups_of_every_type_of_key(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_many_groups(tmp_path: Path) -> None:
     g = np.random.default_rng(3)
     for i in range(4):

@@ -76,7 +76,7 @@ def check(lake: Path, state: Path, at: int, place: str, by: str = "") -> None:
 
 
 @pytest.mark.parametrize(("at", "place", "by"), [(1, "within", ""), (5, "before", ""), (8, "within", "key")])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_killed_at_a_checkpoint(lake: Path, tmp_path: Path, at: int, place: str, by: str) -> None:
     check(lake, tmp_path / "s", at, place, by)
 

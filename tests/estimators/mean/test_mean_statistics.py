@@ -99,6 +99,7 @@ def test_default_intervals_cover(values: dict[str, np.ndarray]) -> None:
         assert covered(found[name], mean) >= 960, name
 
 
+@pytest.mark.slow
 def test_contaminated_rows_and_the_plain_mean() -> None:
     """Five wild rows of 990 in every repetition: intervals still cover; the plain mean is lost each time."""
     values = sample(1, 500)

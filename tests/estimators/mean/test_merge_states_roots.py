@@ -38,7 +38,7 @@ def days(
 
 
 @pytest.mark.parametrize("options", [{}, {"by": "k"}, {"repeats": 3}], ids=str)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_bad_days_are_found_though_all_files_have_one_name(options: dict[str, Any], tmp_path: Path) -> None:
     """The control: with one cell for all files of a name the answer was 10^5, and ``ok``."""
     for found in results(dm.merge_states(*days(tmp_path, bad=(3, 11), **options))):

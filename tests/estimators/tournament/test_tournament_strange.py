@@ -48,6 +48,7 @@ def test_all_stay_where_no_match_is_allowed() -> None:
     assert found.finalists == ("a", "b") and [r.n_allowed for r in found] == [0, 0]
 
 
+@pytest.mark.slow
 def test_a_level_that_leaves_nobody_is_explained() -> None:
     # three that beat each other in a circle: each is best on a third of the units
     unit = np.arange(3_000) // 50

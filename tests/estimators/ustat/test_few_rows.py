@@ -22,6 +22,7 @@ def samples(seed: int, few: int = 60, shift: float = 1.0) -> list[np.ndarray]:
     return [g.normal(size=5_000), g.normal(shift, size=few)]
 
 
+@pytest.mark.slow
 def test_the_scarcer_sample_decides_how_many_blocks_there_are() -> None:
     """Sixty rows in 60 blocks gave 0.84 to 0.89 on these data."""
     each = []

@@ -153,6 +153,7 @@ def test_how_often_a_row_is_used() -> None:
     assert again == pytest.approx(1.0 / (1.0 - 0.5**3))
 
 
+@pytest.mark.slow
 def test_variances_and_halfwidth_are_those_of_theory() -> None:
     g = np.random.default_rng(5)
     data = [g.normal(size=20_000), g.normal(size=8_000)]

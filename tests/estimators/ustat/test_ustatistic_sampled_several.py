@@ -53,6 +53,7 @@ def test_blocks_are_drawn_from_each_lake(both: list[Path], replace: bool) -> Non
     assert found.block_size == (100, 100) and found.n_pairs == 7 * 60 * 40
 
 
+@pytest.mark.slow
 def test_numbers_of_the_proposition_and_the_interval(both: list[Path]) -> None:
     options: dict[str, Any] = {"kernel": "mean-difference", "confidence_level": 0.9, "rng": 0}
     found = dm.ustatistic(both, "x", blocks=dm.SampledBlocks(), **options)

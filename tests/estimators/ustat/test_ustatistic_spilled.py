@@ -157,6 +157,7 @@ def test_files_that_were_left_out_stay_out(lake: Path, by_disk: list[int], tmp_p
     range_bytes=st.integers(1, 1_000),
     batch_rows=st.integers(1, 50),
 )
+@pytest.mark.slow
 def test_any_cut_has_the_bits_of_one_range(
     sizes: list[int],
     n_blocks: int,

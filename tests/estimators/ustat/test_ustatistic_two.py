@@ -52,6 +52,7 @@ def test_a_share_and_a_block_size_are_of_both_samples(tmp_path: Path) -> None:
         dm.ustatistic(both, "x", blocks=dm.RandomBlocks(size=3_000), **options)
 
 
+@pytest.mark.slow
 def test_whole_files_of_two_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of each sample is wild: blocks of files bear it, for blocks of rows it is left out."""
     g = np.random.default_rng(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from thrift_footer import Struct, edited
 
 import distmom as dm
+from distmom.lake import ReadOptions, open_lake
 
 
 def groups(footer: Struct) -> list[Any]:
@@ -57,6 +59,9 @@ LIES: dict[str, Callable[[Struct], Any]] = {
     "a row group twice": twice,
     "integers for doubles": lambda footer: of_schema(footer, 1, 1, 2),
     "floats for doubles": lambda footer: of_schema(footer, 1, 1, 4),
+    "an unknown repetition": lambda footer: of_schema(footer, 1, 3, 7),
+    "required where it may be missing": lambda footer: of_schema(footer, 1, 3, 0),
+    "lists where there are none": lambda footer: of_schema(footer, 1, 3, 2),
     "more children than columns": lambda footer: of_schema(footer, 0, 5, 2**31 - 1),
     "an offset outside of the file": lambda footer: chunks(footer, 0)[0][3][1][9].__setitem__(1, 2**40),
     "a negative size": lambda footer: chunks(footer, 0)[0][3][1][7].__setitem__(1, -1),
@@ -99,3 +104,35 @@ def test_a_footer_that_is_put_together_again_is_the_same(tmp_path: Path, honest:
     assert (tmp_path / "a.parquet").read_bytes() == honest.read_bytes()
     for call in CALLS.values():
         assert call(tmp_path / "a.parquet") == call(honest)
+
+
+def test_a_column_that_cannot_be_asked_for_refuses_what_asks_for_it(tmp_path: Path, honest: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(honest.read_bytes())
+    edited(honest, tmp_path / "b.parquet", lambda footer: of_schema(footer, 2, 3, 7))
+    assert dm.mean(tmp_path, "x", rng=0).n_rows == 400
+    with pytest.raises(dm.DataError, match=r"b\.parquet") as refused:
+        dm.mean(tmp_path, "x", by="k", rng=0)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_row_group_named_twice_is_seen_by_each_part_of_its_file(tmp_path: Path, honest: Path) -> None:
+    """No part of this file has both."""
+    edited(honest, tmp_path / "b.parquet", twice)
+    source = open_lake(tmp_path / "b.parquet")
+    with pytest.raises(dm.DataError, match=r"row group 2 is row group 0 once more"):
+        source.row_groups(source.files[0])
+    reader = open_lake(honest).reader(ReadOptions(("x",)))
+    for start, stop in ((0, 100), (100, 200), (200, 300)):
+        with pytest.raises(
+            dm.DataError, match=r"b\.parquet is damaged: row group 2 is row group 0 once more"
+        ):
+            part = dataclasses.replace(reader, root=source.root)
+            list(part.batches(source.files[0], start, stop))
+
+
+def test_row_groups_without_rows_are_not_one(tmp_path: Path) -> None:
+    table = pa.table({"x": [1.0, 2.0, 3.0]})
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
+        for part in (table[:0], table[:2], table[:0], table[:0], table[2:], table[:0]):
+            writer.write_table(part)
+    assert dm.mean(tmp_path, "x", rng=0).n_rows == 3

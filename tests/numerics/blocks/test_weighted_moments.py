@@ -307,6 +307,7 @@ def test_a_full_leaf_equals_the_twins():
         )
 
 
+@pytest.mark.slow
 def test_the_second_moment_survives_a_bad_first_shift():
     """Every probed place holds a value far from all other rows, with a tiny weight."""
     n = 31 * 1000

@@ -24,6 +24,7 @@ def skewed_of_rows(a, b):
 
 
 @pytest.mark.parametrize(("function", "compiled"), [(skewed, False), (skewed_of_rows, True)])
+@pytest.mark.one_in(2)
 def test_a_function_that_depends_on_the_order_is_refused_or_averaged(function, compiled):
     with pytest.raises(ConfigError, match=r"must not depend on the order of its rows.*symmetrize=True"):
         kernel(function, compiled=compiled)

@@ -78,6 +78,11 @@ def quantisation_twin(p, rows, targets):
     return np.mean([min(((x - c) ** 2).sum() for c in p.reshape(2, D)) for x in rows])
 
 
+def capped_twin(p, rows, targets):
+    centres = p.reshape(2, D) / np.array([[0.5], [2.0]])
+    return np.mean([min([2.0, *(((x - c) ** 2).sum() for c in centres)]) for x in rows])
+
+
 def soft_twin(p, rows, targets):
     away = np.array([[((x - c) ** 2).sum() for c in p.reshape(2, D)] for x in rows])
     share = np.exp(-away / 1.5) / np.exp(-away / 1.5).sum(axis=1, keepdims=True)
@@ -131,6 +136,12 @@ CASES = {
     "logistic": (LogisticRisk(0.1), logistic_twin, np.append(W, 0.4), LABELS),
     "softmax": (SoftmaxRisk(3, 0.1), softmax_twin, np.linspace(-1, 1, 3 * (D + 1)), THREE),
     "quantisation": (QuantisationRisk(2), quantisation_twin, np.append(W, -W), NUMBERS),
+    "quantisation, capped": (
+        QuantisationRisk(2, 2.0, (0.5, 2.0)),
+        capped_twin,
+        np.append(0.5 * W, -2.0 * W),
+        NUMBERS,
+    ),
     "soft cells": (SoftCellRisk(2, 1.5), soft_twin, np.append(W, -W), NUMBERS),
     "pair labels": (PairLabelRisk("logistic"), pair_label_twin, M.ravel(), SIGNS),
     "a user's": (UserRisk(user, D), lambda p, x, y: user(p, x, y)[0], W, NUMBERS),

@@ -39,7 +39,7 @@ def test_triples_are_ordered_and_distinct(n, size, block, replace):
 
 @pytest.mark.parametrize("size", [1, 9])
 @pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 def test_triples_are_uniform(size, replace):
     seen = Counter()
     for block in range(3000):
