@@ -12,6 +12,7 @@ from documents import Block, blocks, pages
 
 import distmom as dm
 from distmom.cli.program import program
+from distmom.lake.files.stores import _OPTIONS
 
 PAGES = pages()
 
@@ -79,3 +80,14 @@ def test_keys_of_results_are_those_of_their_classes() -> None:
     assert len(sections) == 8
     for kind, keys in sections:
         assert tuple(re.findall(r"`(\w+)`", keys)) == getattr(dm, kind).shown, kind
+
+
+def test_options_of_stores_are_those_that_are_known() -> None:
+    page = PAGES["docs/howto/object-stores.md"]
+    rows = re.findall(r"^\| (S3|Google Cloud Storage|Azure|all) \| (.*) \|$", page, re.M)
+    of_store = {name: set(re.findall(r"`(\w+)`", options)) for name, options in rows}
+    for_all = of_store.pop("all")
+    kinds = dict(zip(("S3", "Google Cloud Storage", "Azure"), ("s3", "gs", "abfs"), strict=True))
+    assert {kinds[name]: options | for_all for name, options in of_store.items()} == {
+        scheme: set(options) for scheme, options in _OPTIONS.items()
+    }
