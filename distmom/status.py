@@ -47,6 +47,7 @@ class Status(StrEnum):
     ALL_STEPS_TAKEN = "all steps taken"
     STATIONARY = "stationary"
     STILL_IMPROVING = "still improving"
+    NOT_CONVERGED = "not converged"
     CLUSTER_TOO_SMALL = "cluster too small"
 
     @property
@@ -65,5 +66,5 @@ class Status(StrEnum):
 
 _FINE = (
     *(Status.OK, Status.COUNTED_ONLY, Status.CHAMPION, Status.FINALIST, Status.BEATEN),
-    *(Status.CONVERGED, Status.ALL_STEPS_TAKEN, Status.STATIONARY),
+    *(Status.CONVERGED, Status.STATIONARY),
 )

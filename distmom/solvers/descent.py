@@ -115,7 +115,9 @@ class Descent:
             state.best, state.best_losses, state.since_best = x, losses, 0
         else:
             state.since_best += 1
-        return state.since_best < held_out.patience
+        if state.since_best < held_out.patience:
+            return True
+        return held_out.persistent and not held_out.optimal(_best(self, state, held_out))
 
 
 @dataclass(frozen=True)
@@ -158,13 +160,30 @@ def descend(
         end = status.ALL_STEPS
         if watched:
             end = status.CONVERGED if state.since_best > 1 else status.STILL_IMPROVING
-    return DescentOutcome(_best(descent, state, held_out), end, state)
+    x = _best(descent, state, held_out)
+    if held_out is not None and end.good:
+        end = judged(end, held_out, x)
+    return DescentOutcome(x, end, state)
+
+
+def judged(end: DescentStatus, held_out: HeldOut, x: Floats) -> DescentStatus:
+    """The end in the light of the gradient: one that is noise is that of a minimum, another is not.
+
+    Without held-out blocks others may judge it.
+    """
+    if held_out.judged_in is None:
+        return end
+    if held_out.optimal(x):
+        return end if end is status.STATIONARY else status.CONVERGED
+    return end if end is status.STILL_IMPROVING else status.NOT_CONVERGED
 
 
 def _best(descent: Descent, state: DescentState, held_out: HeldOut | None) -> Floats:
     """The point that was best on the held-out blocks, the last one included; the state stays as it is."""
     last = descent.averaged(state)
     if held_out is None or state.best is None or held_out.improved(held_out.losses(last), state.best_losses):
+        return last
+    if held_out.persistent and not held_out.optimal(state.best) and held_out.optimal(last):
         return last
     return state.best
 

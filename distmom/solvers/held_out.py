@@ -6,6 +6,7 @@ step differ by more than a step gains. Differences on the same blocks have neith
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,16 +15,21 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.duels import differences
 from distmom.numerics.median import lower_median
 from distmom.solvers.blocks import RiskBlocks
+from distmom.solvers.coordinates import SeenBlocks
+from distmom.solvers.optimality import most_ratio, noise_ratio
 
 
 @dataclass(frozen=True)
 class HeldOut:
     """When to look at the held-out blocks, and when to stop."""
 
-    blocks: RiskBlocks  # the same at every look
+    blocks: RiskBlocks | SeenBlocks  # the same at every look
     every: int = 25  # steps between looks
     patience: int = 5  # looks in a row without improvement that end the descent
     tolerance: float = 1e-3  # a fall of the loss by less than this share of the best loss is no improvement
+    # gradients, one a row, in coordinates in which they are judged; without it they are not
+    judged_in: Callable[[Floats], Floats] | None = None
+    persistent: bool = False  # whether to go on where the loss no longer falls and the gradient is not noise
 
     @property
     def rows(self) -> tuple[Floats, Floats]:
@@ -35,6 +41,18 @@ class HeldOut:
         """Losses of the usable blocks; NaN counts as infinite."""
         losses = self.blocks.losses(x)[self.blocks.usable]
         return np.where(np.isnan(losses), np.inf, losses)
+
+    def optimal(self, x: Floats) -> bool:
+        """Whether the gradient is no more than its noise; also where it is not judged."""
+        if self.judged_in is None:
+            return True
+        places = np.flatnonzero(self.blocks.usable).tolist()
+        if not places:
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            gradients = self.judged_in(self.blocks.gradients(x, places))
+            ratio = noise_ratio(gradients)
+        return not ratio > most_ratio(gradients.shape[1])
 
     def improved(self, losses: Floats, best: Floats | None) -> bool:
         """Whether the losses lie below the best ones, in the median over the blocks."""

@@ -14,45 +14,55 @@ from tests.contract.lakes import columns
 from tests.contract.ways import Way
 
 FEW: dict[str, Any] = {"max_iter": 12, "random_state": SEED}
+PAPER: dict[str, Any] = {**FEW, "aggregator": "median_block", "scaling": "robust"}
+"""Of linear models: gradients of the median block, features scaled one by one."""
+
 FEATURES = {"columns": ["y", "z"]}
 
 LEARNT: dict[str, tuple[Any, str | None, dict[str, Any]]] = {
-    "regression": (lambda: dm.RobustLinearRegression(**FEW), "target", {}),
-    "regression by squares": (lambda: dm.RobustLinearRegression(loss="squared", **FEW), "target", {}),
+    "regression": (lambda: dm.RobustLinearRegression(**PAPER), "target", {}),
+    "regression by squares": (lambda: dm.RobustLinearRegression(loss="squared", **PAPER), "target", {}),
     "regression of a quantile": (
-        lambda: dm.RobustLinearRegression(loss="pinball", quantile=0.3, **FEW),
+        lambda: dm.RobustLinearRegression(loss="pinball", quantile=0.3, **PAPER),
         "target",
         {},
     ),
     "regression by Adam": (
-        lambda: dm.RobustLinearRegression(step_rule="adam", alpha=0.01, **FEW),
+        lambda: dm.RobustLinearRegression(step_rule="adam", alpha=0.01, **PAPER),
         "target",
         {},
     ),
     "regression by backtracking": (
-        lambda: dm.RobustLinearRegression(step_rule="backtracking", averaging="none", **FEW),
+        lambda: dm.RobustLinearRegression(step_rule="backtracking", averaging="none", **PAPER),
         "target",
         {},
     ),
     "regression, geometric medians": (
         lambda: dm.RobustLinearRegression(
-            aggregator="geometric_median", averaging="geometric_median", n_blocks=5, block_size=40, **FEW
+            averaging="geometric_median",
+            n_blocks=5,
+            block_size=40,
+            **PAPER | {"aggregator": "geometric_median"},
         ),
         "target",
         {"where": "u > 0.2"},
     ),
-    "classification": (lambda: dm.RobustLogisticRegression(**FEW), "label", {}),
+    "classification": (lambda: dm.RobustLogisticRegression(**PAPER), "label", {}),
     "classification of texts": (
-        lambda: dm.RobustLogisticRegression(**FEW),
+        lambda: dm.RobustLogisticRegression(**PAPER),
         "key",
         {"where": "key in ('a', 'b')"},
     ),
-    "ranking": (lambda: dm.PairwiseRanker(**FEW), "target", {}),
+    "ranking": (lambda: dm.PairwiseRanker(**PAPER), "target", {}),
     "ranking by the hinge": (
-        lambda: dm.PairwiseRanker(loss="hinge", n_blocks=5, block_size=40, **FEW),
+        lambda: dm.PairwiseRanker(loss="hinge", n_blocks=5, block_size=40, **PAPER),
         "target",
         {},
     ),
+    "regression by default": (lambda: dm.RobustLinearRegression(**FEW), "target", {}),
+    "classification by default": (lambda: dm.RobustLogisticRegression(**FEW), "label", {}),
+    "classification of texts by default": (lambda: dm.RobustLogisticRegression(**FEW), "key", {}),
+    "ranking by default": (lambda: dm.PairwiseRanker(**FEW), "target", {}),
     "metric": (lambda: dm.MahalanobisMetric(**FEW), "class", {}),
     "metric, balanced": (lambda: dm.MahalanobisMetric(balanced=True, loss="logistic", **FEW), "label", {}),
     "clusters": (lambda: dm.RobustKMeans(3, n_init=3, **FEW), None, {}),
@@ -76,6 +86,10 @@ for _name, (_make, _target, _options) in LEARNT.items():
         CASES[f"learn/{_name}/{_lake}"] = learnt(_lake, _make, _target, **_options)
 _make = LEARNT["regression"][0]
 CASES["learn/regression, streaming/scattered"] = learnt("scattered", _make, "target", mode="streaming")
+_default = LEARNT["regression by default"][0]
+CASES["learn/regression by default, streaming/scattered"] = learnt(
+    "scattered", _default, "target", mode="streaming"
+)
 CASES["learn/regression, by workers/bad file"] = learnt("bad file", _make, "target", compute="workers")
 CASES["learn/metric, by workers/bad file"] = learnt(
     "bad file", LEARNT["metric"][0], "class", compute="workers", mode="streaming"

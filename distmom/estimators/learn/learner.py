@@ -33,23 +33,25 @@ from distmom.estimators.learn.run import (
 )
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
+from distmom.estimators.learn.start.whitened import judging, whitened
 from distmom.estimators.learn.steps import StepPosition
 from distmom.estimators.learn.survey import (
     MOST_LOSSES,
     columns_of,
     far_from_the_middle,
+    set_aside,
     survey_of_arrays,
     warn,
 )
 from distmom.estimators.surveyed import Survey
 from distmom.inference.status import in_order
 from distmom.numerics.arrays import Floats
-from distmom.numerics.median import lower_median
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.scan import as_scan
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.descent import Descent
 from distmom.state.saved import with_states
+from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -66,6 +68,8 @@ class Learner(SharedParameters, BaseEstimator):
     """Whether rows are differences of two, of which either may be the first: they have no middle but zero."""
     _clusters = False
     """Whether rows far from all others may be what is looked for."""
+    _linear = False
+    """Whether parameters are those of linear predictors, so that features may be whitened."""
     _begun: Training | None = None
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
@@ -149,6 +153,7 @@ class Learner(SharedParameters, BaseEstimator):
                 seed, self.seed_ = self._seed()
                 begun = self._begun = self._prepare(rows, options, seed)
                 self._tell(None, begun.scale.wildest)
+                self._tell_accused(begun)
                 self.mode_, self.mode_reason_ = "resident", "rows come in batches"
             shape, place = begun.shape._replace(n_held_out=0), begun.place
             n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
@@ -165,6 +170,10 @@ class Learner(SharedParameters, BaseEstimator):
     def _options(self) -> LearnOptions:
         """The shared parameters; all have been checked."""
         self._check_own()
+        if self.scaling == "whitened" and not self._linear:
+            raise ConfigError(
+                f'scaling: "whitened" is for linear models, not {type(self).__name__}; take "robust"'
+            )
         return LearnOptions(**{field.name: getattr(self, field.name) for field in fields(LearnOptions)})
 
     def _seed(self) -> tuple[int, int | str]:
@@ -207,6 +216,7 @@ class Learner(SharedParameters, BaseEstimator):
                 learn(found, rows, options, keeper, watch, crew)
         self._remember(found)
         self._tell(seen, found.scale.wildest)
+        self._tell_accused(found)
         found.place = StepPosition(1, 0, found.place.met)
         self._begun = found
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
@@ -235,24 +245,34 @@ class Learner(SharedParameters, BaseEstimator):
     def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Training:
         """Scales, blocks, start and step size from a sample of the rows."""
         features, targets, share = sample_of(rows, seed)
-        scaled, centred = options.scaling == "robust", not self._pairs_given
+        scaled, centred = options.scaling != "none", not self._pairs_given
         of_targets = targets if self._scale_targets else None
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
         n_rows = math.floor(share * rows.n_rows)
-        shape = options.shape(n_rows, self._least_size, scale.wild_share)
+        wild = 0.0 if options.scaling == "whitened" else scale.wild_share
+        shape = options.shape(n_rows, self._least_size, wild)
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
-        shape = problem.shape(options, n_rows, shape)
+        judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
+        begun: dict[str, Any] = {"judges": judges, "judge": judging(problem, sample.features)}
+        start, step = problem.start, problem.step
+        if options.scaling == "whitened":
+            labels = self._most_labels is not None
+            given = options, n_rows, self._least_size, scale.wild_share
+            seen = whitened(problem, sample, *given, labels=labels)
+            begun |= seen.of_training()
+            shape, start, step = seen.shape, seen.start, seen.step
+        else:
+            shape = problem.shape(options, n_rows, shape)
+            start = seeing_start(problem, sample) if problem.blind else start
         descent = Descent(
             AGGREGATORS[options.aggregator],
-            options.steps(problem.step),
+            options.steps(step),
             problem.projection,
             options.clip,
             options.averaging,
         )
-        start = seeing_start(problem, sample) if problem.blind else problem.start
-        judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
-        return Training(seed, scale, shape, problem.risk, descent, descent.begin(start), judges=judges)
+        return Training(seed, scale, shape, problem.risk, descent, descent.begin(start), **begun)
 
     def _check_own(self) -> None:
         """ConfigError if a parameter of this learner alone is wrong: before any row is read."""
@@ -278,7 +298,7 @@ class Learner(SharedParameters, BaseEstimator):
         self.history_ = {name: np.array(values) for name, values in vars(state.history).items()}
         self.n_skipped_blocks_ = int(np.sum(state.history.skipped))
         self.n_blocks_, self.block_size_ = shape.n_blocks, shape.block_size
-        self.wild_share_ = found.scale.wild_share
+        self.wild_share_, self.accused_share_ = found.scale.wild_share, found.accused_share
         self.step_seconds_ = found.step_seconds
         self.loss_flags_ = list(map(str, found.loss_flags))
         for name, count in found.place.met._asdict().items():
@@ -290,6 +310,12 @@ class Learner(SharedParameters, BaseEstimator):
         self.flags_ = list(map(str, in_order([*flags, *(() if seen is None else seen.flags())])))
         self.notes_ = [*([] if seen is None else seen.words()), *notes]
         self.accused_files_ = [] if seen is None else list(seen.files)
+
+    def _tell_accused(self, found: Training) -> None:
+        """The same of rows that a fit to the sample accuses."""
+        flags, notes = set_aside(found.accused_share, found.too_many)
+        self.flags_ = list(map(str, in_order({*map(Status, self.flags_), *flags})))
+        self.notes_ += notes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -308,16 +334,6 @@ def labels_of(y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
     return classes, codes.astype(np.float64)
 
 
-def codes_among(classes: NDArray[Any], y: NDArray[Any]) -> Floats:
-    """Numbers of the labels among known classes, which are sorted."""
-    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    strange = np.flatnonzero(classes[codes] != y)
-    if strange.size:
-        label = y[strange[0]]
-        raise DataError(f"y: label {str(label)!r} is not among the classes of the first batch; name them all")
-    return codes.astype(np.float64)
-
-
 def check_sample_of_labels(labels: Floats, what: str) -> None:
     """Refuse labels of which no pair can be formed."""
     counts = np.unique(labels, return_counts=True)[1]
@@ -325,25 +341,3 @@ def check_sample_of_labels(labels: Floats, what: str) -> None:
         raise DataError(f"{what}: there is one class only, so no pair of different labels can be formed")
     if counts.max() < 2:
         raise DataError(f"{what}: no label occurs twice, so no pair of equal labels can be formed")
-
-
-def largest_curvature(blocks: Floats, extra: float = 0.0) -> float:
-    """Lower median over blocks of the largest eigenvalue of X^T X / B, with a column of ones, plus `extra`.
-
-    A step of one over it cannot overshoot on most blocks.
-    """
-    n, size, width = blocks.shape
-    whole = np.concatenate([blocks, np.ones((n, size, 1))], axis=2)
-    good = np.isfinite(whole).all(axis=(1, 2))
-    whole = whole[good][:101]
-    if not len(whole):
-        return 1.0 + extra
-    with np.errstate(over="ignore"):
-        if size <= width:
-            gram = whole @ whole.transpose(0, 2, 1) / size
-        else:
-            gram = whole.transpose(0, 2, 1) @ whole / size
-    finite = np.isfinite(gram).all(axis=(1, 2))
-    if not finite.any():
-        return 1.0 + extra
-    return float(lower_median(np.linalg.eigvalsh(gram[finite])[:, -1])) + extra

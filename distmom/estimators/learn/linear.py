@@ -12,10 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from distmom.checks import check_choice, check_fraction, check_positive
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
-from distmom.estimators.learn.learner import Learner, codes_among, labels_of, largest_curvature
+from distmom.estimators.learn.learner import Learner, labels_of
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
+from distmom.numerics.linalg.curvature import largest_curvature
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk, softmax
 from distmom.numerics.losses.table import LOSSES, names_of
@@ -27,8 +28,8 @@ MOST_CLASSES = 1_000
 class RobustLinearRegression(RegressorMixin, Learner):
     """Linear regression that wild rows, of features or targets, cannot spoil.
 
-    Each step goes along the gradient of the block of rows whose mean loss is the lower median of those of K
-    blocks.
+    Each step goes along the mean of the gradients of K blocks of rows, without those that lie far from their
+    middle, in coordinates in which features have no correlation.
 
     Parameters
     ----------
@@ -47,9 +48,25 @@ class RobustLinearRegression(RegressorMixin, Learner):
 
     Notes
     -----
-    The target is the minimiser of the median-of-means risk. Targets are centred and scaled by their median
-    and median absolute deviation, features likewise. Cost of a step: 2 K B d. The step size is in units of
-    one over the median over blocks of the largest eigenvalue of X^T X / B.
+    A step takes the parameters w to w - s T T' g: g is the trimmed mean of the gradients T'g_k of the blocks,
+    and T M T = I for the second moments M of features and a one, weighted by how much the loss bends, over
+    the rows of a sample that are not accused. So s is near 1, and correlated features need no more steps.
+    The first w is a robust fit to that sample: rows far out weigh less, then those with a large residual.
+    With more than 512 features M is its diagonal, and there is no such fit. Rows whose residual is more than
+    five spreads, and whose distance is more than 1.5 times the median one, are accused if they are twice as
+    many as by chance; so are rows further out than any others, of features or residual. Targets are
+    centred and scaled by their median and median absolute deviation, features likewise. Cost of a step:
+    2 K B d.
+
+    ``aggregator="median_block", scaling="robust"`` is the descent of the paper, whose target is the
+    minimiser of the median-of-means risk.
+
+    References
+    ----------
+    Prasad, Suggala, Balakrishnan & Ravikumar (2020), Robust estimation via robust gradient estimation.
+    Yin, Chen, Ramchandran & Bartlett (2018), Byzantine-robust distributed learning.
+    Rousseeuw & Van Driessen (1999), A fast algorithm for the minimum covariance determinant estimator.
+    Laforgue, Clémençon & Bertail (2019), On medians of (randomized) pairwise means.
 
     Examples
     --------
@@ -64,11 +81,14 @@ class RobustLinearRegression(RegressorMixin, Learner):
     """
 
     _scale_targets = True
+    _linear = True
 
     loss: str = "huber"
     quantile: float = 0.5
     alpha: float = 0.0
     max_iter: int = 1000
+    aggregator: str = "trimmed_mean"
+    scaling: str = "whitened"
 
     def _settle(self, found: Training) -> None:
         scale = found.scale
@@ -88,7 +108,8 @@ class RobustLinearRegression(RegressorMixin, Learner):
     def _problem(self, sample: ScaledSample) -> Problem:
         risk = LinearRisk(self.loss, quantile=self.quantile, penalty=self.alpha)
         start = np.zeros(sample.features.shape[1] + 1)
-        return Problem(risk, start, 1.0 / largest_curvature(sample.blocks()[0], self.alpha), blind=True)
+        step = 1.0 / largest_curvature(sample.blocks()[0], self.alpha)
+        return Problem(risk, start, step, blind=True, curvature=1.0)
 
 
 @with_shared_parameters
@@ -108,8 +129,10 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
 
     Notes
     -----
-    A wrong label far from the border costs its block much: the median block has few of them. The target is
-    the minimiser of the median-of-means risk. Labels of a lake are a column of numbers, of true and false, or
+    Steps are those of `RobustLinearRegression`; of more than two classes without a fit to begin at. A row far
+    out with a label that the others make all but impossible is accused. Blocks hold ten rows of the rarest
+    label on average: the middle one of smaller blocks has none, and a model that goes by it predicts none.
+    Labels of a lake are a column of numbers, of true and false, or
     of text; a pass over it before the first step finds the classes, which are those of all rows that pass the
     filter.
 
@@ -126,8 +149,12 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
     """
 
     _most_labels = MOST_CLASSES
+    _linear = True
+
     alpha: float = 1e-3
     max_iter: int = 1000
+    aggregator: str = "trimmed_mean"
+    scaling: str = "whitened"
     _known_classes: NDArray[Any] | None = field(default=None, init=False)
 
     def _settle(self, found: Training) -> None:
@@ -203,4 +230,15 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
         risk: BlockRisk = LogisticRisk(self.alpha) if n == 2 else SoftmaxRisk(n, self.alpha)
         steepest = (n - 1) / n**2  # of the loss by the log odds, where the descent begins
         step = 1.0 / (steepest * largest_curvature(sample.blocks()[0]) + self.alpha)
-        return Problem(risk, np.zeros(risk.n_parameters(sample.features.shape[1])), step, blind=True)
+        start = np.zeros(risk.n_parameters(sample.features.shape[1]))
+        return Problem(risk, start, step, blind=True, curvature=steepest)
+
+
+def codes_among(classes: NDArray[Any], y: NDArray[Any]) -> Floats:
+    """Numbers of the labels among known classes, which are sorted."""
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    strange = np.flatnonzero(classes[codes] != y)
+    if strange.size:
+        label = y[strange[0]]
+        raise DataError(f"y: label {str(label)!r} is not among the classes of the first batch; name them all")
+    return codes.astype(np.float64)

@@ -21,6 +21,9 @@ SAFE, LEAST = 0.35, 0.69
 """B <= 0.35/contamination leaves 70 % of the blocks clean; above 0.69/contamination fewer than half are."""
 
 BLOCK_SIZE, MOST_BLOCK_SIZE = 16, 256
+MOST_STEP_SHARE = 0.8
+"""Of the rows that the blocks of one step may take, where they are large because something is rare."""
+
 HELD_OUT_BLOCKS, HELD_OUT_SHARE = 31, 0.2
 
 C = TypeVar("C", bound=type)
@@ -35,12 +38,14 @@ class SharedParameters:
     n_blocks : int
         K, the blocks of a step; odd.
     block_size : int, optional
-        B, the rows of a block; 0.35 over the contamination by default, 16 without.
-    contamination : float, optional
-        Share of rows that may be wild.
-    aggregator : {"median_block", "geometric_median", "coordinatewise_median", "plain"}
+        B, the rows of a block; by default 0.35 over the contamination. Without one 16, or with "whitened" as
+        many as hold ten rows of the rarest label or level (64 to 1,024).
+    contamination : float or "auto"
+        Share of rows that may be wild; "auto" finds it in a sample of the rows.
+    aggregator : {"median_block", "geometric_median", "coordinatewise_median", "trimmed_mean", "plain"}
         The gradient of the block with the lower-median loss (the paper); a median of the gradients of all
-        blocks; their mean, which is not robust.
+        blocks; their mean without blocks more than three middle distances from it; their mean, which is
+        not robust. The first two kinds pass over what is rare: labels and levels that most blocks lack.
     step_rule : {"decaying", "constant", "adam", "backtracking"}
         ``decaying`` divides by sqrt(1 + t/20) in step t.
     step_size : float
@@ -57,8 +62,10 @@ class SharedParameters:
         looks in a row. ``"auto"`` does so where 31 blocks are at most a fifth of the rows.
     tol : float
         Fall of the held-out loss, as a share of it, that counts.
-    scaling : {"robust", "none"}
-        Whether features are divided by their median absolute deviations first.
+    scaling : {"whitened", "robust", "none"}
+        Whether features are divided by their median absolute deviations first; "whitened" (linear models
+        only) also takes their correlations from the steps, begins at a robust fit to a sample of 8,192 rows,
+        and passes over blocks with rows that are accused by it.
     random_state : int, RandomState, Generator, SeedSequence or None
         Decides which rows meet in which block.
 
@@ -67,8 +74,9 @@ class SharedParameters:
     n_iter_ : int
         Steps taken.
     status_ : str
-        How the descent ended: ``"converged"``, ``"still improving"``, ``"all steps taken"`` or
-        ``"stationary"``.
+        How the descent ended: ``"converged"``, ``"not converged"``, ``"still improving"``, ``"all steps
+        taken"`` or ``"stationary"``. Of linear models the gradient decides, on held-out blocks or without
+        them on those of the sample: at a minimum its square is that of its noise, in whitened coordinates.
     advice_ : str
         What that means, and what to do about it.
     history_ : dict of ndarray
@@ -90,6 +98,9 @@ class SharedParameters:
         Sum of ``skipped``.
     n_blocks_, block_size_ : int
         As used.
+    accused_share_ : float
+        Share of the rows of the sample that are accused: far out and surprising at once, or further out than
+        any others. Blocks with such rows are passed over.
     wild_share_ : float
         Share of the rows of a sample with a value more than 20 spreads from the middle.
     step_seconds_ : float
@@ -109,7 +120,7 @@ class SharedParameters:
 
     n_blocks: int = 11
     block_size: int | None = None
-    contamination: float | None = None
+    contamination: float | str | None = "auto"
     aggregator: str = "median_block"
     step_rule: str = "decaying"
     step_size: float = 1.0
@@ -151,6 +162,7 @@ class Shape(NamedTuple):
     n_blocks: int
     block_size: int
     n_held_out: int
+    held_out_size: int  # rows of each of these
 
 
 @dataclass(kw_only=True)
@@ -161,12 +173,14 @@ class LearnOptions(SharedParameters):
         for name in ("n_blocks", "max_iter", *(["block_size"] if self.block_size is not None else [])):
             check_count(name, getattr(self, name))
             setattr(self, name, int(getattr(self, name)))
-        if self.contamination is not None:
+        if self.contamination is None or isinstance(self.contamination, str):
+            check_choice("contamination", self.contamination or "auto", ("auto",))
+        else:
             check_fraction("contamination", self.contamination, 0.5, "such as 0.01")
         check_choice("aggregator", self.aggregator, tuple(AGGREGATORS))
         check_choice("step_rule", self.step_rule, STEP_RULES)
         check_choice("averaging", self.averaging, AVERAGING)
-        check_choice("scaling", self.scaling, ("robust", "none"))
+        check_choice("scaling", self.scaling, ("whitened", "robust", "none"))
         check_positive("step_size", self.step_size)
         check_positive("clip", self.clip, finite=False)
         check_positive("tol", self.tol, zero=True)
@@ -182,17 +196,28 @@ class LearnOptions(SharedParameters):
             return Decaying(0.3 * size, math.inf)
         return Backtracking(size) if self.step_rule == "backtracking" else Decaying(size, after)
 
-    def shape(self, n_rows: int, least_size: int, wild_share: float = 0.0) -> Shape:
+    @property
+    def given_share(self) -> float | None:
+        """The contamination if it is given."""
+        share = self.contamination
+        return None if share is None or isinstance(share, str) else float(share)
+
+    def shape(
+        self, n_rows: int, least_size: int, wild_share: float = 0.0, wanted: int | None = None
+    ) -> Shape:
         """Blocks for so many rows; `least_size` rows make a block that says something.
 
         Where neither block size nor contamination are given, the share of rows that look wild is taken for
-        the latter, as far as it makes blocks smaller.
+        the latter, as far as it makes blocks smaller. Blocks of a `wanted` size may take most rows; if they
+        are too large to be clean, half of them are.
 
         Refuses a given block size that does not go with the contamination or is below `least_size`, and too
         few rows.
         """
-        size = self._block_size(least_size, wild_share)
         n_blocks = self.n_blocks
+        if wanted is not None:
+            wanted = min(wanted, max(least_size, int(MOST_STEP_SHARE * n_rows) // n_blocks))
+        size = self._block_size(least_size, wild_share, wanted)
         if n_rows < n_blocks * size:
             if self.block_size is not None:
                 raise NoAnswerError(
@@ -208,14 +233,20 @@ class LearnOptions(SharedParameters):
                 "number",
                 stacklevel=2,
             )
-        return Shape(n_blocks, size, self._held_out(n_rows, n_blocks, size))
+        held_out = size
+        if wanted is not None:
+            free = min(int(HELD_OUT_SHARE * n_rows), n_rows - n_blocks * size)
+            held_out = max(least_size, min(size, free // HELD_OUT_BLOCKS))
+        return Shape(n_blocks, size, self._held_out(n_rows, n_blocks * size, held_out), held_out)
 
-    def _block_size(self, least_size: int, wild_share: float) -> int:
+    def _block_size(self, least_size: int, wild_share: float, wanted: int | None) -> int:
         """Rows of a block; a warning where too few blocks can be clean."""
-        eta, size = self.contamination, self.block_size
+        eta, size = self.given_share, self.block_size
+        # blocks with accused rows are passed over, so half of them may have any
+        safe = SAFE if wanted is None or eta is not None else LEAST
         if size is None:
-            most = MOST_BLOCK_SIZE if eta is not None else BLOCK_SIZE
-            size = max(least_size, min(most, int(SAFE / max(eta or wild_share, 1e-9))))
+            most = MOST_BLOCK_SIZE if eta is not None else BLOCK_SIZE if wanted is None else wanted
+            size = max(least_size, min(most, int(safe / max(eta or wild_share, 1e-9))))
         elif size < least_size:
             raise ConfigError(f"block_size: must be at least {least_size} for this loss, not {size}")
         elif eta is not None and self.aggregator != "plain" and size > SAFE / eta:
@@ -226,20 +257,21 @@ class LearnOptions(SharedParameters):
             if size > LEAST / eta:
                 raise ConfigError(text)
             warnings.warn(text, stacklevel=2)
-        if eta is None and self.aggregator != "plain" and wild_share * size > SAFE:
+        if eta is None and self.aggregator != "plain" and wild_share * size > safe:
+            why = "have a value more than 20 spreads from the middle" if wanted is None else "are accused"
             warnings.warn(
-                f"block_size: {wild_share:.2%} of the rows have a value more than 20 spreads from the "
-                f"middle, so only {(1 - wild_share) ** size:.0%} of blocks of {size} rows are without one; "
+                f"block_size: {wild_share:.2%} of the rows {why}, so only {(1 - wild_share) ** size:.0%} of "
+                f"blocks of {size} rows are without one; "
                 f"take at most {max(1, int(SAFE / wild_share))}, or give contamination",
                 stacklevel=2,
             )
         return size
 
-    def _held_out(self, n_rows: int, n_blocks: int, size: int) -> int:
-        """Number of held-out blocks."""
+    def _held_out(self, n_rows: int, n_step: int, size: int) -> int:
+        """Number of held-out blocks of a size, beside the rows of a step."""
         if self.early_stopping is False:
             return 0
-        free = min(int(HELD_OUT_SHARE * n_rows), n_rows - n_blocks * size) // size
+        free = min(int(HELD_OUT_SHARE * n_rows), n_rows - n_step) // size
         if self.early_stopping == "auto":
             return HELD_OUT_BLOCKS if free >= HELD_OUT_BLOCKS else 0
         if free < 3:

@@ -8,10 +8,11 @@ import numpy as np
 
 from distmom.checks import check_choice, check_positive
 from distmom.errors import DataError
-from distmom.estimators.learn.learner import Learner, largest_curvature
+from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
+from distmom.numerics.linalg.curvature import largest_curvature
 from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.table import names_of
 from distmom.numerics.ranks.order import order_counts
@@ -35,8 +36,9 @@ class PairwiseRanker(Learner):
 
     Notes
     -----
-    Pairs of equal outcomes contribute nothing but count. Blocks of equal outcomes are passed over and
-    counted. Cost of a step: K B^2 + B d.
+    Steps are taken in coordinates in which features have no correlation, as by `RobustLinearRegression`, but
+    without a fit to begin at. Pairs of equal outcomes contribute nothing but count. Blocks of equal outcomes
+    are passed over and counted. Cost of a step: K B^2 + B d.
 
     Examples
     --------
@@ -50,8 +52,12 @@ class PairwiseRanker(Learner):
     True
     """
 
+    _linear = True
+
     loss: str = "logistic"
     alpha: float = 1e-3
+    aggregator: str = "trimmed_mean"
+    scaling: str = "whitened"
 
     def _settle(self, found: Training) -> None:
         self.coef_ = found.x / found.scale.spread
@@ -73,7 +79,7 @@ class PairwiseRanker(Learner):
             raise DataError("y: all outcomes are equal, so there is no pair to rank")
         start = np.zeros(sample.features.shape[1])
         step = 4.0 / (largest_curvature(sample.blocks()[0]) + self.alpha)
-        return Problem(RankingRisk(self.loss, self.alpha), start, step, blind=True)
+        return Problem(RankingRisk(self.loss, self.alpha), start, step, blind=True, curvature=0.25)
 
 
 def share_in_order(outcomes: Floats, scores: Floats) -> float:

@@ -24,7 +24,8 @@ from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.solvers.blocks import RiskBlocks
-from distmom.solvers.descent import Descent, descend
+from distmom.solvers.coordinates import Accused, Coordinates, SeenBlocks
+from distmom.solvers.descent import Descent, descend, judged
 from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import DescentState
@@ -49,6 +50,12 @@ ALL_ROWS = Change("the order of the rows depends on their number", "to begin ane
 
 MOST_START_BLOCKS = 101
 
+ROWS_OF_A_LOOK, FEWEST_STEPS = 17_600, 5
+"""Rows of the steps between two looks at held-out blocks, about: of 25 steps with 11 blocks of 64 rows."""
+
+JUDGES = 31
+"""Blocks of the sample at least that judge the gradient where none are held out."""
+
 SAMPLE = 8_192
 """Rows from which scales, starts and step sizes are taken."""
 
@@ -60,6 +67,9 @@ class Problem:
     At a `blind` start losses do not tell blocks apart. Then it is moved by one step along the median,
     coordinate by coordinate, of the gradients of the blocks of the sample. Blocks of `block_size` rows would
     hold what is rare; the rows may be too few for them.
+
+    With a `curvature`, the greatest second derivative of the loss by a linear predictor, features may be
+    whitened, and the gradient is judged.
     """
 
     risk: BlockRisk
@@ -67,6 +77,7 @@ class Problem:
     step: float
     projection: Projection = unconstrained
     blind: bool = False
+    curvature: float | None = None
     block_size: int | None = None
 
     def shape(self, options: LearnOptions, n_rows: int, usual: Shape) -> Shape:
@@ -88,10 +99,18 @@ class ScaledSample:
 
     def blocks(self) -> tuple[Floats, Floats]:
         """The sample cut into blocks of the size of a step's, as many as it holds."""
-        size = self.shape.block_size
-        n = max(1, len(self.targets) // size)
-        size = min(size, len(self.targets))
-        return self.features[: n * size].reshape(n, size, -1), self.targets[: n * size].reshape(n, size)
+        return cut(self.features, self.targets, self.shape.block_size)
+
+
+def cut(features: Floats, targets: Floats, size: int) -> tuple[Floats, Floats]:
+    """Rows cut into blocks of a size, as many as they hold."""
+    size = max(1, min(size, len(targets)))
+    n = max(1, len(targets) // size)
+    return features[: n * size].reshape(n, size, -1), targets[: n * size].reshape(n, size)
+
+
+def _as_they_are(gradients: Floats) -> Floats:
+    return gradients
 
 
 @dataclass
@@ -106,17 +125,43 @@ class Training:
     state: DescentState
     # where the step after the last complete one begins, and the rows that were met
     place: StepPosition = StepPosition()  # noqa: RUF009
+    found: Floats = field(init=False)  # the same in the coordinates of the steps
     x: Floats = field(init=False)  # the best averaged point on held-out blocks, or the last one
     status: DescentStatus = field(init=False)
     judges: tuple[Floats, Floats] | None = (
         None  # scaled rows of the sample, which judge the loss if none are held out
     )
     loss_flags: tuple[Status, ...] = ()  # what the mean says of their losses
+    coordinates: Coordinates | None = None  # in which steps are taken
+    accused: Accused | None = None  # rows whose blocks are passed over
+    judge: Coordinates | None = None  # in which the gradient is judged
+    accused_share: float = 0.0  # of the rows of the sample
+    too_many: float = 0.0  # share of them that would be accused, were they not too many
     step_seconds: float = field(init=False)  # mean time of a step, fetching its rows included
 
     def order(self, source: TrainingRows) -> VirtualOrder:
         """In which the rows of a source come, held-out ones first."""
-        return VirtualOrder(self.seed, source.n_rows, self.shape.n_held_out * self.shape.block_size)
+        return VirtualOrder(self.seed, source.n_rows, self.shape.n_held_out * self.shape.held_out_size)
+
+    def blocks(
+        self, features: Floats, targets: Floats, crew: Executor | None = None
+    ) -> RiskBlocks | SeenBlocks:
+        """Blocks of scaled rows, as a step sees them."""
+        of = self.risk, features, targets
+        blocks = RiskBlocks(*of) if crew is None else SharedBlocks(*of, crew)
+        return blocks if self.coordinates is None else SeenBlocks(blocks, self.coordinates, self.accused)
+
+    def held_out(self, blocks: RiskBlocks | SeenBlocks, tolerance: float) -> HeldOut:
+        """Blocks that judge where the descent stands."""
+        judged_in = None
+        if self.judge is not None:
+            # blocks in coordinates of their own have gradients by these
+            judged_in = _as_they_are if self.coordinates is not None else self.judge.gradients
+        persistent, every = self.coordinates is not None, HeldOut.every
+        if persistent:  # large steps need not be as many
+            step = self.shape.n_blocks * self.shape.block_size
+            every = max(FEWEST_STEPS, min(every, ROWS_OF_A_LOOK // step))
+        return HeldOut(blocks, every, tolerance=tolerance, judged_in=judged_in, persistent=persistent)
 
 
 @dataclass(frozen=True)
@@ -171,6 +216,9 @@ def learn(
     judges, training.judges = training.judges, None
     if held_out is not None:
         judges = held_out.rows
+    elif judges is not None and training.judge is not None:
+        blocks = training.blocks(*cut(*judges, min(training.shape.block_size, len(judges[1]) // JUDGES)))
+        training.status = judged(training.status, training.held_out(blocks, options.tol), training.found)
     if judges is not None:
         training.loss_flags = loss_flags(training.risk, training.x, *judges, training.seed)
 
@@ -191,11 +239,10 @@ def walk(
     size = shape.n_blocks, shape.block_size
     rows = step_rows(training.order(source), source, *size, coming, n_steps - first, first_pass)
 
-    def blocks() -> Iterator[RiskBlocks]:
+    def blocks() -> Iterator[RiskBlocks | SeenBlocks]:
         nonlocal coming
         for features, targets, coming in rows:  # noqa: B007 (it is what `after` keeps)
-            of = training.risk, scale.features(features), scale.targets(targets)
-            yield RiskBlocks(*of) if crew is None else SharedBlocks(*of, crew)
+            yield training.blocks(scale.features(features), scale.targets(targets), crew)
 
     def after(state: DescentState) -> None:
         training.place = coming
@@ -214,7 +261,9 @@ def walk(
         keeper.checkpoint.save(keeper.content(training))
     if not found.status.good:
         raise NoAnswerError(f"step {state.step + 1}: {found.status}")
-    training.x, training.status = found.x, found.status
+    training.found, training.status = found.x, found.status
+    place = training.coordinates
+    training.x = found.x if place is None else place.point(found.x)
     training.step_seconds = (perf_counter() - began) / max(1, state.step - first)
 
 
@@ -265,7 +314,7 @@ def seeing_start(problem: Problem, sample: ScaledSample) -> Floats:
 
 def _held_out(training: Training, source: TrainingRows, tolerance: float) -> tuple[HeldOut | None, Met]:
     """The fixed blocks for stopping, and their rows; None without them, or where most rows do not count."""
-    size, scale = training.shape.block_size, training.scale
+    size, scale = training.shape.held_out_size, training.scale
     if not training.shape.n_held_out:
         return None, Met()
     found = source.fetch(training.order(source).held_out())
@@ -277,5 +326,5 @@ def _held_out(training: Training, source: TrainingRows, tolerance: float) -> tup
         return None, met
     keep = keep[: n * size]
     features = scale.features(found.features[keep]).reshape(n, size, -1)
-    blocks = RiskBlocks(training.risk, features, scale.targets(found.targets[keep]).reshape(n, size))
-    return HeldOut(blocks, tolerance=tolerance) if blocks.usable.any() else None, met
+    blocks = training.blocks(features, scale.targets(found.targets[keep]).reshape(n, size))
+    return training.held_out(blocks, tolerance) if blocks.usable.any() else None, met

@@ -36,6 +36,10 @@ ENOUGH = 8
 MOST_WILD = 0.1
 """Log-normal rows of sigma 2 have 5 % more than 20 spreads from their middle."""
 
+TELLING, NEAR_MOST, MOST_ACCUSED = 0.01, 0.15, 0.25
+"""Shares of accused rows: a flag tells of one; is near one that is too large; is that of the rows that a
+pilot does not measure distances by, so that more may be the majority."""
+
 MOST_LOSSES = 1_024
 """Losses of rows, or of pairs, by which the loss of a training is judged."""
 
@@ -120,6 +124,18 @@ def far_from_the_middle(share: float) -> tuple[list[Status], list[str]]:
         return [], []
     rows = f"{share:.1%} of the values of a column lie more than 20 spreads from the middle"
     return [Status.SHARE_FAR_OUT], [f"{rows}, and are in the model: are they in another unit?"]
+
+
+def set_aside(share: float, too_many: float) -> tuple[list[Status], list[str]]:
+    """What is told of rows of the sample that were accused, or would have been were they not too many."""
+    if too_many:
+        rows = f"{too_many:.1%} of the sampled rows are far out and fit no model of the others"
+        return [Status.SHARE_FAR_OUT], [f"{rows}; as they are too many to be left out, they are in the model"]
+    if not share:
+        return [], []
+    rows = f"blocks with any of {share:.2%} of the rows, which are far out and do not fit, were passed over"
+    near = f"; above {MOST_ACCUSED:.0%} they would not be" if share > NEAR_MOST else ""
+    return [Status.SHARE_SET_ASIDE] * (share >= TELLING), [f"{rows}{near}"]
 
 
 def loss_flags(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, seed: int) -> tuple[Status, ...]:

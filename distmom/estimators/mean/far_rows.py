@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distmom.designs.blocks import RandomBlocks
+from distmom.estimators.mean.blocks import SAMPLE
 from distmom.estimators.mean.counts import n_effective
 from distmom.estimators.mean.partition import (
     answer_columns,
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
 CONTRADICT = 9.2
 """Standard errors by which the sample's own answer may differ where nothing stands apart."""
+
+DISAGREE = 4.0
+"""Standard errors by which blocks of units or samples may differ from the rows that are left."""
 
 Cuts = tuple[tuple[float, ...], tuple[float, ...]]
 """Lower and upper ends for some groups, the last for all others."""
@@ -100,6 +104,8 @@ class Found:
         """The fields that change."""
         if not np.isfinite(self.first["estimate"]).all() or not self.looks[0].ordered.size:
             return {}
+        if self.plan.options.design.sampled or self.plan.options.design.columns:
+            return self._marked()
         if self.plan.options.window is not None:
             return self._given(self.plan.options.window) | self._of_look()
         apart = any(look.apart.n for look in self.looks)
@@ -174,6 +180,19 @@ class Found:
         again = correlated(self.first, again, of_sample=self.blind)
         return again | told | {"flags": in_order((Status.BEYOND_CAPACITY, *again["flags"])), "n_used": m}
 
+    def _marked(self) -> dict[str, Any]:
+        """What the rows of the sample say of blocks of units and samples, for which they cannot stand."""
+        again, n = self._again()
+        scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
+        own = error_of(self.first["block_estimates"])
+        agree = self._agree(again["estimate"], DISAGREE * np.hypot(np.divide(scales, math.sqrt(n)), own))
+        apart = any(look.apart.n for look in self.looks)
+        if agree:
+            near = any(look.near.n for look in self.looks)
+            return self._told("borne") if apart else self._as_told() if near else {}
+        flags = in_order((Status.BEYOND_CAPACITY, *self.first["flags"]))
+        return (self._told("told") if apart else {}) | {"flags": flags}
+
     @property
     def blind(self) -> bool:
         """Whether the answer is that of a sample that knows no files."""
@@ -247,8 +266,9 @@ def _of_sample(
     blocks, options = plan.blocks, plan.options
     if not options.design.by_file:
         n_fine = blocks.n_fine if blocks.n_blocks is not None else FINE_OF_SAMPLE
-        n_cells = 0 if looks[0].pool.files is None else blocks.n_cells
-        blocks = replace(blocks, layout=RandomLayout(0, n_fine), n_cells=n_cells)
+        n_cells = 0 if looks[0].pool.files is None or options.design.sampled else blocks.n_cells
+        size = blocks.sample_size or SAMPLE
+        blocks = replace(blocks, layout=RandomLayout(0, n_fine), n_cells=n_cells, sample_size=size)
         options = replace(options, design=RandomBlocks(blocks.n_blocks or "auto"))
     pools = [look.pool.at(kept) for look in looks]
     state = state_of_pools(pools, blocks.layout.n_blocks, blocks.n_cells, blocks.sample_size, units)

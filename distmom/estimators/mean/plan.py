@@ -190,8 +190,9 @@ def plan_mean(
         count_units=None if not options.design.of_units else "columns" if read.units else "file",
         weights=options.weights,
     )
-    if pooled and _has_sample(options, grouped):
-        reduction = replace(reduction, **_pool(n_bytes * share, counted, ledger, grouped))
+    rowlike = grouped or options.design.sampled or bool(options.design.columns)
+    if pooled and _has_sample(options, grouped, alone=source.one_pass or ledger is not None):
+        reduction = replace(reduction, **_pool(n_bytes * share, counted, ledger, stretches=not rowlike))
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
@@ -223,20 +224,22 @@ def plan_mean(
     return plan
 
 
-def _has_sample(options: MeanOptions, grouped: bool) -> bool:
-    """Whether a large sample of the rows tells of bad shares."""
+def _has_sample(options: MeanOptions, grouped: bool, *, alone: bool) -> bool:
+    """Whether a large sample of the rows tells of bad shares; `alone`: no survey comes before this pass."""
     design = options.design
+    if design.sampled or design.columns:
+        return alone and not grouped
     by_number = options.joint or options.contamination is not None or design.by_file
-    return not (design.sampled or design.columns or (grouped and by_number))
+    return not (grouped and by_number)
 
 
-def _pool(n_bytes: float, counted: LakeCounts, ledger: Ledger | None, grouped: bool) -> dict[str, Any]:
-    """Rows of the large sample, of each leaf those that are offered to it, and those of a stretch."""
+def _pool(n_bytes: float, counted: LakeCounts, ledger: Ledger | None, *, stretches: bool) -> dict[str, Any]:
+    """Rows of the large sample, of each leaf those that are offered to it, and those of a stretch, if any."""
     size, quota, rows = POOL_OF_STATE, POOL_OF_STATE, LEAST_ROWS
     if ledger is None:  # else how many rows will come is not known
         n_rows = int(n_bytes / ROW_BYTES) if counted.n_rows is None else counted.n_rows
         size, quota, rows = POOL, leaf_quota(POOL, n_rows), stretch_rows(n_rows)
-    return {"pool_size": size, "pool_quota": quota, "stretch_rows": 0 if grouped else rows}
+    return {"pool_size": size, "pool_quota": quota, "stretch_rows": rows if stretches else 0}
 
 
 def worth_compiling(files: Sequence[FileRef], share: float, layout: Layout | None = None) -> bool:

@@ -12,8 +12,29 @@ from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.table import LOSSES, LossFunction
 
 
+class PredictorRisk(BlockRisk):
+    """A mean loss of a linear predictor w^T x + b of each row. The parameters are w and, last, b."""
+
+    penalty: float
+
+    def n_parameters(self, n_features: int) -> int:  # noqa: D102
+        return n_features + 1
+
+    def touching(self, predicted: Floats, targets: Floats) -> tuple[Floats, Floats]:
+        """Slope of each row's loss by its prediction, and curvature of a parabola that touches from above."""
+        raise NotImplementedError
+
+    def bends(self, predicted: Floats, targets: Floats) -> Floats:
+        """Second derivative of each row's loss by its prediction, or the curvature of the parabola."""
+        return self.touching(predicted, targets)[1]
+
+    def surprise(self, predicted: Floats, targets: Floats) -> Floats:
+        """How far each row is from what is predicted: its residual, or root of twice its loss."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class LinearRisk(BlockRisk):
+class LinearRisk(PredictorRisk):
     """Mean loss of the residuals y - w^T x - b. The parameters are w and, last, b.
 
     Parameters
@@ -31,8 +52,13 @@ class LinearRisk(BlockRisk):
     quantile: float = 0.5
     penalty: float = 0.0
 
-    def n_parameters(self, n_features: int) -> int:  # noqa: D102
-        return n_features + 1
+    def touching(self, predicted: Floats, targets: Floats) -> tuple[Floats, Floats]:  # noqa: D102
+        loss, parameter = self._row
+        residuals = targets - predicted
+        return -loss.slope_at(residuals, parameter), loss.curvature_at(residuals, parameter)
+
+    def surprise(self, predicted: Floats, targets: Floats) -> Floats:  # noqa: D102
+        return np.abs(targets - predicted)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         with np.errstate(over="ignore", invalid="ignore"):
@@ -55,13 +81,21 @@ class LinearRisk(BlockRisk):
 
 
 @dataclass(frozen=True)
-class LogisticRisk(BlockRisk):
+class LogisticRisk(PredictorRisk):
     """Mean logistic loss of labels 0 and 1 with log odds w^T x + b. The parameters are w and, last, b."""
 
     penalty: float = 0.0
 
-    def n_parameters(self, n_features: int) -> int:  # noqa: D102
-        return n_features + 1
+    def touching(self, predicted: Floats, targets: Floats) -> tuple[Floats, Floats]:  # noqa: D102
+        loss = LOSSES["logistic"]
+        return loss.slope_at(predicted) - targets, loss.curvature_at(predicted)
+
+    def bends(self, predicted: Floats, targets: Floats) -> Floats:  # noqa: D102
+        share = LOSSES["logistic"].slope_at(predicted)
+        return share * (1.0 - share)
+
+    def surprise(self, predicted: Floats, targets: Floats) -> Floats:  # noqa: D102
+        return np.sqrt(2.0 * LOSSES["logistic"].at((1.0 - 2.0 * targets) * predicted))
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         with np.errstate(over="ignore", invalid="ignore"):

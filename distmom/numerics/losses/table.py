@@ -23,6 +23,10 @@ LEAST_PROBABILITY = float(np.finfo(np.float64).tiny)
 """A label to which a model gives probability 0 costs about 708: finite, but a great deal."""
 
 
+CORNER = 1e-4
+"""Nearer than this to zero a curvature is that at this distance: at a corner there is none."""
+
+
 class Parameter(NamedTuple):
     """The parameter of a loss: a positive number below some bound."""
 
@@ -75,6 +79,15 @@ class LossFunction:
         """Values; NaN stays NaN."""
         found = np.asarray(self.value(x, parameter))
         return found if self.keeps_nan else np.where(np.isnan(x), np.nan, found)
+
+    def curvature_at(self, x: Floats, parameter: float = 0.0) -> Floats:
+        """Second derivatives of the parabolas with the value and slope of the loss at x that lie above it.
+
+        For losses that are an even function and a straight line: where the former has the slope c x, it is c
+        (de Leeuw & Lange 2009, Comput. Stat. Data Anal.).
+        """
+        away = np.maximum(np.abs(x), CORNER)
+        return np.asarray((self.slope_at(away, parameter) - self.slope_at(-away, parameter)) / (2.0 * away))
 
     def slope_at(self, x: Floats, parameter: float = 0.0) -> Floats:
         """Derivatives; at a corner one between those of its sides."""

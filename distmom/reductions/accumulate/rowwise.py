@@ -40,7 +40,7 @@ class RowwiseMeans(MeansKeeper):
         self._cells = [Cells(weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
         wanted = spec.columns if spec.sample_size else ()
         self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
-        pooled = wanted if spec.pool_size and spec.grouped else ()
+        pooled = wanted if spec.pool_size else ()
         self._pools: list[GroupPoolSampler] = [
             GroupPoolSampler(spec.pool_size, spec.pool_quota) for _ in pooled
         ]

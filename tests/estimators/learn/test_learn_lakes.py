@@ -159,7 +159,7 @@ def test_rows_are_fetched_while_steps_run(lake, monkeypatch):
     monkeypatch.setattr(learn_rows.LakeRows, "fetch", fetch)
     monkeypatch.setattr(learn_rows, "MOST_GATHERED", 1)
     monkeypatch.setattr(learn_rows, "STEPS_AT_ONCE", 4)
-    learner = dm.RobustLinearRegression(random_state=0, max_iter=12, early_stopping=False)
+    learner = dm.RobustLinearRegression(random_state=0, max_iter=12, early_stopping=False, block_size=16)
     found = fitted(learner, lake, mode="streaming")
     assert found.n_iter_ == 12
     assert [here for _, here in asked[:2]] == [True, True]  # the sample, the first steps
@@ -229,7 +229,7 @@ def test_rows_are_told_as_they_were(name, tmp_path, monkeypatch):
 
     def run(steps, data=tmp_path / "lake", **more):
         target = None if name == "clustering" else "label"
-        options = {"max_iter": steps, **({"n_clusters": 2} if target is None else {})}
+        options = {"max_iter": steps, "block_size": 16, **({"n_clusters": 2} if target is None else {})}
         given = {"columns": ["a", "b"], "where": "keep", "rng": 0} | more
         return dm.train(dm.scan(data, on_bad_file="skip"), name, target=target, options=options, **given)
 

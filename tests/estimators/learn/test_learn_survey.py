@@ -125,8 +125,12 @@ def test_a_model_is_that_of_the_good_rows(
     else:
         assert found.n_dropped_ == pytest.approx(0.12 * (found.n_used_ + found.n_dropped_), rel=0.1)
     without_survey(monkeypatch)
+    if name in ("regression", "classification"):
+        assert (
+            np.abs(numbers(fitted(name, lakes[damage])) - numbers(clean)).max() < wide
+        )  # it finds them, too
     with pytest.warns(UserWarning, match="spreads"):
-        alone = fitted(name, lakes[damage], **how)
+        alone = fitted(name, lakes[damage], aggregator="median_block", scaling="robust", **how)
     assert np.abs(numbers(alone) - numbers(clean)).max() > wide  # the control
 
 
@@ -303,7 +307,7 @@ def test_held_out_rows_judge_the_loss_where_there_are_some(monkeypatch: pytest.M
 
     monkeypatch.setattr(HeldOut, "rows", property(rows))
     held = dm.RobustLinearRegression(random_state=0, loss="squared", max_iter=30).fit(X, y)
-    assert held.flags_ == [] and seen == [31 * held.block_size_]
+    assert held.flags_ == [] and seen == [31 * 25]  # a fifth of them
     none = dm.RobustLinearRegression(random_state=0, loss="squared", max_iter=30, early_stopping=False)
     assert len(none.fit(X, y).history_["held_out"]) == 0 and len(seen) == 1
     assert "contaminated" in held.loss_flags_ or "contaminated" in none.loss_flags_
@@ -318,4 +322,4 @@ def test_a_tenth_of_wide_rows_in_another_unit_is_told() -> None:
     assert "share far out" not in wide.flags_ and wide.wild_share_ > 0.05  # a few in each column
     X[g.random(20_000) < 0.17] *= 60.0
     found = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X, y)
-    assert found.flags_ == ["share far out"] and "in another unit?" in found.notes_[-1]
+    assert found.flags_ == ["share far out"] and any("in another unit?" in note for note in found.notes_)

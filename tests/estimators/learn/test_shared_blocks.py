@@ -46,7 +46,7 @@ def test_parts_have_the_bits_of_the_whole(risk, threads):
 
 
 def test_who_computes():
-    small, large = Shape(11, 16, 0), Shape(11, 800, 0)
+    small, large = Shape(11, 16, 0, 0), Shape(11, 800, 0, 0)
     two, one = ThreadExecutor(2), ThreadExecutor(1)
     own = UserRisk(lambda x, rows, targets: (0.0, x), 3)
 

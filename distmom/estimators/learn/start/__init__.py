@@ -1,0 +1,1 @@
+"""What a sample of the rows tells before the first step."""

@@ -1,0 +1,39 @@
+"""The largest curvature of mean squares of blocks of rows: how long a step may be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics.arrays import Floats
+from distmom.numerics.median import lower_median
+
+MOST_BLOCKS = 101
+"""Blocks that are looked at."""
+
+
+def largest_curvature(blocks: Floats, extra: float = 0.0) -> float:
+    """Lower median over blocks of the largest eigenvalue of X^T X / B, with a column of ones, plus `extra`.
+
+    A step of one over it cannot overshoot on most blocks.
+    """
+    n, size, _ = blocks.shape
+    whole = np.concatenate([blocks, np.ones((n, size, 1))], axis=2)
+    good = np.isfinite(whole).all(axis=(1, 2))
+    whole = whole[good][:MOST_BLOCKS]
+    return largest_of(whole) + extra
+
+
+def largest_of(blocks: Floats) -> float:
+    """The same of finite blocks as they are; 1 where there is none."""
+    if not len(blocks):
+        return 1.0
+    _, size, width = blocks.shape
+    with np.errstate(over="ignore"):
+        if size < width:
+            gram = blocks @ blocks.transpose(0, 2, 1) / size
+        else:
+            gram = blocks.transpose(0, 2, 1) @ blocks / size
+    finite = np.isfinite(gram).all(axis=(1, 2))
+    if not finite.any():
+        return 1.0
+    return float(lower_median(np.linalg.eigvalsh(gram[finite])[:, -1]))

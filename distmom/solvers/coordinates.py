@@ -1,0 +1,72 @@
+"""Other coordinates for a descent, and the blocks that it passes over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats
+from distmom.solvers.blocks import RiskBlocks
+
+Accused = Callable[[Floats, Floats], Bools]
+"""Tells of rows of shape (..., d) and their targets which are not to be learned from."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Parameters x = T v of a linear predictor, or of one for each class: steps are taken in v.
+
+    A gradient step in v is one along T T' times the gradient in x: with T T' the inverse of the curvature
+    it is a step of Newton's (of Gauss and Newton's for squares).
+    """
+
+    basis: Floats  # T, symmetric
+
+    def point(self, v: Floats) -> Floats:
+        """The parameters."""
+        return np.asarray((v.reshape(-1, len(self.basis)) @ self.basis).ravel())
+
+    def gradients(self, gradients: Floats) -> Floats:
+        """Gradients by v, one a row, of those by x."""
+        found = gradients.reshape(len(gradients), -1, len(self.basis)) @ self.basis
+        return np.asarray(found.reshape(gradients.shape))
+
+
+@dataclass(frozen=True)
+class SeenBlocks:
+    """Blocks in other coordinates, of which those that hold an accused row are passed over."""
+
+    blocks: RiskBlocks
+    coordinates: Coordinates
+    accused: Accused | None = None
+
+    @cached_property
+    def usable(self) -> Bools:
+        """Blocks whose loss says something, and without an accused row."""
+        blocks = self.blocks
+        if self.accused is None:
+            return blocks.usable
+        return np.asarray(blocks.usable & ~self.accused(blocks.rows, blocks.targets).any(axis=1))
+
+    @property
+    def rows(self) -> Floats:
+        """Features of the rows of all blocks."""
+        return self.blocks.rows
+
+    @property
+    def targets(self) -> Floats:
+        """Targets of the rows of all blocks."""
+        return self.blocks.targets
+
+    def losses(self, x: Floats) -> Floats:
+        """Loss of each block."""
+        return self.blocks.losses(self.coordinates.point(x))
+
+    def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
+        """Gradients of the losses of some blocks, one a row."""
+        found = self.blocks.gradients(self.coordinates.point(x), blocks)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.coordinates.gradients(found)

@@ -1,0 +1,50 @@
+"""Whether a point is where the risk is least: its gradient in units of the gradient's own noise.
+
+A loss that no longer falls says little: along a direction of small curvature it falls by little in each step
+while much is left to gain. At the minimum the mean of the gradients of K blocks is noise: in each coordinate
+its square over its estimated variance is that of Student's t with K - 1 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from distmom.numerics.arrays import Floats
+from distmom.solvers.aggregators import within_reach
+
+FEWEST = 5
+"""Blocks from which on the noise can be judged."""
+
+SPREADS, SHARED = 5.0, 1.5
+"""The mean square may be `SHARED`, as the point has noise of its own, and this many of its spreads more."""
+
+
+def noise_ratio(gradients: Floats) -> float:
+    """Mean over coordinates of squares of the mean gradient over those of its standard error.
+
+    Of the blocks that `within_reach` keeps: about 1 at the minimum; NaN of fewer than `FEWEST` blocks.
+    In whitened coordinates the terms are nearly independent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> g = np.random.default_rng(0).normal(size=(31, 10))
+    >>> round(noise_ratio(g), 2), noise_ratio(g + 0.5) > 5.0
+    (1.03, True)
+    """
+    kept = gradients[np.isfinite(gradients).all(axis=1)]
+    if len(kept) < FEWEST:
+        return math.nan
+    kept = kept[within_reach(kept)]
+    mean, variance = kept.mean(axis=0), kept.var(axis=0, ddof=1) / len(kept)
+    known = variance > 0.0
+    if not known.any():
+        return 0.0 if not mean.any() else math.inf
+    return float((mean[known] ** 2 / variance[known]).mean())
+
+
+def most_ratio(n_coordinates: int) -> float:
+    """What `noise_ratio` is at the minimum at most: the variance of a squared t is near 2.5."""
+    return SHARED + SPREADS * math.sqrt(2.5 / n_coordinates)

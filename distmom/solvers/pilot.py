@@ -1,0 +1,190 @@
+"""A robust fit to a sample of rows, from which a descent begins and by which bad rows are found.
+
+Distances of rows are those under the moments of the three quarters that lie nearest (Rousseeuw & Van Driessen
+1999, Technometrics), begun from wrapped values. The fit gives rows less weight the further out they lie
+(Mallows; Künsch, Stefanski & Carroll 1989, JASA); residuals are then judged by their own scale with a weight
+that falls to zero (Yohai 1987, Ann. Statist.).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.linalg.whitening import MOST_WHITENED, whitening, with_ones, wrapped
+from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
+from distmom.numerics.median import MAD
+from distmom.solvers.screen import HUGE, RowScreen, distances
+
+NEAREST, CONCENTRATIONS = 0.75, 4
+"""Share of the rows whose moments distances are measured by, and how often it is looked which these are."""
+
+FAR_OUT = 1.5
+"""Median distances from which on a row weighs less, and is accused if it is surprising."""
+
+SURPRISING = 5.0
+"""Spreads of the residuals; of labels the root of twice the loss, for which 1 is usual."""
+
+TOGETHER = 2.0
+"""Rows far out must be surprising this many times as often as others, or they are not accused of it."""
+
+MOST_ITERATIONS, CLOSE = 30, 1e-6
+HUBER, BISQUARE = 1.345, 4.685
+LEAST_SPREAD = 1e-6
+"""Of residuals, in spreads of the targets: smaller ones are rounding."""
+
+OPERATIONS = 1 << 28
+"""Of one iteration, about: with many features the fit is to fewer rows."""
+
+RIDGE = 1e-12
+
+Furthest = Callable[[Floats], float]
+"""The least of some numbers that stand apart from all others far above them; infinity if none do."""
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a sample tells: coordinates, a fit if the risk is one of predictors, and who is accused."""
+
+    basis: Floats
+    fit: Floats | None
+    screen: RowScreen
+    accused: Bools  # of the rows of the sample
+
+
+def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: Furthest) -> Pilot:
+    """Look at scaled rows; without a risk only at how far out they lie."""
+    sane = (np.abs(rows) < HUGE).all(axis=1) & (np.abs(targets) < HUGE)
+    x, y = rows[sane], targets[sane]
+    if not len(x):
+        basis = np.eye(rows.shape[1] + 1)
+        return Pilot(basis, None, RowScreen(basis), ~sane)
+    few = slice(max(4 * x.shape[1], OPERATIONS // (x.shape[1] + 1) ** 2))
+    basis = _concentrated(x[few])
+    z = with_ones(x) @ basis
+    away = distances(z)
+    screen = RowScreen(basis, most_distance=furthest(away))
+    if risk is not None and x.shape[1] < MOST_WHITENED:
+        fit = _fit(risk, z[few], y[few], away[few], basis)
+        if fit is not None:
+            surprise = risk.surprise(z @ fit, y)
+            spread, most = 1.0, math.inf
+            if isinstance(risk, LinearRisk):
+                spread = _spread(surprise)
+                most = max(furthest(surprise), SURPRISING * spread)
+            usual = float(np.median(away))
+            screen = replace(screen, risk=risk, fit=basis @ fit, most_surprise=most)
+            if _together(away > FAR_OUT * usual, surprise > SURPRISING * spread):
+                screen = replace(screen, distance=FAR_OUT * usual, surprise=SURPRISING * spread)
+    return finished(risk, rows, targets, screen)
+
+
+def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: RowScreen) -> Pilot:
+    """Coordinates and a fit of the rows that a screen leaves."""
+    accused = screen(rows, targets)
+    x, y = rows[~accused], targets[~accused]
+    basis = whitening(with_ones(x)) if len(x) else screen.basis
+    fit = None
+    if risk is not None and len(x) and x.shape[1] < MOST_WHITENED:
+        few = slice(max(4 * x.shape[1], OPERATIONS // (x.shape[1] + 1) ** 2))
+        begin = np.zeros(len(basis))
+        if screen.fit is not None:
+            begin = np.asarray(np.linalg.solve(basis, screen.fit), np.float64)
+        found = touched(risk, with_ones(x[few]) @ basis, y[few], np.ones(len(x[few])), basis, begin)
+        fit = basis @ found
+        fit = fit if np.isfinite(fit).all() else None
+    return Pilot(basis, fit, screen, accused)
+
+
+def _together(one: Bools, two: Bools) -> bool:
+    """Whether rows have both marks more often than by chance: tails of the noise have the second anywhere."""
+    chance, m = float(one.mean() * two.mean()), one.size
+    return float((one & two).mean()) > TOGETHER * chance + 3.0 * math.sqrt(chance / m)
+
+
+def _concentrated(rows: Floats) -> Floats:
+    """Coordinates of the rows that lie nearest together."""
+    basis, every = whitening(with_ones(wrapped(rows))), with_ones(rows)
+    for _ in range(CONCENTRATIONS):
+        away = distances(every @ basis)
+        basis = whitening(every[away <= np.quantile(away, NEAREST)])
+    return basis
+
+
+def _fit(risk: PredictorRisk, z: Floats, y: Floats, away: Floats, basis: Floats) -> Floats | None:
+    """Parameters in the coordinates of z; None for targets mostly of one value, where far ones are usual."""
+    weights = np.minimum(1.0, FAR_OUT * float(np.median(away)) / np.maximum(away, 1e-300)) ** 2
+    begin = np.zeros(z.shape[1])
+    if not isinstance(risk, LinearRisk):
+        return touched(risk, z, y, weights, basis, begin)
+    if not np.median(np.abs(y - np.median(y))) > 0.0:
+        return None
+    return _reweighted(z, y, weights)
+
+
+def _reweighted(z: Floats, y: Floats, weights: Floats) -> Floats:
+    """Least squares with weights that fall with the residual, in units of its own spread."""
+    found = np.zeros(z.shape[1])
+
+    def solved(weights: Floats) -> Floats:
+        return _solved((z * weights[:, None]).T @ z, z.T @ (weights * y))
+
+    for _ in range(MOST_ITERATIONS):
+        away = np.abs(y - z @ found)
+        bend = np.minimum(1.0, HUBER * _spread(away) / np.maximum(away, 1e-300))
+        before, found = found, solved(weights * bend)
+        if np.abs(found - before).max() <= 1e-3 * _spread(away):
+            break
+    for _ in range(MOST_ITERATIONS):
+        away = np.abs(y - z @ found) / (BISQUARE * _spread(np.abs(y - z @ found)))
+        before, found = found, solved(np.maximum(1.0 - away * away, 0.0) ** 2)
+        if np.abs(found - before).max() <= 1e-3 * _spread(np.abs(y - z @ found)):
+            break
+    return found
+
+
+def touched(
+    risk: PredictorRisk, z: Floats, y: Floats, weights: Floats, basis: Floats, found: Floats
+) -> Floats:
+    """Least weighted risk, in the coordinates of z: from bottom to bottom of touching parabolas.
+
+    Where the step of Newton's lessens the sum of squares of the gradient it is taken instead.
+    """
+    free = basis.copy()
+    free[-1] = 0.0  # the intercept has no penalty
+    penalty, total = risk.penalty * (free.T @ free), float(weights.sum())
+
+    def gradient_at(v: Floats) -> Floats:
+        slope = risk.touching(z @ v, y)[0]
+        return np.asarray(z.T @ (weights * slope) / total + penalty @ v)
+
+    def step(bends: Floats) -> Floats:
+        return _solved((z * (weights * bends)[:, None]).T @ z / total + penalty, gradient)
+
+    gradient = gradient_at(found)
+    for _ in range(MOST_ITERATIONS):
+        predicted = z @ found
+        away = step(risk.bends(predicted, y))
+        there = gradient_at(found - away)
+        if not there @ there < gradient @ gradient:
+            away = step(risk.touching(predicted, y)[1])
+            there = gradient_at(found - away)
+        found, gradient = found - away, there
+        if np.abs(away).max(initial=0.0) <= CLOSE * (1.0 + np.abs(found).max(initial=0.0)):
+            break
+    return found
+
+
+def _solved(matrix: Floats, right: Floats) -> Floats:
+    """The solution; in directions in which nothing is known, zero."""
+    diagonal = np.diag(matrix)
+    ridge = RIDGE * max(float(diagonal.max(initial=0.0)), np.finfo(np.float64).tiny)
+    return np.asarray(np.linalg.solve(matrix + ridge * np.eye(len(matrix)), right))
+
+
+def _spread(away: Floats) -> float:
+    return max(MAD * float(np.median(away)), LEAST_SPREAD)

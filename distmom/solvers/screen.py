@@ -1,0 +1,65 @@
+"""Rows that are not to be learned from: far out and surprising at once, or far from all others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.linalg.whitening import with_ones
+from distmom.numerics.losses.row_risks import PredictorRisk
+
+HUGE = 1e100
+"""Scaled values that are larger would overflow: their rows are accused."""
+
+
+@dataclass(frozen=True)
+class RowScreen:
+    """Accuses rows by their distance from the middle and by what a robust fit does not expect of them.
+
+    Attributes
+    ----------
+    basis : ndarray of float64, shape (d + 1, d + 1)
+        Distance is the length of (x, 1) in its coordinates, those of the rows that were not accused.
+    risk, fit : PredictorRisk and ndarray, optional
+        What surprise is measured by.
+    distance, surprise : float
+        Rows with more of both are accused,
+    most_distance, most_surprise : float
+        and those with so much of one.
+    """
+
+    basis: Floats
+    risk: PredictorRisk | None = None
+    fit: Floats | None = None
+    distance: float = math.inf
+    surprise: float = math.inf
+    most_distance: float = math.inf
+    most_surprise: float = math.inf
+
+    def __call__(self, rows: Floats, targets: Floats) -> Bools:
+        """Which rows of shape (..., d) are accused."""
+        flat, values = rows.reshape(targets.size, -1), targets.ravel()
+        accused = ~(np.abs(flat) < HUGE).all(axis=1) | ~(np.abs(values) < HUGE)
+        if self.fit is not None:
+            with np.errstate(all="ignore"):
+                assert self.risk is not None
+                surprise = self.risk.surprise(flat @ self.fit[:-1] + self.fit[-1], values)
+            accused |= surprise >= self.most_surprise
+            near = np.flatnonzero(~accused & (surprise > self.surprise))
+            accused[near] = self.distances(flat[near]) > self.distance
+        if math.isfinite(self.most_distance):
+            left = np.flatnonzero(~accused)
+            accused[left] = self.distances(flat[left]) >= self.most_distance
+        return accused.reshape(targets.shape)
+
+    def distances(self, rows: Floats) -> Floats:
+        """Of rows from the middle."""
+        return distances(with_ones(rows) @ self.basis)
+
+
+def distances(rows: Floats) -> Floats:
+    """Lengths of rows."""
+    return np.asarray(np.sqrt((rows * rows).sum(axis=1)))
