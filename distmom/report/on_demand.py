@@ -13,7 +13,7 @@ from distmom.report.result import Result
 from distmom.status import Status
 
 
-class Columns(Protocol):
+class ResultColumns(Protocol):
     """What the results of the groups of a column, or of vectors, are made of."""
 
     def __len__(self) -> int: ...
@@ -46,19 +46,19 @@ class OnDemand(Sequence[Result]):
 
     Attributes
     ----------
-    parts : tuple of Columns
+    parts : tuple of ResultColumns
     facts : dict
         Attributes that all results have: `data` and `run`.
     put : dict
         Other results at some places.
     """
 
-    parts: tuple[Columns, ...]
+    parts: tuple[ResultColumns, ...]
     facts: Mapping[str, Any]
     put: Mapping[int, Result]
 
     @classmethod
-    def of(cls, parts: Iterable[Columns]) -> OnDemand:
+    def of(cls, parts: Iterable[ResultColumns]) -> OnDemand:
         """The results of all these columns."""
         return cls(tuple(parts), {}, {})
 

@@ -42,7 +42,7 @@ MANY = 1_000
 
 @dataclass(frozen=True)
 class AnswerColumns:
-    """The answers of a column, or of vectors, in all groups, of which results are made; see `Columns`."""
+    """The answers of a column, or of vectors, in all groups, of which results are made: `ResultColumns`."""
 
     kind: type[MeanResult | VectorResult]
     column: str
