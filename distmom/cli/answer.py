@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from distmom.cli.build import arguments
 from distmom.cli.show import show_plan, show_results
+from distmom.cli.words import wording
 
 if TYPE_CHECKING:
     from distmom.report import Results
@@ -76,7 +77,7 @@ def print_results(
         result = find()
     if result is None:
         return 0
-    found = Results.of(result)
+    found = Results.of(result).said_as(wording())  # in all formats as in the table
     remember_command(found)
     if output is not None:
         write_results(found, output)

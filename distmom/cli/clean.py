@@ -12,9 +12,9 @@ from distmom.cli.failures import RESOURCES, write_stdout
 HELP = """Remove temporary files of runs that were killed (SIGKILL, power loss).
 
 \b
-Looked for in the folders given, such as those named as --scratch; by default
-where runs put such files themselves. What a run that lives still uses is kept,
-and what was made on another machine.
+Looked for in the folders given, such as those named as --scratch, and those of
+outputs, states and models; by default where runs put such files themselves.
+What a run that lives still uses is kept, and what was made on another machine.
 """
 REASONS = {"in use": "a run uses it", "could not be removed": "it cannot be removed; see its permissions"}
 
@@ -23,13 +23,15 @@ REASONS = {"in use": "a run uses it", "could not be removed": "it cannot be remo
 @click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path))
 def clean_command(folders: tuple[Path, ...]) -> int:
     """Remove what is left, and say what becomes of each."""
-    from distmom.cluster.leftovers import remove_leftovers
     from distmom.cluster.scratch import default_folder
     from distmom.errors import ConfigError
+    from distmom.lake.files.leftovers import remove_leftovers
 
     for folder in folders:
         if not folder.is_dir():
-            raise ConfigError(f"{str(folder)!r} is no folder; name one that was given as --scratch")
+            raise ConfigError(
+                f"{str(folder)!r} is no folder; name one that was given as --scratch, or that of an output"
+            )
     places = folders or tuple(dict.fromkeys((default_folder(), Path(tempfile.gettempdir()))))
     code, lines = 0, []
     for left in (one for place in places for one in remove_leftovers(place)):

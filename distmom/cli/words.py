@@ -86,8 +86,13 @@ def _shown(value: Any) -> str:
 
 def in_flags(text: str) -> str:
     """A remark in the words of the command that runs."""
+    return wording()(text)
+
+
+def wording() -> Callable[[str], str]:
+    """What says a remark in the words of the command that runs."""
     context = click.get_current_context(silent=True)
-    return text if context is None else flags_of(context.command).of(text)
+    return str if context is None else flags_of(context.command).of
 
 
 def telling_flags(command: Callable[[], click.Command | None], run: Callable[[], int]) -> int:

@@ -7,9 +7,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from distmom.cluster.leftovers import OwnFolder
 from distmom.cluster.memory import in_words
 from distmom.errors import ConfigError, ResourceError
+from distmom.lake.files.leftovers import OwnFolder
 
 
 class Scratch:
@@ -71,7 +71,7 @@ class Scratch:
     def folder(self) -> Path:
         """The folder of this run; made when it is asked for first."""
         if self._made is None:
-            self._made = OwnFolder(self.parent)
+            self._made = OwnFolder.of_scratch(self.parent)
         return self._made.path
 
     def close(self) -> None:

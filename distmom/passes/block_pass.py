@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from distmom.cluster import Executor, Progress, Unit, UnitMerger, check_memory, run_units
-from distmom.cluster.leftovers import remove_folder
 from distmom.cluster.memory import program
 from distmom.cluster.work import ReadSamples, Way, sample_unit
 from distmom.errors import ConfigError
+from distmom.lake.files.leftovers import remove_folder
 from distmom.memory import Held, Memory
 from distmom.passes.block_rows import DiskBlockRows, LakeBlockRows
 from distmom.passes.counted import BlockQuestion

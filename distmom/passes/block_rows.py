@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.cluster import Executor, Progress, Unit, UnitMerger, UnitOutcome, check_stopped, run_units
-from distmom.cluster.leftovers import make_folder
 from distmom.cluster.work import ReadAndReduce
 from distmom.lake import FileRef
 from distmom.lake.files.footers import release_memory
+from distmom.lake.files.leftovers import make_folder
 from distmom.lake.saved.spill import Spill, SpillWriter, bucket_batches
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.pairs.regroup import CellRows

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -182,6 +183,15 @@ class Result:
     def remarks(self) -> list[str]:
         """What a reader should know beside the numbers."""
         return list(self.notes)
+
+    def said_as(self, said: Callable[[str], str]) -> Self:
+        """The same with notes and reasons in other words, such as flags of a command for parameters."""
+        told: dict[str, Any] = {"notes": tuple(map(said, self.notes))}
+        for one in fields(self):
+            if one.name.endswith("_reason") and getattr(self, one.name):
+                told[one.name] = said(getattr(self, one.name))
+        changed = any(text != getattr(self, name) for name, text in told.items())
+        return replace(self, **told) if changed else self
 
     def telling(self) -> Telling:
         """The result in words, figures and pictures, as reports show it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, overload
 
@@ -89,6 +90,12 @@ class Results(Several[R]):
     def of(found: Result | Results) -> Results:
         """The results themselves, or a sequence of the single result."""
         return found if isinstance(found, Results) else Results([found], found.data, found.run)
+
+    def said_as(self, said: Callable[[str], str]) -> Self:
+        """The same with notes and reasons in other words, such as flags of a command for parameters."""
+        other = copy(self)
+        other._results = tuple(result.said_as(said) for result in self)
+        return other
 
     @property
     def exit_code(self) -> int:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import distmom as dm
 from distmom.cli.mean import mean_command
+from distmom.cli.program import program
 from distmom.cli.ustat import ustat_command
 from distmom.cli.words import flags_of
 from distmom.jobs.config import Config
 from distmom.jobs.kinds.summary import JOB
 from distmom.jobs.words import keys_of
+from distmom.report import Results
 
 CONFIG = Config(
     Path("job.toml"),
@@ -101,3 +109,30 @@ def test_a_command_has_its_own_flags_only() -> None:
     text = "kernel: must be a name; statistic='v' is left"
     assert flags_of(mean_command).of(text) == text
     assert flags_of(ustat_command).of(text) == "--kernel: must be a name; --statistic v is left"
+
+
+def test_documents_and_files_have_flags_as_the_table_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pa.table({"x": np.random.default_rng(0).normal(size=3_000)})
+    pq.write_table(table, tmp_path / "a.parquet")
+    words = ["mean", str(tmp_path / "a.parquet"), "-c", "x", "--blocks", "31", "--interval", "paper"]
+    told = "the proposition holds for 5 blocks, not 31; use --blocks paper"
+    assert program.run(words) == 0
+    assert told in capsys.readouterr().err
+    assert program.run([*words, "--json", "--output", str(tmp_path / "out.json")]) == 0
+    for text in (capsys.readouterr().out, (tmp_path / "out.json").read_text("utf-8")):
+        assert json.loads(text)["results"][0]["interval_reason"] == told
+    found = dm.mean(tmp_path / "a.parquet", "x", blocks=31, interval="paper", rng=0)
+    assert found.interval_reason == told.replace(
+        "--blocks paper", "blocks='paper'"
+    )  # in Python its own words
+
+
+def test_notes_are_said_in_flags() -> None:
+    found = dm.mean(np.random.default_rng(0).normal(size=300), rng=0)
+    one = replace(found, notes=("the answer is by rows; use blocks=FileBlocks()",))
+    several = Results.of(one).said_as(flags_of(mean_command).of)
+    assert several[0].notes == ("the answer is by rows; use --block-by file",)
+    assert several[0].estimate == found.estimate and several.run == one.run
+    assert found.said_as(flags_of(mean_command).of) is found

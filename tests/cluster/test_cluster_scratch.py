@@ -10,11 +10,11 @@ from typing import Any
 import dask
 import pytest
 
-from distmom.cluster import leftovers as module
 from distmom.cluster.executors.backends import Cluster, Threads
-from distmom.cluster.leftovers import make_folder, remove_folder
 from distmom.cluster.scratch import Scratch
 from distmom.errors import ConfigError, ResourceError
+from distmom.lake.files import leftovers as module
+from distmom.lake.files.leftovers import make_folder, remove_folder
 
 
 @pytest.fixture(autouse=True)

@@ -59,6 +59,23 @@ def test_what_does_not_fit_is_refused_with_file_and_column(tmp_path: Path) -> No
     assert batches(path, 50e6, columns=("x",)) == 200
 
 
+@pytest.mark.parametrize("dictionary", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_one_long_text_among_many_short_ones_is_refused(tmp_path: Path, dictionary: bool) -> None:
+    """Footers tell of all texts together; the header of the page that a long one makes tells of it."""
+    n = 40_000
+    for name, longest in (("k", 30_000_000), ("short", 10)):
+        texts = pa.array(["a", "b"] * (n // 2 - 1) + ["z" * longest, "a"])
+        table = pa.table({"x": np.ones(n), "g": texts})
+        pq.write_table(table, tmp_path / f"{name}.parquet", compression="zstd", use_dictionary=dictionary)
+    assert (tmp_path / "k.parquet").stat().st_size < 100_000
+    words = r"k\.parquet: reading a batch takes \d{3} MB, more than the 100 MB .* column 'g'"
+    with pytest.raises(ResourceError, match=words):
+        batches(tmp_path / "k.parquet", 100e6, columns=("x",), present=("g",))
+    assert batches(tmp_path / "k.parquet", 400e6, columns=("x",), present=("g",)) == n
+    assert batches(tmp_path / "k.parquet", 100e6, columns=("x",)) == n
+    assert batches(tmp_path / "short.parquet", 100e6, columns=("x",), present=("g",)) == n
+
+
 def test_lists_of_many_values_are_refused(tmp_path: Path) -> None:
     offsets = pa.array([0, 20_000_000, 20_000_001], pa.int32())
     table = pa.table({"v": pa.ListArray.from_arrays(offsets, pa.array(np.zeros(20_000_001)))})

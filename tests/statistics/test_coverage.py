@@ -1,6 +1,6 @@
 """Every scheme and interval on four laws: coverage, bounds above the true failure probability, controls.
 
-200 replications of 1,050 rows for each cell and some schemes, in the slow run 2,000 and all schemes;
+All of them slow: 200 replications of 1,050 rows for each cell and some schemes, 2,000 for all schemes;
 ``python -m tests.benchmarks.coverage`` prints the tables. Seeds are fixed. Thresholds are binomial:
 a claim that holds is contradicted by one cell with probability `FAILURE`, and there are a hundred cells.
 """
@@ -128,6 +128,7 @@ def test_dependent_rows_need_blocks_of_neighbours() -> None:
 
 
 @TOGETHER
+@pytest.mark.slow
 def test_risk_of_the_schemes(tables: Tables) -> None:
     """n MSE / sigma^2 of normal rows; 200 replications have a relative error of 10 %."""
     risk = {name: table["normal", "exact"].nmse for name, table in tables.items() if "swor" not in name}

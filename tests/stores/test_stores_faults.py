@@ -102,6 +102,34 @@ def test_no_object_is_missed_by_a_listing(
         assert proxy.n_faults >= 3
 
 
+@pytest.mark.slow
+def test_the_second_page_of_a_listing_is_asked_for_again(
+    put: Any, store: Store, options: dict[str, str], s3_port: int, tmp_path: Path
+) -> None:
+    """A page has a thousand keys: what a fault of the second one loses would be another answer."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"x": np.random.default_rng(1).lognormal(size=20)}), sink)
+    data, address = sink.getvalue().to_pybytes(), f"s3://{store[1]}/t"
+    names = [f"{number:04}.parquet" for number in range(1_004)]
+    for name in names:
+        put(f"t/{name}", data)
+        (tmp_path / name).write_bytes(data)
+
+    def second(request: Request) -> bool:
+        return request.lists and "continuation-token" in request.path
+
+    for kind in ("429 TooManyRequests", "503 SlowDown", "reset", "cut", "short"):
+        with Proxy(s3_port, fault=Fault(kind, 0.6, second)) as proxy:
+            for _ in range(20):
+                found = open_lake(address, storage_options=through(proxy, options))
+                assert [file.path for file in found.files] == names, kind
+                if proxy.n_faults:
+                    break
+            assert proxy.n_faults, kind
+    again = dm.scan(address, storage_options=options)
+    assert bits(dm.mean(again, "x", rng=1)) == bits(dm.mean(tmp_path, "x", rng=1))
+
+
 def gets(request: Request) -> bool:
     return request.method == "GET" and not request.lists
 

@@ -11,9 +11,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
+from slow_proxy import Fault, Proxy
 
 import distmom as dm
 from distmom.errors import DistmomError
+from distmom.lake.tables.delta import read_delta
+from distmom.lake.tables.table_options import delta_options, iceberg_options
 
 VALUES = np.random.default_rng(5).lognormal(size=3000)
 
@@ -95,3 +98,33 @@ def test_an_iceberg_table(tmp_path: Path, store: Any, options: dict[str, str]) -
     found = dm.mean(dm.scan(table.metadata_location, storage_options=options), "x", rng=1, blocks=5)
     assert found.n_rows == VALUES.size and found.data["n_files"] == 2
     np.testing.assert_allclose(found.plain_estimate, VALUES.mean(), rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_requests_for_a_log_are_made_again_as_those_for_files_are(
+    tmp_path: Path, store: Any, put: Callable[[str, bytes], None], options: dict[str, str], s3_port: int
+) -> None:
+    local, address = tmp_path / "t", f"s3://{store[1]}/t"
+    write_deltalake(str(local), pa.table({"x": VALUES}))
+    for path in local.rglob("*"):
+        if path.is_file():
+            put(f"t/{path.relative_to(local)}", path.read_bytes())
+    for given, n_requests in (({"max_attempts": 1}, 1), ({"max_attempts": 3}, 3)):
+        with Proxy(s3_port, fault=Fault("503 SlowDown", 1.0)) as proxy:
+            reach = delta_options(address, {**options, "endpoint": proxy.endpoint, **given})
+            with pytest.raises(DistmomError, match="log cannot be read"):
+                read_delta(address, None, reach, address)
+            first = proxy.requests[0]
+            assert proxy.requests.count(first) == n_requests
+    with Proxy(s3_port, fault=Fault("503 SlowDown", 0.3)) as proxy:
+        found = dm.scan(address, storage_options={**options, "endpoint": proxy.endpoint})
+        assert bits(dm.mean(found, "x", rng=1)) == bits(dm.mean(local, "x", rng=1)) and proxy.n_faults
+
+
+def test_limits_of_time_go_along() -> None:
+    given = {"region": "us-east-1", "retry_time_limit": 7, "request_timeout": 2, "connect_timeout": 3}
+    found = delta_options("s3://box/t", given)
+    assert {found[name] for name in ("retry_timeout", "timeout", "connect_timeout")} == {"7s", "2s", "3s"}
+    known = iceberg_options("s3://box/t", given)
+    assert (known["s3.request-timeout"], known["s3.connect-timeout"]) == ("2", "3")
+    assert delta_options("/local/t", {}) == {} == iceberg_options("/local/t", {})

@@ -14,8 +14,8 @@ from typing import Any
 from distmom.cluster.executors.client import ClientExecutor
 from distmom.cluster.failures import one_line
 from distmom.cluster.interrupts import interrupts
-from distmom.cluster.leftovers import OwnFolder
 from distmom.errors import ResourceError
+from distmom.lake.files.leftovers import OwnFolder
 
 CLOSE_SECONDS = 10.0
 SETTINGS = {
@@ -45,7 +45,7 @@ def _started(workers: int, memory_limit: int | None, ending: ExitStack) -> Clien
 
     try:
         ending.enter_context(dask.config.set(SETTINGS))
-        scratch = OwnFolder(Path(tempfile.gettempdir()))
+        scratch = OwnFolder.of_scratch(Path(tempfile.gettempdir()))
         ending.callback(scratch.close)
         hidden_main.hide()
         ending.callback(hidden_main.show)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from distmom.errors import ConfigError, DataError, ResourceError
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.versions import versions
+from distmom.lake.files.leftovers import OwnFolder
 
 SCHEMA_VERSION = 1
 
@@ -83,26 +83,36 @@ def save_model(model: Learner, folder: str | os.PathLike[str]) -> None:
     target = check_model_folder(folder)
     description, arrays = _parts(model)
     try:
-        around = target.absolute().parent
-        with tempfile.TemporaryDirectory(None, f".{target.name}.", around, True) as whole:
-            temporary = Path(whole) / "model"
-            temporary.mkdir()
-            for name, array in arrays.items():
-                np.save(temporary / f"{name}.npy", array, allow_pickle=False)
-            text = json.dumps(description, indent=1, allow_nan=False)
-            (temporary / DESCRIPTION).write_text(text + "\n", "utf-8")
-            earlier = Path(whole) / "earlier"  # which goes with the folder around it
-            if target.exists():
-                target.replace(earlier)
-            try:
-                temporary.replace(target)
-            except OSError:
-                if earlier.exists():
-                    earlier.replace(target)
-                raise
+        own = OwnFolder(target.absolute().parent)
+        try:
+            _write_whole(target, own, description, arrays)
+        finally:
+            own.close()
     except OSError as error:
         reason = error.strerror or str(error).partition("\n")[0]
         raise ResourceError(f"model {str(folder)!r} could not be written: {reason}") from error
+
+
+def _write_whole(
+    target: Path, own: OwnFolder, description: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]
+) -> None:
+    """Write the files, and give them their place in one step; what was there goes with the folder."""
+    temporary = own.path / "model"
+    temporary.mkdir()
+    for name, array in arrays.items():
+        np.save(temporary / f"{name}.npy", array, allow_pickle=False)
+    text = json.dumps(description, indent=1, allow_nan=False)
+    (temporary / DESCRIPTION).write_text(text + "\n", "utf-8")
+    earlier = own.path / "earlier"
+    if target.exists():
+        own.hold_on()  # killed between the two steps, the model that was there would be nowhere else
+        target.replace(earlier)
+    try:
+        temporary.replace(target)
+    except OSError:
+        if earlier.exists():
+            earlier.replace(target)
+        raise
 
 
 def _parts(model: Learner) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:

@@ -83,6 +83,16 @@ _REMEDIES = {
     "list": "store each element as a column of its own",
 }
 
+_UNITED: dict[frozenset[Kind], str] = {
+    frozenset(("date", "timestamp")): "rewrite the dates as timestamps of their midnights",
+    frozenset(("date", "zoned")): "rewrite the dates as timestamps of their midnights in that time zone",
+    frozenset(("timestamp", "zoned")): "rewrite those without a time zone with theirs",
+    frozenset(("text", "binary")): "rewrite the bytes as text",
+    frozenset(("text", "number")): "rewrite the texts as numbers",
+}
+"""What makes files of two types go together. What a date means beside a time, the files do not say; tables of
+Delta and Iceberg do."""
+
 _ACTIONS: dict[Role, str] = {
     "value": "only numbers, dates, timestamps and durations can be averaged",
     "coordinate": "only numbers are coordinates of a vector",
@@ -181,7 +191,7 @@ def check_type(role: Role, column: str, type_: pa.DataType, file: str, reference
         raise BadFileError(
             f"column {column!r} is {reference.type} in {reference.file} but {type_name(type_)} in {file}: "
             f"{WORDS[reference.kind]} and {WORDS[kind]} do not mix; give the files of one type only, "
-            "or rewrite the others"
+            f"or {_UNITED.get(frozenset((kind, reference.kind)), 'rewrite the others')}"
         )
     if not fits_role:
         remedy = _REMEDIES.get(kind, "choose another column")

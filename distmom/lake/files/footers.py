@@ -15,13 +15,15 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from pyarrow import types as patypes
 
-from distmom.errors import BadFileError, DataError, DistmomError, ResourceError
+from distmom.errors import DataError, DistmomError
 from distmom.lake.extent import Chunk
 from distmom.lake.files.encrypted import hidden_columns, is_signed
+from distmom.lake.files.enums import with_texts
+from distmom.lake.files.failures import named
 from distmom.lake.files.footer_checks import check_chunks, check_footer, check_groups
+from distmom.lake.files.pages import MOST_PAGES, largest_page
 from distmom.lake.files.stored_object import StoredObject
 from distmom.lake.files.stores import is_local
-from distmom.lake.messages import first_line
 from distmom.lake.source import FileRef
 from distmom.lake.tables.logged import TableColumns
 
@@ -105,7 +107,7 @@ def open_parquet(
     except (MemoryError, pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if not isinstance(error, MemoryError):
             check_unchanged(filesystem, root, file)
-        raise _named(error, file) from error
+        raise named(error, file) from error
 
 
 @contextmanager
@@ -235,6 +237,15 @@ def first_values(
     return None
 
 
+def largest_page_of(parquet: pq.ParquetFile, group: pq.RowGroupMetaData, position: int) -> int:
+    """Bytes of the largest page of a chunk; of a large object the first, a dictionary where there is one.
+
+    To look at a page is a request to an object store.
+    """
+    most = 1 if isinstance(parquet.stream, pa.PythonFile) else MOST_PAGES
+    return largest_page(parquet.stream, group.column(position), most)
+
+
 class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     """A Parquet file, which has columns under the names that they have in its table."""
 
@@ -245,7 +256,7 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     @property
     def schema_arrow(self) -> pa.Schema:
         """Columns of the file, or of the table."""
-        schema = super().schema_arrow
+        schema = with_texts(self, super().schema_arrow)
         return schema if self.columns is None else self.columns.of(schema)
 
 
@@ -302,49 +313,3 @@ def _as_dictionary(parquet: pq.ParquetFile, position: int) -> bool:
     if any(Chunk(chunk.total_uncompressed_size, chunk.num_values).long for chunk in chunks):
         return True  # a text of 100 MB may stand in a thousand rows, of a file of 4 kB
     return bool(chunks[0].total_uncompressed_size <= DICTIONARY_BYTES + 3 * chunks[0].num_values)
-
-
-_UNREAD = (
-    *("not supported", "unsupported", "implemented"),
-    *("deeply nested", "decimal precision out of range", "decimal128::frombigendian"),
-)
-"""What PyArrow says of features that it does not read."""
-
-
-def problem(error: Exception, damage: str) -> str:
-    """What is wrong with a file: ``damage``, or a feature of the format that PyArrow does not read."""
-    words = str(error).lower()
-    if "encrypted" in words:
-        return f"is encrypted: {first_line(error)}"
-    if isinstance(error, pa.ArrowNotImplementedError) or any(word in words for word in _UNREAD):
-        return f"cannot be read by pyarrow {pa.__version__}: {first_line(error)}"
-    return f"is {damage}: {first_line(error)}"
-
-
-def _named(error: Exception, file: FileRef) -> Exception:
-    """One of PyArrow's errors as one line that names the file.
-
-    Errors of the operating system (a disk or a network that fails) stay ``OSError``, with the file's name,
-    since trying again may help; PyArrow reports damaged data as ``OSError`` without an error number.
-    """
-    if isinstance(error, MemoryError):
-        return ResourceError(
-            f"file {file.path}: memory does not suffice to read it ({first_line(error)}); "
-            "use fewer threads, or rewrite the file if it is damaged"
-        )
-    if isinstance(error, PermissionError):
-        return BadFileError(f"file {file.path}: permission denied; allow reading it")
-    number = getattr(error, "errno", None)
-    if isinstance(error, OSError) and number is not None:
-        return type(error)(number, f"file {file.path}: {first_line(error)}")
-    if not file.path.endswith((".parquet", ".parq", ".pq")) and _is_no_parquet(error):
-        return BadFileError(
-            f"file {file.path} is no Parquet file, by its name and its content; leave it out with "
-            f"exclude={file.path!r}, or move it elsewhere"
-        )
-    return BadFileError(f"file {file.path} {problem(error, 'damaged or no Parquet file')}")
-
-
-def _is_no_parquet(error: Exception) -> bool:
-    """Whether PyArrow misses the marks of the format."""
-    return "magic bytes" in str(error).lower() or "minimum file footer" in str(error)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from distmom.lake.files.stores import address_of, settled
+from distmom.lake.files.stores import address_of, patience_of, settled
 
 _NAMES: dict[str, dict[str, tuple[str, str]]] = {
     "s3": {
@@ -15,6 +16,8 @@ _NAMES: dict[str, dict[str, tuple[str, str]]] = {
         "anonymous": ("AWS_SKIP_SIGNATURE", "s3.anonymous"),
         "role_arn": ("AWS_IAM_ROLE_ARN", "s3.role-arn"),
         "session_name": ("AWS_IAM_ROLE_SESSION_NAME", "s3.role-session-name"),
+        "connect_timeout": ("", "s3.connect-timeout"),
+        "request_timeout": ("", "s3.request-timeout"),
     },
     "gs": {"anonymous": ("google_skip_signature", ""), "access_token": ("", "gcs.oauth2.token")},
     "abfs": {
@@ -34,9 +37,20 @@ _ENDPOINTS = {
 }
 
 
+MANY = 1_000
+"""Attempts where only the time counts."""
+
+
 def delta_options(name: str, given: Mapping[str, object] | None) -> dict[str, str]:
-    """For ``deltalake``; empty for a local table."""
+    """For ``deltalake``; empty for a local table. Requests for logs are made again as those for files are."""
     kind, options, found = _renamed(name, given, 0)
+    if kind:
+        patience = patience_of(options)
+        found["max_retries"] = str((patience.attempts or MANY) - 1)
+        found["retry_timeout"] = f"{math.ceil(patience.seconds)}s"
+        for mine, theirs in (("request_timeout", "timeout"), ("connect_timeout", "connect_timeout")):
+            if mine in options:
+                found[theirs] = f"{math.ceil(float(options[mine]))}s"
     if "endpoint" in options:
         found[_ENDPOINTS[kind][0]] = _url(options)
         if options.get("scheme") == "http":

@@ -132,22 +132,27 @@ def test_units_mix_and_nothing_is_cut_off(write, tmp_path, read) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "word"),
+    ("other", "word", "remedy"),
     [
-        (pa.array([1]), "a number"),
-        (pa.array([1], pa.timestamp("ms", "UTC")), "a timestamp with a time zone"),
-        (pa.array([1], pa.date32()), "a date"),
-        (pa.array([1], pa.duration("ms")), "a duration"),
+        (pa.array([1]), "a number", "or rewrite the others"),
+        (
+            pa.array([1], pa.timestamp("ms", "UTC")),
+            "a timestamp with a time zone",
+            "or rewrite those without a time zone with theirs",
+        ),
+        (pa.array([1], pa.date32()), "a date", "or rewrite the dates as timestamps of their midnights"),
+        (pa.array([1], pa.duration("ms")), "a duration", "or rewrite the others"),
     ],
     ids=lambda v: str(getattr(v, "type", v)),
 )
 @pytest.mark.parametrize("first", [0, 1])
-def test_kinds_do_not_mix(write, tmp_path, read, other: pa.Array, word: str, first: int) -> None:
+def test_kinds_do_not_mix(write, tmp_path, read, other: pa.Array, word: str, remedy: str, first: int) -> None:
     write(f"t/{first}.parquet", {"t": pa.array([1], pa.timestamp("ms"))})
     write(f"t/{1 - first}.parquet", {"t": other})
     with pytest.raises(BadFileError, match=r"column 't' is .* do not mix") as caught:
         read(tmp_path / "t", ("t",))
     assert word in str(caught.value) and "a timestamp" in str(caught.value)
+    assert str(caught.value).endswith(remedy)
 
 
 def test_zones_mix_since_instants_are_the_same(write, tmp_path, read) -> None:

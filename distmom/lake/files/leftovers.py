@@ -15,12 +15,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from stat import S_ISDIR
 from time import sleep
 from typing import NamedTuple
 
-from distmom.cluster.memory import in_words
 from distmom.errors import ResourceError
 
 try:
@@ -39,15 +39,27 @@ PAUSES = (0.0, 0.1, 0.5, 2.0)
 class OwnFolder:
     """A new folder in `parent`, marked as that of a run that lives; those of dead runs beside it are removed.
 
-    ResourceError if it cannot be made.
+    OSError if it cannot be made.
     """
 
     def __init__(self, parent: Path) -> None:
         for left in remove_leftovers(parent):
             if left.fate == "removed":
                 logger.warning("removed %s (%s), left by a run that was killed", left.path, left.size)
-        self.path = make_folder(parent, PREFIX)
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         self._lock: int | None = _marked(self.path)
+
+    @classmethod
+    def of_scratch(cls, parent: Path) -> OwnFolder:
+        """The same; ResourceError if it cannot be made."""
+        try:
+            return cls(parent)
+        except OSError as error:
+            raise _cannot_be_made(parent, error) from error
+
+    def hold_on(self) -> None:
+        """Let nobody else remove it from now on: it has what is nowhere else."""
+        (self.path / OWNER).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Remove it and all that is in it. Idempotent."""
@@ -91,7 +103,7 @@ def _looked_at(folder: Path) -> Leftover | None:
             return None
         if not here:
             return Leftover(folder, f"of {host}")
-        size = in_words(sum(file.lstat().st_size for file in folder.rglob("*")))
+        size = f"{sum(file.lstat().st_size for file in folder.rglob('*')) / 1e6:,.3g} MB"
         _empty(folder)
         return Leftover(folder, "could not be removed" if folder.exists() else "removed", size)
     return None
@@ -124,6 +136,7 @@ def _marked(folder: Path) -> int:
     return handle
 
 
+@cache
 def _machine() -> dict[str, str]:
     """What tells this machine from others, and its time since it was started from those before."""
 
@@ -152,10 +165,14 @@ def make_folder(parent: Path, prefix: str) -> Path:
     try:
         return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     except OSError as error:
-        raise ResourceError(
-            f"{parent}: no temporary folder can be made there ({error.strerror}); "
-            "name a folder that you may write to as scratch"
-        ) from error
+        raise _cannot_be_made(parent, error) from error
+
+
+def _cannot_be_made(parent: Path, error: OSError) -> ResourceError:
+    return ResourceError(
+        f"{parent}: no temporary folder can be made there ({error.strerror}); "
+        "name a folder that you may write to as scratch"
+    )
 
 
 def remove_folder(folder: Path) -> None:

@@ -17,15 +17,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from distmom.cli.program import program
-from distmom.cluster import leftovers as module
-from distmom.cluster.leftovers import OWNER, OwnFolder, remove_leftovers
 from distmom.cluster.scratch import Scratch
 from distmom.errors import ConfigError
+from distmom.lake.files import leftovers as module
+from distmom.lake.files.atomic import atomic_file
+from distmom.lake.files.leftovers import OWNER, OwnFolder, remove_leftovers
 
 RUN = """
 import sys
 from pathlib import Path
-from distmom.cluster.leftovers import OwnFolder
+from distmom.lake.files.leftovers import OwnFolder
 
 own = OwnFolder(Path(sys.argv[1]))
 (own.path / "sorted").mkdir()
@@ -179,3 +180,67 @@ def test_folders_of_workers_whose_driver_was_killed(tmp_path: Path) -> None:
     assert len(list(room.glob(".distmom-*"))) == 1
     done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=60, check=True)
     assert "left by a run that was killed" in done.stderr and list(room.iterdir()) == []
+
+
+WRITES = """
+import sys
+from pathlib import Path
+from distmom.lake.files.atomic import atomic_file
+
+with atomic_file(Path(sys.argv[1])) as temporary:
+    temporary.write_bytes(bytes(1_000_000))
+    print(flush=True)
+    sys.stdin.read()
+"""
+SAVES = """
+import sys
+import numpy as np
+import distmom as dm
+
+X = np.random.default_rng(0).normal(size=(300, 2))
+model = dm.RobustLinearRegression(random_state=0).fit(X, X[:, 0])
+
+def slow(path, array, **more):
+    print(flush=True)
+    sys.stdin.read()
+
+np.save = slow
+dm.save_model(model, sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("code", [WRITES, pytest.param(SAVES, marks=pytest.mark.slow)], ids=["file", "model"])
+def test_what_a_killed_run_left_beside_its_output_is_removed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str], code: str
+) -> None:
+    """By the next run that writes there, and by the command."""
+    target = tmp_path / "out"
+    for clean in (False, True):
+        words = [sys.executable, "-c", code, target]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None and process.stdout.readline() == "\n"
+            if not clean:  # what lives is left alone
+                with atomic_file(tmp_path / "other") as temporary:
+                    temporary.write_text("whole")
+                assert len(list(tmp_path.glob(".*"))) == 1
+            process.kill()
+            process.wait(10)
+        assert len(list(tmp_path.glob(".*"))) == 1 and not target.exists()
+        if clean:
+            assert program.run(["clean", str(tmp_path)]) == 0
+            assert capsys.readouterr().out.startswith(f"removed {tmp_path}/.distmom-")
+        else:
+            with atomic_file(tmp_path / "other") as temporary:
+                temporary.write_text("again")
+            assert "left by a run that was killed" in caplog.text
+        assert [path.name for path in tmp_path.iterdir()] == ["other"]
+
+
+def test_what_is_nowhere_else_is_kept(tmp_path: Path) -> None:
+    own = OwnFolder(tmp_path)
+    (own.path / "model").write_text("the only one")
+    own.hold_on()
+    assert own._lock is not None
+    os.close(own._lock)  # as SIGKILL does
+    OwnFolder(tmp_path).close()
+    assert remove_leftovers(tmp_path) == [] and (own.path / "model").exists()
