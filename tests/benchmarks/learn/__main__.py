@@ -6,6 +6,7 @@ from pathlib import Path
 
 import tests.benchmarks.learn as package
 from tests.benchmarks.learn.data_sets import data_sets
+from tests.benchmarks.learn.reach import reach
 from tests.benchmarks.learn.steps import steps
 from tests.benchmarks.learn.summary import run, summary
 from tests.benchmarks.learn.tables import tables
@@ -28,6 +29,10 @@ def main() -> None:
     three.add_argument("--rows", type=int, default=20_000_000)
     three.add_argument("--block-size", type=int, default=768, help="768: 1 MB a step")
     three.add_argument("--steps", type=int, default=300)
+    four = commands.add_parser("reach")
+    four.add_argument("folder", type=Path)
+    four.add_argument("--rows", type=int, default=20_000_000, help="4000000 on a small machine")
+    four.add_argument("--limit", type=float, default=2e9, help="bytes of memory")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.command == "accuracy":
@@ -35,6 +40,8 @@ def main() -> None:
         print("\n" + "\n".join(summary(cells)))
     elif given.command == "tables":
         tables(given.seeds)
+    elif given.command == "reach":
+        reach(given.folder, given.rows, given.limit)
     else:
         steps(given.folder, given.rows, given.block_size, given.steps)
 

@@ -155,6 +155,43 @@ def test_rows_that_are_told_and_would_decide_are_told() -> None:
     assert "without the rows that stand apart and are told the champion is right" in found.remarks[-1]
 
 
+def zero_one_champion(seed: int, gap: float, damage: str, n: int = 20_000) -> tuple[bool, bool]:
+    """Whether the champion, and the candidate whose losses have the least robust mean, is that of risk 0.067.
+
+    The others are wrong more often by one, two, three gaps, half of the time on the same rows.
+    """
+    g = np.random.default_rng(seed)
+    y, hard = g.integers(0, 2, n).astype(float), g.random(n)
+    names = [f"c{i}" for i in range(4)]
+    data = {}
+    for i, name in enumerate(names):
+        wrong = np.where(g.random(n) < 0.5, hard, g.random(n)) < 0.067 + gap * i
+        data[name] = np.where(wrong, 1.0 - y, y)
+    bad = g.choice(n, n // 100, replace=False)
+    known = {"clean": y[bad], "code": -9_999.0, "flip": 1.0 - y[bad], "against": 1.0 - data["c0"][bad]}
+    y[bad] = known[damage]
+    run = {"rng": seed, "executor": dm.Threads(1)}
+    found = dm.tournament({"y": y, **data}, names, "y", loss="zero_one", **run)
+    means = dm.mean({name: (y != data[name]).astype(float) for name in names}, names, **run)
+    return found.champion == "c0", min(means, key=lambda one: one.estimate).column == "c0"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", ["clean", "code", "flip", "against"])
+def test_a_champion_of_zero_one_losses_is_right_as_often_as_the_least_mean(damage: str) -> None:
+    # A step of 0.01 is five standard errors of the difference of two risks: 25 of 25, measured. If a wrong
+    # champion had a probability of 0.002 a run, two of 25 would have one with probability 0.001.
+    right, by_mean = np.array([zero_one_champion(seed, 0.01, damage) for seed in range(SEEDS)]).sum(axis=0)
+    assert right >= max(by_mean, SEEDS - 1)
+
+
+@pytest.mark.slow
+def test_equals_of_zero_one_losses_win_by_chance() -> None:
+    # the control: P(Bin(25, 1/4) > 15) = 1e-5
+    right, by_mean = np.array([zero_one_champion(seed, 0.0, "code") for seed in range(SEEDS)]).sum(axis=0)
+    assert max(right, by_mean) <= 15
+
+
 def zero_one(seed: int, n: int = 20_000) -> tuple[bool, bool]:
     """Whether the interval of a clean zero-one risk covers, and that of the blocks of the matches."""
     g = np.random.default_rng(seed)
