@@ -109,8 +109,9 @@ class Descent:
         """Compare with the best point so far on the held-out blocks, in place; whether to go on."""
         x = self.averaged(state)
         losses = held_out.losses(x)
-        state.history.held_out_step.append(state.step)
-        state.history.held_out.append(float(lower_median(losses)))
+        if held_out.recorded:
+            state.history.held_out_step.append(state.step)
+            state.history.held_out.append(float(lower_median(losses)))
         if held_out.improved(losses, state.best_losses):
             state.best, state.best_losses, state.since_best = x, losses, 0
         else:
@@ -156,7 +157,7 @@ def descend(
         if end is None and after is not None:
             after(state)
     if end is None:
-        watched = held_out is not None and state.history.held_out_step
+        watched = held_out is not None and state.best is not None
         end = status.ALL_STEPS
         if watched:
             end = status.CONVERGED if state.since_best > 1 else status.STILL_IMPROVING

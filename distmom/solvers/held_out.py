@@ -29,6 +29,7 @@ class HeldOut:
     tolerance: float = 1e-3  # a fall of the loss by less than this share of the best loss is no improvement
     # gradients, one a row, in coordinates in which they are judged; without it they are not
     judged_in: Callable[[Floats], Floats] | None = None
+    recorded: bool = True  # whether the history has the looks: rows that steps use as well are not held out
     persistent: bool = False  # whether to go on where the loss no longer falls and the gradient is not noise
 
     @property

@@ -25,6 +25,8 @@ MOST_STEP_SHARE = 0.8
 """Of the rows that the blocks of one step may take, where they are large because something is rare."""
 
 HELD_OUT_BLOCKS, HELD_OUT_SHARE = 31, 0.2
+FEWEST_HELD_OUT = 8
+"""Rows of a held-out block that is smaller than those of a step."""
 
 C = TypeVar("C", bound=type)
 
@@ -59,7 +61,9 @@ class SharedParameters:
     early_stopping : bool or "auto"
         Whether to hold out 31 blocks (fewer if they would take more than a fifth of the rows), look at them
         every 25 steps, and end when the median of the paired changes of their losses has not fallen at five
-        looks in a row. ``"auto"`` does so where 31 blocks are at most a fifth of the rows.
+        looks in a row. ``"auto"`` does so where 31 blocks are at most a fifth of the rows. With "whitened"
+        held-out blocks may be smaller, looks come after fewer steps if these are large, and where none are
+        held out "auto" looks at blocks of the sample.
     tol : float
         Fall of the held-out loss, as a share of it, that counts.
     scaling : {"whitened", "robust", "none"}
@@ -236,7 +240,8 @@ class LearnOptions(SharedParameters):
         held_out = size
         if wanted is not None:
             free = min(int(HELD_OUT_SHARE * n_rows), n_rows - n_blocks * size)
-            held_out = max(least_size, min(size, free // HELD_OUT_BLOCKS))
+            smaller = min(size, free // HELD_OUT_BLOCKS)
+            held_out = smaller if smaller >= max(least_size, FEWEST_HELD_OUT) else size
         return Shape(n_blocks, size, self._held_out(n_rows, n_blocks * size, held_out), held_out)
 
     def _block_size(self, least_size: int, wild_share: float, wanted: int | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +151,10 @@ class Training:
         blocks = RiskBlocks(*of) if crew is None else SharedBlocks(*of, crew)
         return blocks if self.coordinates is None else SeenBlocks(blocks, self.coordinates, self.accused)
 
+    def stops_early(self, options: LearnOptions) -> bool:
+        """Whether blocks of the sample may end it, where none are held out."""
+        return self.coordinates is not None and options.early_stopping is not False
+
     def held_out(self, blocks: RiskBlocks | SeenBlocks, tolerance: float) -> HeldOut:
         """Blocks that judge where the descent stands."""
         judged_in = None
@@ -211,14 +215,20 @@ def learn(
     if keeper is not None:
         keeper.resume(training)
     held_out, met = _held_out(training, source, options.tol)
-    walk(training, source, options.max_iter, 0, held_out, keeper, watch, crew)
-    training.place = training.place._replace(met=training.place.met.joined(met))
     judges, training.judges = training.judges, None
+    looks = held_out
     if held_out is not None:
         judges = held_out.rows
     elif judges is not None and training.judge is not None:
-        blocks = training.blocks(*cut(*judges, min(training.shape.block_size, len(judges[1]) // JUDGES)))
-        training.status = judged(training.status, training.held_out(blocks, options.tol), training.found)
+        size = min(training.shape.block_size, len(judges[1]) // JUDGES)
+        blocks = training.blocks(*cut(*judges, size))
+        if blocks.usable.any():
+            looks = replace(training.held_out(blocks, options.tol), recorded=False)
+    steered = looks if held_out is not None or training.stops_early(options) else None
+    walk(training, source, options.max_iter, 0, steered, keeper, watch, crew)
+    training.place = training.place._replace(met=training.place.met.joined(met))
+    if looks is not None and steered is None:
+        training.status = judged(training.status, looks, training.found)
     if judges is not None:
         training.loss_flags = loss_flags(training.risk, training.x, *judges, training.seed)
 
