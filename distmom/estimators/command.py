@@ -24,6 +24,7 @@ from distmom.estimators.recorded import record
 from distmom.estimators.session import defaults_for, progress_of_session, warns
 from distmom.estimators.shapes import telling_shapes
 from distmom.keywords import bound
+from distmom.report.results import Results, members, places_of_doubtful
 from distmom.state.saved import with_states
 
 if TYPE_CHECKING:
@@ -159,11 +160,14 @@ def explaining() -> bool:
 
 def _warn(found: Any) -> None:
     """Warn of the first doubtful result, and say how many there are."""
-    results = found if isinstance(found, (list, tuple)) or hasattr(found, "__len__") else (found,)
-    doubtful = [r for r in results if not getattr(r, "ok", True)]
+    if isinstance(found, Results):
+        results, doubtful = members(found), places_of_doubtful(found)
+    else:
+        results = list(found) if hasattr(found, "__len__") else [found]
+        doubtful = [i for i, r in enumerate(results) if not getattr(r, "ok", True)]
     if not doubtful or not warns():
         return
-    first = doubtful[0]
+    first = results[doubtful[0]]
     more = f" (and {len(doubtful) - 1} more)" if len(doubtful) > 1 else ""
     warnings.warn(
         f"{first.name}: {first.words}{more}; look at the result's status and notes",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.estimators.versions import versions
 from distmom.lake import Lake
 from distmom.report import Results
+from distmom.report.on_demand import OnDemand
 
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
@@ -53,6 +54,9 @@ def run_facts(seconds: float, seed: int | str, workers: int) -> dict[str, Any]:
 
 def told(results: Sequence[Any], data: dict[str, Any], run: dict[str, Any], *, several: bool = False) -> Any:
     """Results with what is to be said of data and run: a single one alone, unless `several` are expected."""
-    for result in results:  # in place: copies of thirty fields would take long where groups are many
-        vars(result).update(data=data, run=run)
+    if isinstance(results, OnDemand):
+        results = results.told(data=data, run=run)
+    else:
+        for result in results:  # in place: copies of thirty fields would take long where groups are many
+            vars(result).update(data=data, run=run)
     return results[0] if len(results) == 1 and not several else Results(results, data, run)

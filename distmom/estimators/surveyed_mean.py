@@ -18,6 +18,7 @@ from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
 from distmom.estimators.surveyed import Survey, borne, marked
 from distmom.memory import Memory
 from distmom.report import Results
+from distmom.report.results import accusing
 from distmom.status import Status
 
 
@@ -91,6 +92,8 @@ class SurveyedPlan(PlannedMean):
 
     def _without_named(self, found: Any, executor: Executor, progress: Progress | None, run: Any) -> Any:
         """The groups without the files that stand out alone; a group that has no other rows as it is."""
+        if not any(r.files_named for r in accusing(Results.of(found)).values()):
+            return found
         results: list[Any] = list(Results.of(found))
         for name in self._columns:
             mine = [r for r in results if r.column == name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
@@ -213,9 +214,9 @@ class RuleAnswer(OfGroups):
 
     def path(self, g: int) -> tuple[Rung, ...]:
         """Number of blocks, estimate and half-width at every level of a group that has an answer."""
-        good = np.isfinite(self.path_estimate[g])
-        columns = (self.levels[good], self.path_estimate[g][good], self.path_halfwidth[g][good])
-        return tuple(map(Rung, *(column.tolist() for column in columns)))
+        columns = (self.levels, self.path_estimate[g], self.path_halfwidth[g])
+        rungs = map(Rung, *(column.tolist() for column in columns))
+        return tuple(rung for rung in rungs if math.isfinite(rung.estimate))
 
     def overwritten(self, groups: Ints, new: dict[str, Any]) -> RuleAnswer:
         """The answer with other values of some fields for some groups: this one is used up."""

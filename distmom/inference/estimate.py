@@ -21,6 +21,8 @@ from distmom.numerics.arrays import Floats, Ints
 from distmom.status import Status
 from distmom.theory.intervals import least_order_blocks
 
+CORRELATED = int(Finding.ROWS_CORRELATED)
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -238,7 +240,7 @@ class Estimates:
     def _correlated(self, g: int) -> bool:
         """Whether the interval is that of units."""
         wanted = self.pays and self.promise.interval == "auto"
-        return wanted and bool(self.status[g] & Finding.ROWS_CORRELATED)
+        return wanted and bool(self.status[g] & CORRELATED)
 
     def number(self, g: int) -> Shown:
         """The interval of a group's number."""

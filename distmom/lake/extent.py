@@ -98,10 +98,8 @@ class Extent(NamedTuple):
                 continue
             own += COLUMN_BYTES
             pages += PAGES * min(chunk.n_bytes, PAGE_BYTES)
-            width, times = (
-                8.0 * max(chunk.n_values, 1) / max(self.group_rows, 1),
-                ARRAYS,
-            )  # lists: several a row
+            times = ARRAYS
+            width = 8.0 * max(chunk.n_values, 1) / max(self.group_rows, 1)  # of lists several a row
             if chunk.text and chunk.long:
                 pages += DICTIONARIES * chunk.n_bytes
                 width = TEXT_BYTES

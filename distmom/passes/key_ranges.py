@@ -37,8 +37,8 @@ LEAST = 256
 USABLE = 0.9
 """Of the memory that is left for groups; the rest is for what allocators hold back."""
 
-RESULT_BYTES = 3_000
-"""Of the result of a group and column."""
+RESULT_BYTES = 1_500
+"""Of the answer in a group, of a column, and of its blocks: results are made of these when asked for."""
 
 FILLED = 0.875
 """Of the groups that fit, that many are expected in a range that is known beforehand."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, overload
 
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, UnknownResultError
+from distmom.report.on_demand import OnDemand
 from distmom.report.result import Result
 from distmom.report.values import plain, same
 from distmom.report.words import cell, listed
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from distmom.report.page.parts import Story
 
 SCHEMA_VERSION = 1
+
+Label = tuple[str, dict[str, Any] | None]
+"""Name and group of a result."""
 
 DONE, FILES_SKIPPED, NO_ANSWER = 0, 4, 5
 
@@ -78,7 +82,7 @@ class Results(Several[R]):
     """Attributes that are not compared."""
 
     def __init__(self, results: Sequence[R], data: dict[str, Any], run: dict[str, Any]) -> None:
-        self._results = tuple(results)
+        self._results: Any = results if isinstance(results, OnDemand) else tuple(results)
         self.data = data
         self.run = run
 
@@ -101,7 +105,7 @@ class Results(Several[R]):
         skipped; else 0. Where both apply 5 wins: a number nobody should use is worse news than a file that is
         missing from it.
         """
-        if any(r.status.no_answer for r in self):
+        if any(status.no_answer for status, _ in self._said()):
             return NO_ANSWER
         return FILES_SKIPPED if self.data.get("skipped") else DONE
 
@@ -124,8 +128,15 @@ class Results(Several[R]):
 
     def exit_code_if(self, fail_on: frozenset[str]) -> int:
         """The same, but 5 if any result has one of these words (see `failing`)."""
-        mine = ((ANY in fail_on and not r.ok) or fail_on.intersection((r.status, *r.flags)) for r in self)
-        return NO_ANSWER if any(mine) else self.exit_code
+        doubtful = ANY in fail_on and bool(places_of_doubtful(self))
+        mine = (fail_on.intersection((status, *flags)) for status, flags in self._said())
+        return NO_ANSWER if doubtful or any(mine) else self.exit_code
+
+    def _said(self) -> Iterator[tuple[Status, tuple[Status, ...]]]:
+        """Status and flags of each result."""
+        if isinstance(self._results, OnDemand):
+            return ((flags[0] if flags else Status.OK, flags) for flags in self._results.flags())
+        return ((r.status, r.flags) for r in self)
 
     def __len__(self) -> int:
         return len(self._results)
@@ -135,20 +146,21 @@ class Results(Several[R]):
     @overload
     def __getitem__(self, index: slice) -> tuple[R, ...]: ...
     def __getitem__(self, index: Any) -> R | tuple[R, ...]:
-        if isinstance(index, slice):
-            return self._results[index]
-        return self._results[index] if hasattr(index, "__index__") else _find(self._results, index)
+        if not (isinstance(index, slice) or hasattr(index, "__index__")):
+            return _find(self, index)
+        found: R | tuple[R, ...] = self._results[index]
+        return found
 
     def __iter__(self) -> Iterator[R]:
         return iter(self._results)
 
     def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
         """Where the first result is that is equal to this one."""
-        return self._results.index(value, start, stop)
+        return int(self._results.index(value, start, stop))
 
     def count(self, value: Any) -> int:
         """How many results are equal to this one."""
-        return self._results.count(value)
+        return int(self._results.count(value))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The table of `to_arrow`, for ``pl.DataFrame(results)``, ``pa.table(results)`` and so on."""
@@ -157,24 +169,29 @@ class Results(Several[R]):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return same(*({k: v for k, v in vars(r).items() if k not in self.apart} for r in (self, other)))
+        if len(self) != len(other) or not all(map(same, self, other)):
+            return False
+        apart = (*self.apart, "_results")
+        return same(*({k: v for k, v in vars(r).items() if k not in apart} for r in (self, other)))
 
     def __hash__(self) -> int:
-        return hash((type(self), self._results))
+        return hash((type(self), tuple(self)))
 
     @property
     def ok(self) -> bool:
         """Whether there is nothing in any result that a reader should not overlook."""
-        return all(r.ok for r in self)
+        return not places_of_doubtful(self)
 
     def raise_if(self, *statuses: str) -> Self:
         """The results themselves, unless one of them has one of these words; see `Result.raise_if`."""
-        for r in self:
-            r.raise_if(*statuses)
+        for i, (status, flags) in enumerate(self._said()):
+            mine = {status, *flags}.intersection(statuses) if statuses else flags or not status.fine
+            if mine or not i:  # the first one checks the words
+                self[i].raise_if(*statuses)
         return self
 
     def __repr__(self) -> str:
-        return f"<Results: {len(self)} of {len({r.name for r in self})} column(s)>"
+        return f"<Results: {len(self)} of {len({name for name, _ in labels(self)})} column(s)>"
 
     def __str__(self) -> str:
         from distmom.report.text import as_text
@@ -258,6 +275,34 @@ def _installed(name: str, method: str) -> Any:
         raise ConfigError(f"{method}: {name} is not installed; install it, or use to_arrow()") from error
 
 
+def places_of_doubtful(results: Results) -> list[int]:
+    """Places of results in which there is something that a reader should not overlook."""
+    if isinstance(results._results, OnDemand):
+        return [i for i, flags in enumerate(results._results.flags()) if flags]
+    return [i for i, r in enumerate(results) if not r.ok]
+
+
+def accusing(results: Results) -> dict[int, Any]:
+    """The results that accuse files, by their places."""
+    every = results._results
+    if isinstance(every, OnDemand):
+        return {i: every[i] for i in every.accused()}
+    return {i: r for i, r in enumerate(every) if r.accused_files}
+
+
+def members(results: Results) -> Sequence[Any]:
+    """The results, some of which may not have been made yet."""
+    every: Sequence[Any] = results._results
+    return every
+
+
+def labels(results: Sequence[Any]) -> Iterable[Label]:
+    """Name and group of each result."""
+    if isinstance(results, Results):
+        results = results._results
+    return results.labels() if isinstance(results, OnDemand) else ((r.name, r.group) for r in results)
+
+
 def _find(results: Sequence[R], key: Any) -> R:
     """The one result with this name or these values of its group, of which texts will do.
 
@@ -268,31 +313,34 @@ def _find(results: Sequence[R], key: Any) -> R:
     """
     given = key if isinstance(key, tuple) else (key,)
     for alike in (lambda a, b: type(a) is type(b) and a == b, lambda a, b: cell(a) == cell(b)):
-        found = [r for r in results if any(_same(one, given, alike) for one in _keys(r))]
+        every = enumerate(labels(results))
+        found = [i for i, label in every if any(_same(one, given, alike) for one in _keys(label))]
         if len(found) == 1:
-            return found[0]
+            return results[found[0]]
         if found:
-            one = ", ".join(repr(cell(v)) for v in _keys(found[0])[-1])
+            first = results[found[0]]
+            one = ", ".join(repr(cell(v)) for v in _keys((first.name, first.group))[-1])
             raise UnknownResultError(
                 f"results: {len(found)} have the key {key!r}; ask for one, such as [{one}]"
             )
-    every = [", ".join(map(cell, _shortest(r, results))) for r in results]
-    near = difflib.get_close_matches(", ".join(map(cell, given)), every, 1)
+    several = len({name for name, _ in labels(results)}) > 1
+    there = [", ".join(map(cell, _shortest(label, several=several))) for label in labels(results)]
+    near = difflib.get_close_matches(", ".join(map(cell, given)), there, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise UnknownResultError(f"results: none has the key {key!r}; there are {listed(every)}{hint}")
+    raise UnknownResultError(f"results: none has the key {key!r}; there are {listed(there)}{hint}")
 
 
-def _keys(result: Result) -> list[tuple[Any, ...]]:
+def _keys(label: Label) -> list[tuple[Any, ...]]:
     """By what a result may be asked for: its name, the values of its group, both."""
-    values = tuple((result.group or {}).values())
-    return [(result.name,), *([values] if values else []), (result.name, *values)]
+    name, group = label
+    values = tuple((group or {}).values())
+    return [(name,), *([values] if values else []), (name, *values)]
 
 
-def _shortest(result: Result, results: Sequence[Result]) -> tuple[Any, ...]:
-    """The shortest key that tells the result from others."""
-    names = {r.name for r in results}
-    keys = _keys(result)
-    return keys[0] if not result.group else keys[1] if len(names) == 1 else keys[-1]
+def _shortest(label: Label, *, several: bool) -> tuple[Any, ...]:
+    """The shortest key that tells the result from others, which may be of several names."""
+    keys = _keys(label)
+    return keys[0] if not label[1] else keys[-1] if several else keys[1]
 
 
 def _same(mine: tuple[Any, ...], given: tuple[Any, ...], alike: Any) -> bool:

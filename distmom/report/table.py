@@ -21,12 +21,17 @@ _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": 
 
 def as_arrow(results: Results) -> pa.Table:
     """See `Results.to_arrow`; a group column keeps its type where its values share one, else it is text."""
-    rows = [record for r in results for record in r.records()]
-    scales = [getattr(r, "scale", None) for r in results for _ in r.records()]
-    names = list(results[0].group) if len(results) and results[0].group else []
+    rows: list[dict[str, Any]] = []
+    scales: list[TimeScale | None] = []
+    groups: list[dict[str, Any]] = []
+    for r in results:  # each once: it may have to be made
+        mine = r.records()
+        rows += mine
+        scales += [getattr(r, "scale", None)] * len(mine)
+        groups += [r.group or {}] * len(mine)
     columns: dict[str, pa.Array] = {}
-    for name in names:
-        columns[name] = _keys([(r.group or {}).get(name) for r in results for _ in r.records()])
+    for name in groups[0] if groups else ():
+        columns[name] = _keys([group.get(name) for group in groups])
     for name in rows[0] if rows else ():
         values = [row[name] for row in rows]
         if name in _VALUES:

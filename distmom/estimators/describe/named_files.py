@@ -17,6 +17,8 @@ from distmom.estimators.describe.question import DescribeQuestion
 from distmom.estimators.facts import run_facts
 from distmom.estimators.options import MeanOptions
 from distmom.passes.scan import Scan
+from distmom.report.on_demand import OnDemand
+from distmom.report.results import Results, accusing, members
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -44,15 +46,19 @@ def files_alone(
 
 
 def name_files(
-    scan: Scan, results: Sequence[Any], seed: int, executor: Executor, progress: Progress | None
-) -> list[Any]:
+    scan: Scan, results: Results, seed: int, executor: Executor, progress: Progress | None
+) -> Sequence[Any]:
     """The results with those of their accused files that stand out alone, where there are such."""
-    of = {id(r): getattr(r, "columns", None) or (r.column,) for r in results if r.accused_files}
+    every, accuse = members(results), accusing(results)
+    of = {i: getattr(r, "columns", None) or (r.column,) for i, r in accuse.items()}
     columns = list(dict.fromkeys(name for names in of.values() for name in names))
     alone = files_alone(scan, columns, seed, executor, progress) if columns else {}
-    named = []
-    for r in results:
-        bad = {name for column in of.get(id(r), ()) for name in alone.get(column, ())}
+    named = {}
+    for i, r in accuse.items():
+        bad = {name for column in of[i] for name in alone.get(column, ())}
         files = tuple(name for name in r.accused_files if name in bad)
-        named.append(replace(r, accused_files=files, files_named=True) if files else r)
-    return named
+        if files:
+            named[i] = replace(r, accused_files=files, files_named=True)
+    if isinstance(every, OnDemand):
+        return every.changed(named)
+    return [named.get(i, r) for i, r in enumerate(every)]

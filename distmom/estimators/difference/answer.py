@@ -12,10 +12,11 @@ from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean.counts import UnitCount, groups_of, shared_fields, unit_counts
 from distmom.estimators.mean.notes import FEW_UNITS
-from distmom.estimators.mean.partition import plain_means, row_and_cell_blocks
+from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.adaptive import FEW_CARRY
 from distmom.inference.answers import RuleAnswer
+from distmom.inference.plain import plain_means
 from distmom.inference.share.second_group import APART, FEW_VALUES
 from distmom.inference.status import ALL_EQUAL, Finding
 from distmom.inference.variants.differences import Lift, Paired, estimate_of

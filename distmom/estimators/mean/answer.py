@@ -3,28 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import told
-from distmom.estimators.mean.counts import fields_of_groups, named_in, why_ruined
+from distmom.estimators.mean.counts import PerGroup, SharedFields, fields_of_groups, named_in, why_ruined
 from distmom.estimators.mean.far_groups import GroupsLook, look_at_groups, settle_groups
 from distmom.estimators.mean.far_rows import Found, looks_of
 from distmom.estimators.mean.notes import value_notes
-from distmom.estimators.mean.partition import answer_columns, method_of, partition_fields, promise_of
+from distmom.estimators.mean.partition import (
+    PartitionFields,
+    answer_columns,
+    method_of,
+    partition_fields,
+    promise_of,
+)
 from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
 from distmom.inference.share.look import Look
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import MeanResult, Results, VectorResult
+from distmom.report.on_demand import OnDemand
 from distmom.report.times import as_times
 from distmom.theory.variances import mean_variance, row_inverse_inclusion
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
+    from distmom.lake.columns.times import TimeScale
+    from distmom.status import Status
+
+MANY = 1_000
+"""So many results are made when they are asked for, fewer at once."""
+
+
+@dataclass(frozen=True)
+class AnswerColumns:
+    """The answers of a column, or of vectors, in all groups, of which results are made: `ResultColumns`."""
+
+    kind: type[MeanResult | VectorResult]
+    column: str
+    shared: PerGroup
+    every: PerGroup
+    changed: dict[int, dict[str, Any]]
+    scale: TimeScale | None = None
+
+    @property
+    def name(self) -> str:  # noqa: D102
+        return self.column
+
+    def __len__(self) -> int:
+        return len(self.shared)
+
+    def group(self, g: int) -> dict[str, Any] | None:  # noqa: D102
+        if isinstance(self.shared, SharedFields):
+            return self.shared.group(g)
+        return self.shared[g]["group"]  # type: ignore[no-any-return]
+
+    def flags(self, g: int) -> tuple[Status, ...]:  # noqa: D102
+        changed = self.changed.get(g, {})
+        if "flags" not in changed and isinstance(self.every, PartitionFields):
+            return self.every.flags(g)
+        return (changed if "flags" in changed else self.every[g])["flags"]  # type: ignore[no-any-return]
+
+    def accused(self) -> list[int]:  # noqa: D102
+        if isinstance(self.every, PartitionFields):
+            first = self.every.accused
+        else:
+            first = [own.get("accused_files", ()) for own in self.every]
+        later = {g for g, own in self.changed.items() if own.get("accused_files")}
+        return [g for g, files in enumerate(first) if files or g in later]
+
+    def make(self, g: int) -> MeanResult | VectorResult:  # noqa: D102
+        fields = {**self.shared[g], **self.every[g], **self.changed.get(g, {})}
+        result: Any = self.kind(**fields)
+        if self.scale is not None:
+            result = as_times(result, self.scale)
+        return result  # type: ignore[no-any-return]
 
 
 def answer_of(
@@ -59,41 +117,36 @@ def results_of(
     looks: Sequence[Look],
     groups: Sequence[GroupsLook],
     second: MeanState | None,
-) -> list[list[Any]]:
-    """For each column (or for their vectors) the results of all groups; `groups` are looks at these."""
+) -> list[AnswerColumns]:
+    """For each column (or for their vectors) the answers in all groups; `groups` are looks at these."""
     names, joint = plan.reduction.columns, plan.options.joint
     read = plan.reader.options
     whole = ", ".join(read.columns if plan.options.weights is None else read.columns[:-1])
-    results: list[list[Any]] = []
+    results = []
     for c, column in enumerate([whole] if joint else names):
         columns = slice(0, len(names)) if joint else slice(c, c + 1)
-        shared = fields_of_groups(plan, state, c, column)
-        if joint:
-            shared = [fields | {"columns": names, "method": joint} for fields in shared]
+        more = {"columns": names, "method": joint} if joint else {}
+        shared = fields_of_groups(plan, state, c, column, more)
+        every: PerGroup
         if plan.options.design.sampled:
             every = list(sampled_fields(plan, state, columns, shared))
         else:
             found = answer_columns(plan, state, columns)
-            every = list(partition_fields(plan, state, columns, shared, found))
+            every = partition_fields(plan, state, columns, shared, found)
         kind = VectorResult if joint else MeanResult
-        changed: list[dict[str, Any]] = [{}] * len(shared)
+        changed: dict[int, dict[str, Any]] = {}
         if groups:
             changed = settle_groups(plan, groups[c], c, shared, every, state, second)
         elif looks:
-            changed = [
-                Found(plan, tuple(looks[columns]), columns, shared[0], every[0], second, state.units).fields()
-            ]
-        mine: list[Any] = [
-            kind(**{**fields, **own, **more})
-            for own, fields, more in zip(every, shared, changed, strict=True)
-        ]
-        results.append(mine)
+            mine = Found(plan, tuple(looks[columns]), columns, shared[0], every[0], second, state.units)
+            changed = {0: mine.fields()}
+        results.append(AnswerColumns(kind, column, shared, every, changed))
     return results
 
 
 def in_one(
     plan: MeanPlan,
-    parts: Sequence[list[list[Any]]],
+    parts: Sequence[list[AnswerColumns]],
     data: dict[str, Any],
     run: dict[str, Any],
     *,
@@ -103,11 +156,15 @@ def in_one(
 
     NoAnswerError if none has a finite answer.
     """
-    results: list[Any] = [one for column in zip(*parts, strict=True) for part in column for one in part]
+    columns = [part for column in zip(*parts, strict=True) for part in column]
+    results: Any = OnDemand.of(columns)
+    if len(results) < MANY:
+        results = list(results)
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(_why_none(results[0], plan))
     if scales := plan.reader.options.scales:
-        results = [as_times(r, scales[r.column]) if r.column in scales else r for r in results]
+        timed = OnDemand.of(replace(part, scale=scales.get(part.column)) for part in columns)
+        results = list(timed) if isinstance(results, list) else timed
     several = bool(plan.reader.options.by) or not (plan.options.joint or (len(parts[0]) == 1 and not listed))
     return told(results, data, run, several=several)  # type: ignore[no-any-return]
 
@@ -128,7 +185,7 @@ def _why_none(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
 
 
 def sampled_fields(
-    plan: MeanPlan, state: MeanState, columns: slice, shared: list[dict[str, Any]]
+    plan: MeanPlan, state: MeanState, columns: slice, shared: PerGroup
 ) -> Iterator[dict[str, Any]]:
     """Fields of the results of all groups: medians of the sample means of a column, or of vectors."""
     return (_of_samples(plan, state.moments.at((columns, g)), fields) for g, fields in enumerate(shared))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from distmom.errors import DataError, NoAnswerError
 from distmom.lake.keys.keyvalues import decode_key
 from distmom.numerics.arrays import Ints
-from distmom.reductions.state import INFS, NANS, NULLS, ZEROS, MeanState
+from distmom.reductions.state import INFS, NANS, NULLS, ZEROS, Key, MeanState
 
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
@@ -38,16 +39,76 @@ def groups_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[dic
     """
     rows = state if state.n_rows.any() else None
     check_state(rows, (), filtered=plan.reader.options.where is not None)
-    return [dict(zip(by, decode_key(key), strict=True)) if by else None for key in state.keys]
+    return [group_of(key, by) for key in state.keys]
 
 
-def fields_of_groups(plan: MeanPlan, state: MeanState, c: int, column: str) -> list[dict[str, Any]]:
-    """`shared_fields` of every group, with its units if there are such."""
-    groups = groups_of(plan, state, plan.reader.options.by)
-    shared = [shared_fields(plan, state, c, column, g, group) for g, group in enumerate(groups)]
-    for fields, count in zip(shared, unit_counts(state) or (), strict=False):
-        fields.update(count._asdict())
-    return shared
+class PerGroup(Protocol):
+    """Fields of the result of each group: a list of them, or what makes them when they are asked for."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, g: int, /) -> dict[str, Any]: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
+
+
+@dataclass(frozen=True)
+class SharedFields:
+    """`shared_fields` of every group, made when they are asked for; what they take is kept, no sums."""
+
+    plan: MeanPlan
+    counts: MeanState
+    c: int
+    column: str
+    more: dict[str, Any]
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Of the groups."""
+        return self.counts.keys
+
+    def group(self, g: int) -> dict[str, Any] | None:
+        """Values of the `by` columns."""
+        return group_of(self.keys[g], self.plan.reader.options.by)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, g: int) -> dict[str, Any]:
+        return shared_fields(self.plan, self.counts, self.c, self.column, g, self.group(g)) | self.more
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[g] for g in range(len(self)))
+
+
+def n_used_of(shared: PerGroup) -> Ints:
+    """Used rows of all groups."""
+    if not isinstance(shared, SharedFields):
+        return np.array([fields["n_used"] for fields in shared], np.int64)
+    counts = shared.counts
+    missing = counts.counts[shared.c][:, [NULLS, NANS] if shared.plan.options.nan == "omit" else [NULLS]]
+    return np.asarray(counts.n_rows - missing.sum(axis=1))
+
+
+def group_of(key: Key, by: tuple[str, ...]) -> dict[str, Any] | None:
+    """Values of the `by` columns of a group; None where there are no groups."""
+    return dict(zip(by, decode_key(key), strict=True)) if by else None
+
+
+def fields_of_groups(
+    plan: MeanPlan, state: MeanState, c: int, column: str, more: dict[str, Any] | None = None
+) -> PerGroup:
+    """`shared_fields` of every group, with its units if there are such, and `more` that all groups have."""
+    more, units = more or {}, unit_counts(state)
+    groups = groups_of(plan, state, ())  # there are rows
+    if units is None and plan.options.weights is None:
+        nothing = type(state.moments).empty(0, 0, 0)
+        counts = replace(state, moments=nothing, samples=(), units=None, pools=(), stretches=())
+        return SharedFields(plan, counts, c, column, more)
+    by = plan.reader.options.by
+    told = [{} for _ in groups] if units is None else [count._asdict() for count in units]
+    return [
+        shared_fields(plan, state, c, column, g, group_of(key, by)) | own | more
+        for g, (key, own) in enumerate(zip(state.keys, told, strict=True))
+    ]
 
 
 def shared_fields(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.estimators.mean.counts import n_effective
+from distmom.estimators.mean.counts import PerGroup, n_effective, n_used_of
 from distmom.estimators.mean.far_rows import Cuts
 from distmom.estimators.mean.partition import (
     answer_columns,
@@ -166,12 +166,12 @@ def settle_groups(
     plan: MeanPlan,
     look: GroupsLook,
     column: int,
-    shared: Sequence[dict[str, Any]],
-    first: Sequence[dict[str, Any]],
+    shared: PerGroup,
+    first: PerGroup,
     state: MeanState,
     second: MeanState | None,
-) -> list[dict[str, Any]]:
-    """For each group the fields of its result that change because of rows far out.
+) -> dict[int, dict[str, Any]]:
+    """Of the groups whose results change because of rows far out, the fields that do.
 
     Parameters
     ----------
@@ -179,26 +179,25 @@ def settle_groups(
     look : GroupsLook
         The sampled rows of the column, of all groups.
     column : int
-    shared, first : sequence of dict
+    shared, first : PerGroup
         Fields of the results of all rows: those that do not depend on the blocks, and the others.
     state : MeanState
         Of all rows.
     second : MeanState, optional
         Of those within the cuts, where all could be read once more.
     """
-    found: list[dict[str, Any]] = [{} for _ in first]
+    found: dict[int, dict[str, Any]] = {}
     settled = _Settled(plan, look, column, shared, first, state.keys, second)
     if any_cut(look.apart):
-        for g, fields in settled.fields(look.kept(look.apart)).items():
-            found[g] = fields
+        found = settled.fields(look.kept(look.apart))
     if not any_cut(look.near):
         return found
-    near = np.bincount(look.codes[~look.kept(look.near)], minlength=len(found))
+    near = np.bincount(look.codes[~look.kept(look.near)], minlength=len(first))
     told = (near > 0) & (near <= look.most(look.near) * look.n_sampled) & look.cut(look.near)
     for g in np.flatnonzero(told).tolist():
-        if not found[g] and math.isfinite(first[g]["estimate"]):
+        if g not in found and math.isfinite((own := first[g])["estimate"]):
             far = settled.told(g, "told", look.near, int(near[g]), None)
-            found[g] = {"far_rows": far, "flags": (*first[g]["flags"], Status.SHARE_FAR_OUT)}
+            found[g] = {"far_rows": far, "flags": (*own["flags"], Status.SHARE_FAR_OUT)}
     return found
 
 
@@ -214,8 +213,8 @@ class _Settled:
     plan: MeanPlan
     look: GroupsLook
     column: int
-    shared: Sequence[dict[str, Any]]
-    first: Sequence[dict[str, Any]]
+    shared: PerGroup
+    first: PerGroup
     keys: tuple[Key, ...]
     second: MeanState | None
 
@@ -232,13 +231,13 @@ class _Settled:
         else:
             state = aligned(self.second, self.keys)
             moments = state.moments.at((self.column, slice(None), slice(self.plan.blocks.layout.n_blocks)))
-            of = np.array([fields["n_used"] for fields in self.shared])
+            of = n_used_of(self.shared)
             lost = of - moments.count.sum(axis=1) // self.plan.blocks.layout.repeats
-        finite = np.array([math.isfinite(own["estimate"]) for own in self.first])
-        some = (lost > 0) & (lost <= MOST * of) & finite & self.look.cut(self.look.apart)
+        some = (lost > 0) & (lost <= MOST * of) & self.look.cut(self.look.apart)
         if self.second is None and not self.complete:
             some &= of - lost >= FEWEST
-        groups = np.flatnonzero(some)
+        finite = [g for g in np.flatnonzero(some).tolist() if math.isfinite(self.first[g]["estimate"])]
+        groups = np.array(finite, np.int64)
         if not groups.size:
             return {}
         if self.second is None:

@@ -73,7 +73,9 @@ def block_notes(
     design = plan.options.design
     by_rows = not design.stored and design.chunk_rows == 1 and not files_first
     lines = slice(line, line + 1) if found is None else found.lines_of(line)
-    if by_rows and (effect := float(np.max(np.nan_to_num(answer.file_effect[lines])))) > 0.0:
+    effects = answer.file_effect[lines]
+    some = by_rows and any(effect == effect for effect in effects.tolist())  # nearly all are NaN
+    if some and (effect := float(np.max(np.nan_to_num(effects)))) > 0.0:
         yield _alike(plan, found, line, effect)
     if by_rows and found is not None and found.units is not None and found.units.in_order:
         yield SORTED

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import ConfigError
-from distmom.estimators.mean.counts import units_of_groups
+from distmom.estimators.mean.counts import PerGroup, units_of_groups
 from distmom.estimators.mean.notes import IN_ORDER, block_notes, value_notes, weight_notes
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise, Shown
 from distmom.inference.files.lake_units import dependence_of, rest_of, tell
 from distmom.inference.ladder import Merger, scaled_mad
-from distmom.inference.status import Finding, NoInterval, in_order
-from distmom.numerics.arrays import Floats
+from distmom.inference.plain import plain_means
+from distmom.inference.status import Finding, NoInterval, flags_of, in_order
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.numerics.samples.stretches import Stretches, stretches_of
@@ -176,68 +177,101 @@ def accused_files(plan: MeanPlan, found: Estimates) -> list[tuple[str, ...]]:
     return [tuple(sorted(path for cell in some for path in paths.get(cell, ()))) for some in named]
 
 
+@dataclass(frozen=True)
+class PartitionFields:
+    """Fields of the results of all groups from what the rule says of a column, or of vectors.
+
+    They are made when they are asked for.
+
+    Attributes
+    ----------
+    plan : MeanPlan
+    shared : PerGroup
+        The other fields.
+    found : Estimates
+    accused : list of tuple of str
+        Files, of each group.
+    plain : tuple of ndarray
+        Plain mean of each line, of all groups.
+    row_variance : ndarray or None
+        Where the interval is that of the paper.
+    same, few, equal : ndarray of bool
+        Lines that have one value, and that few rows carry; groups whose blocks are too equal.
+    weights : list of tuple of str, or None
+        Notices about weights.
+    """
+
+    plan: MeanPlan
+    shared: PerGroup
+    found: Estimates
+    accused: list[tuple[str, ...]]
+    plain: tuple[Floats, ...]
+    row_variance: Floats | None
+    same: Bools
+    few: Bools
+    equal: Bools
+    weights: list[tuple[str, ...]] | None
+
+    def __len__(self) -> int:
+        return len(self.accused)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (self[g] for g in range(len(self)))
+
+    def flags(self, g: int) -> tuple[Status, ...]:
+        """What is wrong with a group."""
+        return flags_of(int(self.found.status[g]))
+
+    def __getitem__(self, g: int) -> dict[str, Any]:
+        found, plan, fields = self.found, self.plan, self.shared[g]
+        answer, mine, one = found.answer, found.lines(g), found.estimate(g)
+        own = one.fields()
+        if self.row_variance is not None:
+            constant, variance = bool(answer.constant[g]), self.row_variance[g]
+            shown = _paper_interval(plan, variance, one.value, own["n_blocks"], fields["n_used"], constant)
+            own |= {"interval": shown.interval, "interval_reason": shown.reason}
+        if found.method is not None:
+            own["trace"] = found.ball(g).trace
+        means = [float(column[g]) for column in self.plain]
+        own["plain_estimate"] = means[0] if found.method is None else np.array(means)
+        own["other_estimate"], own["accused_files"] = found.other(g), self.accused[g]
+        sorted_rows = own["interval_kind"] == "order" and self.equal[g] and not found.odd_files
+        own["notes"] = (
+            *value_notes(fields.get("columns"), self.same[mine], self.few[mine]),
+            *block_notes(plan, answer, mine.start, fields, found),
+            *(() if self.weights is None else self.weights[g]),
+            *([IN_ORDER] if sorted_rows else []),
+        )
+        return own
+
+
 def partition_fields(
-    plan: MeanPlan, state: MeanState, columns: slice, shared: list[dict[str, Any]], found: Estimates
-) -> Iterator[dict[str, Any]]:
+    plan: MeanPlan, state: MeanState, columns: slice, shared: PerGroup, found: Estimates
+) -> PartitionFields:
     """Fields of the results of all groups from what the rule says of a column, or of vectors."""
     answer = found.answer
     rows, _, _ = row_and_cell_blocks(plan, state.moments.at(columns))
     each = [rows.at(c) for c in range(found.n_lines)]
     rounded = [answer.plain_estimate] if found.method is None else [Merger(c).plain_mean() for c in each]
-    plain = [plain_means(*column) for column in zip(each, rounded, strict=True)]
-    sigma2 = None
+    variance = None
     if plan.options.interval == "paper":  # lower median of the blocks' variances
         chosen = Merger(rows.at(0)).moments_at(np.maximum(answer.n_blocks, 1))
-        sigma2 = lower_median(chosen.row_variance)
-    same = answer.constant & (answer.n_used > 1)
-    few = (answer.status & int(Finding.CARRIED_BY_FEW_ROWS)) > 0
-    equal = np.any((answer.too_equal & ~answer.files_first).reshape(-1, found.n_lines), axis=1).tolist()
-    for g, (fields, files) in enumerate(zip(shared, accused_files(plan, found), strict=True)):
-        mine, one = found.lines(g), found.estimate(g)
-        own = one.fields()
-        if sigma2 is not None:
-            constant = bool(answer.constant[g])
-            shown = _paper_interval(plan, sigma2[g], one.value, own["n_blocks"], fields["n_used"], constant)
-            own |= {"interval": shown.interval, "interval_reason": shown.reason}
-        if found.method is not None:
-            own["trace"] = found.ball(g).trace
-        means = [column[g] for column in plain]
-        own["plain_estimate"] = means[0] if found.method is None else np.array(means)
-        own["other_estimate"], own["accused_files"] = found.other(g), files
-        own["notes"] = (
-            *value_notes(fields.get("columns"), same[mine], few[mine]),
-            *block_notes(plan, answer, mine.start, fields, found),
-            *weight_notes(plan, rows.count[0, g], fields),
-            *([IN_ORDER] if own["interval_kind"] == "order" and equal[g] and not found.odd_files else []),
-        )
-        yield own
-
-
-def plain_means(blocks: BlockState, rounded: Floats) -> list[float]:
-    """Mean of all rows of each group, from the blocks' means with one rounding at the end.
-
-    Whole numbers then have the mean that exact arithmetic gives, however the rows are cut into blocks: the
-    roundings of the block means average out far below the last bit. Where that overflows, or is not finite,
-    it is the `rounded` one.
-    """
-    filled = blocks.count > 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = np.where(filled, blocks.mass * blocks.mean, 0.0).tolist()
-    if blocks.mass is blocks.count:
-        masses = blocks.count.sum(axis=1).tolist()
-    else:
-        masses = [math.fsum(group) for group in np.where(filled, blocks.mass, 0.0).tolist()]
-    return [_plain_mean(*group) for group in zip(sums, masses, rounded.tolist(), strict=True)]
-
-
-def _plain_mean(sums: list[float], mass: float, rounded: float) -> float:
-    if mass == 0 or not math.isfinite(rounded):
-        return rounded
-    try:
-        exact = math.fsum(sums) / mass
-    except OverflowError:
-        return rounded
-    return exact if math.isfinite(exact) else rounded
+        variance = lower_median(chosen.row_variance)
+    weights = None
+    if plan.options.weights is not None:
+        weights = [tuple(weight_notes(plan, rows.count[0, g], fields)) for g, fields in enumerate(shared)]
+    return PartitionFields(
+        plan,
+        shared,
+        found,
+        accused_files(plan, found),
+        tuple(plain_means(*column) for column in zip(each, rounded, strict=True)),
+        variance,
+        answer.constant & (answer.n_used > 1),
+        (answer.status & int(Finding.CARRIED_BY_FEW_ROWS)) > 0,
+        np.any((answer.too_equal & ~answer.files_first).reshape(-1, found.n_lines), axis=1),
+        weights,
+    )
 
 
 def _paper_interval(

@@ -217,7 +217,7 @@ def ustat_result(
 
 def fields_of_samples(plan: MeanPlan, states: Sequence[MeanState], column: str) -> list[dict[str, Any]]:
     """Fields of each group's result that do not depend on blocks: of several samples counts are added up."""
-    first, *others = (fields_of_groups(plan, state, 0, column) for state in states)
+    first, *others = (list(fields_of_groups(plan, state, 0, column)) for state in states)
     for fields, *more in zip(first, *others, strict=True):
         if not more:
             continue

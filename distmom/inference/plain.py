@@ -1,0 +1,46 @@
+"""Plain means of groups from the means of their blocks, rounded once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from distmom.numerics.arrays import Floats
+from distmom.numerics.blocks.block_state import BlockState
+
+GROUPS_AT_ONCE = 1 << 13
+"""Their blocks are numbers of Python then."""
+
+
+def plain_means(blocks: BlockState, rounded: Floats) -> Floats:
+    """Mean of all rows of each group, from the blocks' means with one rounding at the end.
+
+    Whole numbers then have the mean that exact arithmetic gives, however the rows are cut into blocks: the
+    roundings of the block means average out far below the last bit. Where that overflows, or is not finite,
+    it is the `rounded` one.
+    """
+    parts = [slice(i, i + GROUPS_AT_ONCE) for i in range(0, len(rounded), GROUPS_AT_ONCE)]
+    found = [mean for part in parts for mean in _plain_means(blocks.at(part), rounded[part])]
+    return np.array(found, np.float64)
+
+
+def _plain_means(blocks: BlockState, rounded: Floats) -> list[float]:
+    filled = blocks.count > 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.where(filled, blocks.mass * blocks.mean, 0.0).tolist()
+    if blocks.mass is blocks.count:
+        masses = blocks.count.sum(axis=1).tolist()
+    else:
+        masses = [math.fsum(group) for group in np.where(filled, blocks.mass, 0.0).tolist()]
+    return [_plain_mean(*group) for group in zip(sums, masses, rounded.tolist(), strict=True)]
+
+
+def _plain_mean(sums: list[float], mass: float, rounded: float) -> float:
+    if mass == 0 or not math.isfinite(rounded):
+        return rounded
+    try:
+        exact = math.fsum(sums) / mass
+    except OverflowError:
+        return rounded
+    return exact if math.isfinite(exact) else rounded

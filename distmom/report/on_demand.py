@@ -1,0 +1,116 @@
+"""Results of many groups: their numbers stay in columns, and each result is made when it is asked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Protocol, overload
+
+from distmom.report.result import Result
+from distmom.status import Status
+
+
+class ResultColumns(Protocol):
+    """What the results of the groups of a column, or of vectors, are made of."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    def group(self, g: int) -> dict[str, Any] | None:
+        """Values of the `by` columns."""
+        ...
+
+    def flags(self, g: int) -> tuple[Status, ...]:
+        """What is wrong with a group."""
+        ...
+
+    def accused(self) -> list[int]:
+        """Groups that accuse files."""
+        ...
+
+    def make(self, g: int) -> Any:
+        """The result of a group."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class OnDemand(Sequence[Result]):
+    """Results of the groups of some columns, one after the other.
+
+    Two times the same place gives equal results, which are two objects.
+
+    Attributes
+    ----------
+    parts : tuple of ResultColumns
+    facts : dict
+        Attributes that all results have: `data` and `run`.
+    put : dict
+        Other results at some places.
+    """
+
+    parts: tuple[ResultColumns, ...]
+    facts: Mapping[str, Any]
+    put: Mapping[int, Result]
+
+    @classmethod
+    def of(cls, parts: Iterable[ResultColumns]) -> OnDemand:
+        """The results of all these columns."""
+        return cls(tuple(parts), {}, {})
+
+    def told(self, **facts: Any) -> OnDemand:
+        """The same with these facts."""
+        return replace(self, facts={**self.facts, **facts})
+
+    def changed(self, put: Mapping[int, Result]) -> OnDemand:
+        """The same with other results at some places."""
+        return replace(self, put={**self.put, **put})
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Places at which the parts begin, and the end of the last one."""
+        return list(accumulate(map(len, self.parts), initial=0))
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Result, ...]: ...
+    def __getitem__(self, index: int | slice) -> Result | tuple[Result, ...]:
+        places = range(len(self))
+        if isinstance(index, slice):
+            return tuple(self._made(i) for i in places[index])
+        return self._made(places[index])
+
+    def __iter__(self) -> Iterator[Result]:
+        return map(self._made, range(len(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (list(self),)  # results travel without what they were made of
+
+    def flags(self) -> Iterator[tuple[Status, ...]]:
+        """What is wrong with each."""
+        return (part.flags(g) for part in self.parts for g in range(len(part)))
+
+    def labels(self) -> Iterator[tuple[str, dict[str, Any] | None]]:
+        """Name and group of each."""
+        return ((part.name, part.group(g)) for part in self.parts for g in range(len(part)))
+
+    def accused(self) -> list[int]:
+        """Places of results that accuse files."""
+        pairs = zip(self._starts, self.parts, strict=False)
+        return [start + g for start, part in pairs for g in part.accused()]
+
+    def _made(self, i: int) -> Result:
+        result = self.put.get(i)
+        if result is None:
+            number = bisect_right(self._starts, i) - 1
+            result = self.parts[number].make(i - self._starts[number])
+        vars(result).update(self.facts)
+        return result

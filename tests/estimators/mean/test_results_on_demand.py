@@ -1,0 +1,126 @@
+"""Results of many groups, made when they are asked for, beside those that are made at once."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import distmom as dm
+from distmom.errors import DoubtfulResultError, NoAnswerError, UnknownResultError
+from distmom.estimators.mean import answer
+from distmom.report.on_demand import OnDemand
+from distmom.report.results import members
+
+CALLS: dict[str, dict[str, Any]] = {
+    "one column": {"column": "x", "by": "a"},
+    "two columns, one of times": {"column": ["x", "t"], "by": ["a", "b"]},
+    "weights": {"column": ["x", "y"], "by": "a", "weights": "w"},
+    "vectors": {"column": ["x", "y"], "by": "b", "joint": "geometric"},
+    "samples": {"column": "y", "by": "b", "blocks": dm.SampledBlocks(11, 50)},
+    "units": {"column": "y", "by": "b", "blocks": dm.UnitBlocks("u")},
+    "the paper": {"column": "y", "by": "a", "blocks": "paper", "interval": "paper"},
+}
+
+
+def rows(n: int) -> pa.Table:
+    g = np.random.default_rng(5)
+    x = g.lognormal(1.0, 1.0, n)
+    x[g.random(n) < 0.02] = -9999.0
+    x[:3] = [np.nan, np.inf, np.nan]
+    return pa.table(
+        {
+            "x": x,
+            "y": pa.array(g.normal(size=n), mask=g.random(n) < 0.05),
+            "t": pa.array(g.integers(0, 10**15, n), pa.timestamp("us")),
+            "w": g.uniform(0.0, 2.0, n) * (g.random(n) < 0.9),
+            "u": g.integers(0, 200, n),
+            "a": g.integers(0, 12, n),
+            "b": pa.array(g.choice(["north", "south", "", None], n).tolist(), pa.string()),
+        }
+    )
+
+
+def both(monkeypatch: pytest.MonkeyPatch, data: Any, **call: Any) -> tuple[dm.Results, dm.Results, list[str]]:
+    found, told = [], []
+    for many in (1, 10**9):
+        monkeypatch.setattr(answer, "MANY", many)
+        with warnings.catch_warnings(record=True) as met:
+            warnings.simplefilter("always")
+            found.append(dm.mean(data, rng=1, executor=dm.Threads(1), **call))
+        told += [str(one.message) for one in met]
+    made, at_once = found
+    return made, at_once, told
+
+
+def fields(results: dm.Results) -> list[list[tuple[str, Any]]]:
+    told = [{k: v for k, v in vars(r).items() if k not in ("run", "data")} for r in results]
+    return [[(k, v.tobytes() if isinstance(v, np.ndarray) else repr(v)) for k, v in t.items()] for t in told]
+
+
+def raised(results: dm.Results, *words: str) -> str:
+    try:
+        results.raise_if(*words)
+    except DoubtfulResultError as error:
+        return str(error)
+    return "nothing"
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_they_say_the_same_in_all(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, at_once, told = both(monkeypatch, rows(4_000), **CALLS[name])
+    assert isinstance(members(made), OnDemand) and isinstance(members(at_once), tuple)
+    assert fields(made) == fields(at_once)
+    assert made == at_once and at_once == made and hash(made) == hash(at_once)
+    assert made.to_arrow().equals(at_once.to_arrow())
+    assert made.to_dict()["results"] == at_once.to_dict()["results"]
+    assert (len(made), repr(made), str(made)) == (len(at_once), repr(at_once), str(at_once))
+    assert (made.ok, made.exit_code) == (at_once.ok, at_once.exit_code)
+    for words in ("any", "contaminated", "no rows"):
+        failing = dm.Results.failing(words)
+        assert made.exit_code_if(failing) == at_once.exit_code_if(failing)
+    for asked in ((), ("contaminated",), ("share set aside", "ok")):
+        assert raised(made, *asked) == raised(at_once, *asked)
+    half = len(told) // 2
+    assert told[:half] == told[half:]
+
+
+def test_they_are_a_sequence_and_travel(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, at_once, _ = both(monkeypatch, rows(4_000), **CALLS["two columns, one of times"])
+    assert made[-1] == at_once[-1] and made[3:5] == at_once[3:5]
+    assert made.index(at_once[7]) == 7 and made.count(at_once[7]) == 1
+    assert made["t", 3, "north"] == at_once["t", 3, "north"]
+    for key in ("nothing", ("x", 3)):
+        with pytest.raises(UnknownResultError) as of_made:
+            made[key]
+        with pytest.raises(UnknownResultError) as of_others:
+            at_once[key]
+        assert str(of_made.value) == str(of_others.value)
+    with pytest.raises(IndexError):
+        made[len(made)]
+    again = pickle.loads(pickle.dumps(made))
+    assert again == made and again.run == made.run and again[0].data == made.data
+
+
+def test_files_that_are_accused_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for i in range(24):
+        g = np.random.default_rng(i)
+        table = {"x": g.normal(size=900) + 50.0 * (i == 3), "g": g.integers(0, 2, 900)}
+        pq.write_table(pa.table(table), tmp_path / f"{i:02}.parquet")
+    for blocks in ("auto", 9):
+        made, at_once, _ = both(monkeypatch, tmp_path, column="x", by="g", blocks=blocks)
+        assert fields(made) == fields(at_once)
+        assert all(r.accused_files == ("03.parquet",) and r.files_named for r in made)
+
+
+def test_no_finite_answer_is_still_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer, "MANY", 1)
+    table = pa.table({"x": pa.nulls(40, pa.float64()), "g": np.arange(40) % 4})
+    with pytest.raises(NoAnswerError, match="none of the 10 rows has a value"):
+        dm.mean(table, "x", by="g", executor=dm.Threads(1))
