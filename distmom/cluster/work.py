@@ -125,6 +125,7 @@ class ReadAndReduce:
             rows.groups = groups
             accumulator.add(rows, 1 if encoder is None else encoder.n_keys)
             n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
+            del batch, rows  # the next one is decoded meanwhile
         return n_rows, n_bytes
 
     def _batches(self, file: FileRef, unit: Unit, accumulator: Any) -> Iterable[Batch]:

@@ -213,6 +213,7 @@ def _read(
             if high - low < size:
                 arrays = [array.slice(low - begin, high - low) for array in arrays]
             yield assembler.batch(arrays, low, high - low, n_bytes)
+        del arrays  # nobody needs them while the next ones are decoded
         if position >= end:
             return
 
@@ -292,8 +293,11 @@ def _arrays(
             raise BadFileError(_locate(parquet, rows, positions, done, file, error)) from error
         if batch is None:
             break
-        done += batch.num_rows
-        yield batch.num_rows, columns
+        n_rows = batch.num_rows
+        done += n_rows
+        del batch
+        yield n_rows, columns
+        del columns
     if done != rows.n_rows:
         raise BadFileError(
             f"file {file.path} is damaged: {done:,} rows were read where its footer tells of {rows.n_rows:,}"

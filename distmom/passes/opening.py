@@ -17,6 +17,9 @@ Names = str | Sequence[str] | None
 AVERAGED = ("number", "bool", "date", "timestamp", "zoned", "duration", "vector")
 """Kinds of columns that have a mean."""
 
+MOST_BATCH_ROWS_OF_GROUPS = 65_536
+"""With groups, cells and samples need the processor's caches: a batch must leave them some room."""
+
 
 def open_data(
     scan: Scan,
@@ -32,7 +35,7 @@ def open_data(
     others = {*names_of("by", by), *unit, weights}
     columns = names_of("column", column) or _only_columns(source, others)
     keys = key_columns(by, columns)
-    batch_rows = scan.decoded_rows(grouped=bool(keys))
+    batch_rows = min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS) if keys else scan.batch_rows
     vectors = () if joint else None
     units = unit_columns(unit, columns)
     filter_ = as_filter(scan.where, source)

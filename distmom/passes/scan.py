@@ -20,9 +20,6 @@ NAN = ("omit", "raise", "keep")
 MISSING = ("error", "null")
 ON_BAD_FILE = ("error", "skip")
 
-MOST_ROWS_OF_GROUPS = 65_536
-"""With groups, cells and samples need the processor's caches: a batch must leave them some room."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scan:
@@ -38,7 +35,7 @@ class Scan:
     exclude : tuple of str
     nan, missing, on_bad_file : str
     storage_options : mapping or None
-    batch_rows : int, optional
+    batch_rows : int
     """
 
     data: Any
@@ -48,7 +45,7 @@ class Scan:
     missing: Literal["error", "null"] = "error"
     on_bad_file: Literal["error", "skip"] = "error"
     storage_options: Mapping[str, object] | None = field(default=None, repr=False)  # may hold secrets
-    batch_rows: int | None = None
+    batch_rows: int = BATCH_ROWS
 
     def __post_init__(self) -> None:
         if isinstance(self.data, Scan):
@@ -60,8 +57,7 @@ class Scan:
             )
         for name, allowed in (("nan", NAN), ("missing", MISSING), ("on_bad_file", ON_BAD_FILE)):
             check_choice(name, getattr(self, name), allowed)
-        if self.batch_rows is not None:
-            check_count("batch_rows", self.batch_rows)
+        check_count("batch_rows", self.batch_rows)
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
 
     def __repr__(self) -> str:
@@ -112,11 +108,6 @@ class Scan:
         """
         return self._n_rows
 
-    def decoded_rows(self, *, grouped: bool = False) -> int:
-        """Rows of a batch."""
-        n_rows = self.batch_rows or BATCH_ROWS
-        return min(n_rows, MOST_ROWS_OF_GROUPS) if grouped else n_rows
-
     def with_where(self, where: Any) -> Scan:
         """The same lake under another condition; what has been listed and read of footers is kept."""
         if where is None or where is self.where:
@@ -150,7 +141,7 @@ def scan(
     missing: Literal["error", "null"] = "error",
     on_bad_file: Literal["error", "skip"] = "error",
     storage_options: Mapping[str, object] | None = None,
-    batch_rows: int | None = None,
+    batch_rows: int = BATCH_ROWS,
 ) -> Scan:
     """Say what is read, and how: the first argument of every function takes the scan, or `data` itself.
 
@@ -175,9 +166,8 @@ def scan(
     storage_options : mapping, optional
         Of the object store (``s3://``, ``gs://``, ``abfs://``), such as ``{"endpoint": …, "region": …}``;
         credentials come from the environment, profile or role unless given here. Workers get them too.
-    batch_rows : int, optional
-        Rows decoded at a time, at most 65,536 with groups; results do not depend on it. By default 131,072,
-        or for a mean those of a row group, where their values take at most 8 MB.
+    batch_rows : int
+        Rows decoded at a time, at most 65,536 with groups; results do not depend on it.
 
     Returns
     -------

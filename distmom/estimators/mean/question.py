@@ -33,7 +33,6 @@ from distmom.inference.share.look import Look
 from distmom.lake.keys.ranges import KeyRange
 from distmom.memory import Memory
 from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.batches import whole_groups
 from distmom.passes.key_ranges import most_groups, next_range
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
@@ -136,8 +135,6 @@ class MeanQuestion(RowsQuestion):
     ) -> MeanPlan:
         """The pass over what is read and not in the ledger yet."""
         source = self.opened[0]
-        if self.scan.batch_rows is None:
-            read = whole_groups(source, read, executor)
         how = {"few_groups": self.few_groups, "pooled": True}
         return plan_mean(source, read, self.options, self.seed, executor, progress, self.share, ledger, **how)
 

@@ -51,7 +51,7 @@ class TournamentQuestion(RowsQuestion):
         names = source.schema().names
         found = find_candidates(self.candidates, self.target, self.features, names, options)
         units = unit_columns(options.design.columns, found.columns)
-        where, batch_rows = as_filter(self.scan.where, source), self.scan.decoded_rows()
+        where, batch_rows = as_filter(self.scan.where, source), self.scan.batch_rows
         read = ReadOptions(found.columns, (), where, self.scan.missing, batch_rows, None, units)
         return source, read, found
 
