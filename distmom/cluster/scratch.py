@@ -6,10 +6,13 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from distmom.cluster.memory import in_words
 from distmom.errors import ConfigError, ResourceError
-from distmom.lake.files.leftovers import OwnFolder
+
+if TYPE_CHECKING:
+    from distmom.lake.files.leftovers import OwnFolder
 
 
 class Scratch:
@@ -71,6 +74,8 @@ class Scratch:
     def folder(self) -> Path:
         """The folder of this run; made when it is asked for first."""
         if self._made is None:
+            from distmom.lake.files.leftovers import OwnFolder  # with PyArrow, which threads do without
+
             self._made = OwnFolder.of_scratch(self.parent)
         return self._made.path
 

@@ -86,6 +86,7 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     _needs_target = False
     _clusters = True
+    _bounded = True  # by the cap of what a row may cost
     _smallest = 1.0
     """Share of the rows of the sample in the smallest cell of the start."""
     _left_out = 0.0

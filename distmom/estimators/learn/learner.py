@@ -250,7 +250,7 @@ class Learner(SharedParameters, BaseEstimator):
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
         n_rows = math.floor(share * rows.n_rows)
         wild = 0.0 if options.scaling == "whitened" else scale.wild_share
-        shape = options.shape(n_rows, self._least_size, wild)
+        shape = options.shape(n_rows, self._least_size, wild, bounded=self._bounded)
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
         judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
@@ -276,6 +276,9 @@ class Learner(SharedParameters, BaseEstimator):
 
     def _check_own(self) -> None:
         """ConfigError if a parameter of this learner alone is wrong: before any row is read."""
+
+    _bounded = False
+    """Whether no row has a loss above a bound."""
 
     @property
     def _least_size(self) -> int:

@@ -207,13 +207,19 @@ class LearnOptions(SharedParameters):
         return None if share is None or isinstance(share, str) else float(share)
 
     def shape(
-        self, n_rows: int, least_size: int, wild_share: float = 0.0, wanted: int | None = None
+        self,
+        n_rows: int,
+        least_size: int,
+        wild_share: float = 0.0,
+        wanted: int | None = None,
+        *,
+        bounded: bool = False,
     ) -> Shape:
         """Blocks for so many rows; `least_size` rows make a block that says something.
 
         Where neither block size nor contamination are given, the share of rows that look wild is taken for
         the latter, as far as it makes blocks smaller. Blocks of a `wanted` size may take most rows; if they
-        are too large to be clean, half of them are.
+        are too large to be clean, half of them are. Where the loss of a row is `bounded`, blocks need not be.
 
         Refuses a given block size that does not go with the contamination or is below `least_size`, and too
         few rows.
@@ -221,7 +227,7 @@ class LearnOptions(SharedParameters):
         n_blocks = self.n_blocks
         if wanted is not None:
             wanted = min(wanted, max(least_size, int(MOST_STEP_SHARE * n_rows) // n_blocks))
-        size = self._block_size(least_size, wild_share, wanted)
+        size = self._block_size(least_size, wild_share, wanted, bounded=bounded)
         if n_rows < n_blocks * size:
             if self.block_size is not None:
                 raise NoAnswerError(
@@ -244,7 +250,7 @@ class LearnOptions(SharedParameters):
             held_out = smaller if smaller >= max(least_size, FEWEST_HELD_OUT) else size
         return Shape(n_blocks, size, self._held_out(n_rows, n_blocks * size, held_out), held_out)
 
-    def _block_size(self, least_size: int, wild_share: float, wanted: int | None) -> int:
+    def _block_size(self, least_size: int, wild_share: float, wanted: int | None, *, bounded: bool) -> int:
         """Rows of a block; a warning where too few blocks can be clean."""
         eta, size = self.given_share, self.block_size
         # blocks with accused rows are passed over, so half of them may have any
@@ -262,7 +268,8 @@ class LearnOptions(SharedParameters):
             if size > LEAST / eta:
                 raise ConfigError(text)
             warnings.warn(text, stacklevel=2)
-        if eta is None and self.aggregator != "plain" and wild_share * size > safe:
+        told = self.block_size is not None or not bounded
+        if eta is None and told and self.aggregator != "plain" and wild_share * size > safe:
             why = "have a value more than 20 spreads from the middle" if wanted is None else "are accused"
             warnings.warn(
                 f"block_size: {wild_share:.2%} of the rows {why}, so only {(1 - wild_share) ** size:.0%} of "
