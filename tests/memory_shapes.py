@@ -166,7 +166,7 @@ if run:
     eval(call, {**names, function.__name__: partial(function, executor=there)})
 said = pathlib.Path("/proc/self/status").read_text()
 peak, mapped = (1024 * int(re.search(name + r":\\s*(\\d+) kB", said)[1]) for name in ("VmHWM", "RssFile"))
-usual = 60e6 + 75e6 * ("numba" in sys.modules) + 30e6 * ("sklearn" in sys.modules)
+usual = 75e6 + 60e6 * ("numba" in sys.modules) + 30e6 * ("sklearn" in sys.modules)
 peak -= int(max(mapped - usual, 0))
 print(json.dumps([plan["projected_memory_per_process"], peak, plan["memory"], time.perf_counter() - started]))
 """
