@@ -39,7 +39,7 @@ SAMPLE = 16_384
 MOST_FILES = 100_000
 """With more files, those of one folder are taken together."""
 
-LIBRARIES = 45_000_000
+LIBRARIES = 20_000_000
 """Bytes of SciPy's parts that name files which are not like the others."""
 
 MEASURED = ("number", "bool", "date", "timestamp", "zoned", "duration")
