@@ -40,6 +40,7 @@ def name(learner):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)  # eleven seconds of work, which on a busy machine took two minutes
 @pytest.mark.parametrize("learner", LEARNERS, ids=name)
 def test_scikit_learn_finds_no_fault(learner):
     from sklearn.utils.estimator_checks import check_estimator
