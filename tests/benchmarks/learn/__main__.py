@@ -20,7 +20,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("accuracy")
     one.add_argument("--seeds", type=int, default=3, help="for data sets of fewer than 5,000 training rows")
-    one.add_argument("--quick", action="store_true", help="few data sets, clean and 5% of the rows")
+    one.add_argument("--quick", action="store_true", help="few data sets, clean and 5%% of the rows")
     one.add_argument("--only", nargs="+", metavar="WORD", help="data sets whose name or task has a word")
     two = commands.add_parser("tables")
     two.add_argument("--seeds", type=int, default=10)
