@@ -52,6 +52,11 @@ class BlockDesign:
     replace: bool = False
 
     @property
+    def blind(self) -> bool:
+        """Whether blocks keep neither cells of files nor a sample that stands for their rows."""
+        return self.sampled or bool(self.columns)
+
+    @property
     def fixed(self) -> bool:
         """Whether the caller says how many blocks there are."""
         return self.n not in (None, "auto") or self.size is not None

@@ -34,9 +34,8 @@ class SurveyedMean(MeanQuestion):
     @property
     def blind(self) -> bool:
         """Whether the pass of these blocks sees neither bad files nor bad shares of rows."""
-        design = self.options.design
         stays = not self.opened[0].one_pass and self.keeper is None and not self.opened[1].by
-        return stays and (design.sampled or bool(design.columns))
+        return stays and self.options.design.blind
 
     @property
     def surveyed(self) -> bool:

@@ -74,7 +74,7 @@ class Result:
     kind: ClassVar[str] = "Result"
     """What it is, as the title of a report."""
     told_by: ClassVar[str] = "telling.told"
-    """The function of ```distmom.report.page``` that tells it in words, figures and pictures."""
+    """The function of ``distmom.report.page`` that tells it in words, figures and pictures."""
     several: ClassVar[str] = "columns"
     """What several of them are."""
     drawn: ClassVar[tuple[str, str]] = ("means", "plain mean")

@@ -77,7 +77,7 @@ class Results(Several[R]):
 
     title: ClassVar[str] = "Robust means"
     told_by: ClassVar[str] = "story"
-    """The module of ```distmom.report.page``` with their report and pictures."""
+    """The module of ``distmom.report.page`` with their report and pictures."""
     apart: ClassVar[tuple[str, ...]] = ("data", "run")
     """Attributes that are not compared."""
 

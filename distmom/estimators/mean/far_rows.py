@@ -104,7 +104,7 @@ class Found:
         """The fields that change."""
         if not np.isfinite(self.first["estimate"]).all() or not self.looks[0].ordered.size:
             return {}
-        if self.plan.options.design.sampled or self.plan.options.design.columns:
+        if self.plan.options.design.blind:
             return self._marked()
         if self.plan.options.window is not None:
             return self._given(self.plan.options.window) | self._of_look()

@@ -190,9 +190,11 @@ def plan_mean(
         count_units=None if not options.design.of_units else "columns" if read.units else "file",
         weights=options.weights,
     )
-    rowlike = grouped or options.design.sampled or bool(options.design.columns)
     if pooled and _has_sample(options, grouped, alone=source.one_pass or ledger is not None):
-        reduction = replace(reduction, **_pool(n_bytes * share, counted, ledger, stretches=not rowlike))
+        reduction = replace(
+            reduction,
+            **_pool(n_bytes * share, counted, ledger, stretches=not (grouped or options.design.blind)),
+        )
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
@@ -227,7 +229,7 @@ def plan_mean(
 def _has_sample(options: MeanOptions, grouped: bool, *, alone: bool) -> bool:
     """Whether a large sample of the rows tells of bad shares; `alone`: no survey comes before this pass."""
     design = options.design
-    if design.sampled or design.columns:
+    if design.blind:
         return alone and not grouped
     by_number = options.joint or options.contamination is not None or design.by_file
     return not (grouped and by_number)
