@@ -67,7 +67,7 @@ DATA = [
     _data("--where", "Condition, such as \"status == 'paid' and amount > 0\".", "TEXT"),
     _data(
         "--exclude",
-        "Files to leave out, by their path below the folder, such as 'day=4/*'; repeatable.",
+        "Files to leave out, by their path below the folder, such as 'day=4/*', or @LIST.txt; repeatable.",
         ["PATTERN"],
     ),
     _data("--nan", "How to handle NaN.", ("omit", "raise", "keep"), default="omit"),
