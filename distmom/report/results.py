@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     R = TypeVar("R", bound=Result, covariant=True, default=Result)
+    S = TypeVar("S", bound=Result)
 else:
     from typing import TypeVar
 
-    R = TypeVar("R", bound=Result, covariant=True)
+    R, S = TypeVar("R", bound=Result, covariant=True), TypeVar("S", bound=Result)
 
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Results(Several[R]):
         self.run = run
 
     @staticmethod
-    def of(found: Result | Results) -> Results:
+    def of(found: S | Results[S]) -> Results[S]:
         """The results themselves, or a sequence of the single result."""
         return found if isinstance(found, Results) else Results([found], found.data, found.run)
 
@@ -272,7 +273,9 @@ def _installed(name: str, method: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ConfigError(f"{method}: {name} is not installed; install it, or use to_arrow()") from error
+        raise ConfigError(
+            f"{method}: {name} is not installed; pip install {name}, or use to_arrow()"
+        ) from error
 
 
 def places_of_doubtful(results: Results) -> list[int]:
