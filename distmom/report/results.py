@@ -31,7 +31,7 @@ SCHEMA_VERSION = 1
 Label = tuple[str, dict[str, Any] | None]
 """Name and group of a result."""
 
-DONE, FILES_SKIPPED, NO_ANSWER = 0, 4, 5
+DONE, FILES_SKIPPED, NO_ANSWER, REFUSED = 0, 4, 5, 7
 
 ANY = "any"
 """Stands for every status that is not fine."""
@@ -128,10 +128,11 @@ class Results(Several[R]):
         return frozenset(found)
 
     def exit_code_if(self, fail_on: frozenset[str]) -> int:
-        """The same, but 5 if any result has one of these words (see `failing`)."""
+        """The same, but 7 if any result has one of these words (see `failing`); 5 wins over it."""
         doubtful = ANY in fail_on and bool(places_of_doubtful(self))
         mine = (fail_on.intersection((status, *flags)) for status, flags in self._said())
-        return NO_ANSWER if doubtful or any(mine) else self.exit_code
+        refused = (doubtful or any(mine)) and self.exit_code != NO_ANSWER
+        return REFUSED if refused else self.exit_code
 
     def _said(self) -> Iterator[tuple[Status, tuple[Status, ...]]]:
         """Status and flags of each result."""
