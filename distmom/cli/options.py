@@ -188,7 +188,7 @@ OUTPUT = [
     ),
     _output(
         "--fail-on",
-        "Exit with 5 if a result has one of these statuses; 'any': if one is not ok; repeatable.",
+        "Exit with 7 if a result has one of these statuses; 'any': if one is not ok; repeatable.",
         ["STATUS[,STATUS]"],
     ),
     _output("--quiet", "No progress and no remarks; with --output no table either.", bool),

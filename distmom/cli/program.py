@@ -12,16 +12,16 @@ import click
 from distmom.checks import did_you_mean
 from distmom.cli.address_space import refuse_too_little
 from distmom.cli.answer import COMMAND
-from distmom.cli.batch import init_command, run_command, train_command
-from distmom.cli.clean import clean_command
-from distmom.cli.compare import compare_command
-from distmom.cli.describe import describe_command
-from distmom.cli.difference import difference_command
+from distmom.cli.commands.batch import init_command, run_command, train_command
+from distmom.cli.commands.clean import clean_command
+from distmom.cli.commands.compare import compare_command
+from distmom.cli.commands.describe import describe_command
+from distmom.cli.commands.difference import difference_command
+from distmom.cli.commands.mean import mean_command
+from distmom.cli.commands.merge import merge_command
+from distmom.cli.commands.tournament import tournament_command
+from distmom.cli.commands.ustat import ustat_command
 from distmom.cli.failures import run_guarded
-from distmom.cli.mean import mean_command
-from distmom.cli.merge import merge_command
-from distmom.cli.tournament import tournament_command
-from distmom.cli.ustat import ustat_command
 from distmom.cli.words import telling_flags
 
 COMPLETION = "_DISTMOM_COMPLETE"
@@ -98,8 +98,8 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     no_args_is_help=False,
     invoke_without_command=True,
     epilog="Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files "
-    "skipped; 5 no finite answer, too few rows, or an answer beyond capacity (5 also where files were "
-    "skipped); 6 memory, disk or cluster; 130 interrupted; 143 terminated (SIGTERM); 129 hung up (SIGHUP).",
+    "skipped; 5 no answer to rely on; 6 memory, disk or cluster; 7 a status of --fail-on; 130 interrupted; "
+    "143 terminated (SIGTERM); 129 hung up (SIGHUP).",
 )
 @click.option(
     "--version",

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from flat import flat
 
 import distmom as dm
-from distmom.cli.mean import mean_command
+from distmom.cli.commands.mean import mean_command
 from distmom.cli.program import prepare_process, program
 from distmom.cli.words import FIELDS
 from distmom.designs.blocks import DESIGNS

@@ -6,7 +6,7 @@ from typing import Any
 
 from distmom.cli import options as o
 from distmom.cli.answer import answer
-from distmom.cli.kernels import kernel_of
+from distmom.cli.commands.kernels import kernel_of
 from distmom.errors import ConfigError
 
 KERNEL_OPTIONS = [
