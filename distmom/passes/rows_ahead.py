@@ -47,9 +47,7 @@ def rows_ahead(
     return RowsAhead(about, int(least))
 
 
-def _rows(
-    source: Source, reader: BatchReader, files: Sequence[FileRef], n_bytes: float
-) -> tuple[int, float]:
+def _rows(source: Source, reader: BatchReader, files: Sequence[FileRef], n_bytes: float) -> tuple[int, float]:
     """Rows whatever a filter does, about and at least."""
     known = [file.n_rows for file in files]
     if known and None not in known:
