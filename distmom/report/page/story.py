@@ -113,11 +113,12 @@ def _spans(name: str, mine: list[Result]) -> Spans:
         text = f"{estimate.strip()} ({interval.strip()})"
         lines.append(Span(label, text, numbers.estimate, numbers.interval, numbers.plain_estimate, not r.ok))
     caption = f"Estimates with their intervals. An arrow points to a {mine[0].drawn[1]} outside the picture."
-    axis, words = Numbers() if scale is None else Times(scale), ("estimate", f"{mine[0].level} interval")
+    axis = Numbers() if scale is None else Times(scale)
     where = "All are in the table." if len(mine) <= MOST_ROWS else FILES
     rest = rest_words(mine, MOST_GROUPS, where)
-    words, title = (*words, mine[0].drawn[1]), titled(cell(name), axis)
-    return Spans(cell(name), f"{caption} {rest}".strip(), tuple(lines), axis, words, title)
+    words = ("estimate", f"{mine[0].level} interval", mine[0].drawn[1])
+    caption = f"{caption} {rest}".strip()
+    return Spans(cell(name), caption, tuple(lines), axis, words, titled(cell(name), axis))
 
 
 def pictures(results: Results) -> list[Picture]:

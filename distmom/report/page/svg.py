@@ -263,8 +263,8 @@ def _axis(ticks: list[tuple[float, str]], at: Any, top: int, name: str) -> list[
         marks.append(Mark("line", {"x1": place, "x2": place, "y1": top, "y2": top + 5, "class": "axis"}))
         marks.append(Mark("text", {"x": place, "y": top + 19, "text-anchor": anchor}, label))
     if name:
-        place = {"x": "50%", "y": top + 37, "text-anchor": "middle", "class": "label"}
-        marks.append(Mark("text", place, shortened(name, MOST_LETTERS)))
+        below = {"x": "50%", "y": top + 37, "text-anchor": "middle", "class": "label"}
+        marks.append(Mark("text", below, shortened(name, MOST_LETTERS)))
     return marks
 
 

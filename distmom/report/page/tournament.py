@@ -167,8 +167,8 @@ def duel_matrix(found: TournamentResult) -> Matrix:
         caption += f" Shown are the first {MOST} of {len(found):,} candidates; the table has all."
     cells = square(names, duel)
     present = {cell.kind for row in cells for cell in row}
-    kinds = {kind: words for kind, words in KINDS.items() if kind in present}
-    return Matrix("Who beat whom", caption, names, columns, cells, kinds, "row against column")
+    legend = {kind: words for kind, words in KINDS.items() if kind in present}
+    return Matrix("Who beat whom", caption, names, columns, cells, legend, "row against column")
 
 
 def _assumptions(found: TournamentResult) -> tuple[str, ...]:

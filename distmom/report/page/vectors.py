@@ -73,8 +73,8 @@ def _reach_words(r: JointResult, norm: str, each: str) -> str:
 def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
     head, caption = cell(r.columns[i]), f"The band is the {band} of this coordinate." if reach else ""
     found = r.block_estimates[:, i], float(r.estimate[i]), reach, float(r.plain_estimate[i])
-    shown = (Numbers(), *r.drawn, r.confidence_level, r.n_ruined_blocks, titled(f"mean of {head}", Numbers()))
-    return Strip(head, caption, *found, *shown)
+    scale, title = Numbers(), titled(f"mean of {head}", Numbers())
+    return Strip(head, caption, *found, scale, *r.drawn, r.confidence_level, r.n_ruined_blocks, title)
 
 
 def tell_statistic(r: UStatisticResult) -> Telling:
