@@ -16,6 +16,7 @@ from distmom.report.page.telling import (
     closing_blocks,
     files_block,
     heading,
+    meanings_block,
     notes_block,
     verdict,
 )
@@ -41,7 +42,7 @@ def story(results: Results) -> Story:
         (advice_block(told), *files_block(accused, results.run, named=named)),
         notes_block(results),
     )
-    first = (_table(results), *advice)
+    first = (_table(results), *advice, *meanings_block(results))
     if len(told) == 1:
         one = told[0]
         title = f"{results[0].kind}: {one.heading}"
@@ -50,13 +51,13 @@ def story(results: Results) -> Story:
     kinds = results[0].kind if len(results) else results.title
     title = f"{kinds}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
     mine = [told[i] for i in chosen(results, MOST_SECTIONS)]
-    sections = tuple(Section(one.heading, one.answer, _figures(one)) for one in mine)
+    sections = tuple(Section(one.heading, one.answer, _figures(one, folded=True)) for one in mine)
     blocks, folded = (*first, *groups(results), *notes), len(sections) > MOST_OPEN
     return Story(title, _answer(results, told), mood, word, blocks, sections, after, folded)
 
 
-def _figures(one: Telling) -> tuple[Block, ...]:
-    return (*one.pictures, Facts("Summary", one.facts))
+def _figures(one: Telling, *, folded: bool = False) -> tuple[Block, ...]:
+    return (*one.pictures, Facts("Summary", one.facts, folded=folded))
 
 
 def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
@@ -64,15 +65,15 @@ def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
     good = sum(t.mood == "good" for t in told)
     what = "estimate" if any(r.group for r in results) else "result"
     if good == len(told):
-        first = f"{len(told):,} {what}s, and nothing stands out in any of them."
+        first = f"{len(told):,} {what}s, none of which needs attention."
     else:
         bad = sum(t.mood == "bad" for t in told)
-        first = f"{len(told):,} {what}s, of which {len(told) - good:,} need a look"
-        first += f" and {bad:,} of these should not be relied upon." if bad else "."
+        need = "needs" if len(told) - good == 1 else "need"
+        first = f"{len(told) - good:,} of {len(told):,} {what}s {need} attention"
+        first += f"; do not rely on {bad:,} of them." if bad else "."
     if len(told) <= 4:
         return (first, *(t.answer[0] for t in told))
-    tail = f" Pictures of {min(len(told), MOST_SECTIONS)} of them follow the table." if told else ""
-    return (first, f"Each is given with its interval and next to the plain one.{tail}")
+    return (first,)
 
 
 def _table(results: Results) -> Grid:

@@ -9,7 +9,7 @@ from typing import Any
 
 from distmom.report import excluded
 from distmom.report.again import Again
-from distmom.report.page.advice import DO, advice
+from distmom.report.page.advice import NOTHING, advice, meanings
 from distmom.report.page.parts import MOODS, Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
 from distmom.report.result import Result
@@ -102,7 +102,7 @@ def advice_block(tellings: Iterable[Telling]) -> Advice:
     worst = gravest(t.mood for t in every)
     lines = list(dict.fromkeys(line for t in every for line in t.do))
     if worst != "good":
-        lines = [line for line in lines if line != DO["ok"]]
+        lines = [line for line in lines if line != NOTHING]
     return Advice(worst, "What to do", tuple(lines))
 
 
@@ -142,6 +142,13 @@ def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
     shell, python = again.command(files), f"found = {printable(again.python(files))}"
     lines = ((SHELL, shell), (PYTHON, python)) if shell else ((PYTHON, python),)
     return [Code("Leave these files out and run again", lines, excluded.files(files))]
+
+
+def meanings_block(results: Results) -> list[Block]:
+    """What the statuses mean."""
+    lines = meanings(results)
+    head = f"What the status{'es mean' if len(lines) > 1 else ' means'}"
+    return [Listing(head, lines, folded=True)] if lines else []
 
 
 def data_block(results: Results) -> list[Block]:
@@ -200,10 +207,10 @@ def closing_blocks(results: Results, assumptions: Sequence[str]) -> tuple[Block,
 
 
 def interval_words(level: str, interval: str, reason: str | None = None) -> str:
-    """An interval as it stands in tables, in a sentence."""
+    """An interval as it stands in tables, in brackets behind its estimate."""
     if interval == "-":
-        return "there is no interval" + (f": {reason}" if reason else "")
-    return f"its {level} interval reaches from {interval.replace(' … ', ' to ')}"
+        return "no interval" + (f": {reason}" if reason else "")
+    return f"{level} CI: {interval.replace(' … ', ' to ')}"
 
 
 def _short(value: Any) -> str:
