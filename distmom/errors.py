@@ -38,9 +38,9 @@ class NoAnswerError(DistmomError, ValueError):
 
 
 class DoubtfulResultError(DistmomError, ValueError):
-    """A result has a status that `raise_if` was told to refuse (exit code 5)."""
+    """A result has a status that `raise_if` was told to refuse (exit code 7)."""
 
-    exit_code = 5
+    exit_code = 7
 
 
 class UnknownResultError(ConfigError, LookupError):

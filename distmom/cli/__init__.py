@@ -1,9 +1,4 @@
-"""The command line: words in, exit code out; no mathematics.
-
-Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files skipped; 5 no
-finite answer, too few rows, or an answer beyond capacity (5 wins over 4); 6 resources; 130 interrupted;
-143 terminated (SIGTERM); 129 hung up (SIGHUP).
-"""
+"""The command line: words in, exit code out (`distmom explain exit`); no mathematics."""
 
 from __future__ import annotations
 

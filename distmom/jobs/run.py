@@ -1,9 +1,4 @@
-"""One run of a batch job: log lines, failures, exit codes, atomic output.
-
-Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files skipped; 5 no
-finite answer, too few rows, or an answer beyond capacity (5 wins over 4); 6 resources; 130 interrupted; 143
-terminated (SIGTERM); 129 hung up (SIGHUP).
-"""
+"""One run of a batch job: log lines, failures, exit codes (`distmom explain exit`), atomic output."""
 
 from __future__ import annotations
 
@@ -170,7 +165,8 @@ def _written(
     said = ", ".join(f"{n} {word}" for word, n in statuses.items())
     code = results.exit_code_if(fail_on)
     # also with --quiet, where the code alone would say little
-    level = "warning" if code == dm.NoAnswerError.exit_code else "info"
+    doubtful = code in (dm.NoAnswerError.exit_code, dm.DoubtfulResultError.exit_code)
+    level = "warning" if doubtful else "info"
     fields = {"n_results": len(results), "statuses": dict(statuses)}
     log("results", f"{len(results)} results: {said}", level=level, **fields)
     return {"exit_code": code, "outputs": [str(path) for path in outputs]}

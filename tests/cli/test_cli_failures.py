@@ -169,11 +169,13 @@ def test_the_first_status_decides(
 @pytest.mark.parametrize(
     ("words", "flags", "code"),
     [
-        ("contaminated", ("files disagree", "contaminated"), 5),
-        ("share set aside,contaminated", ("contaminated",), 5),
-        ("plain mean, no guarantee", ("plain mean, no guarantee",), 5),
+        ("contaminated", ("files disagree", "contaminated"), 7),
+        ("share set aside,contaminated", ("contaminated",), 7),
+        ("plain mean, no guarantee", ("plain mean, no guarantee",), 7),
         ("contaminated, plain mean, no guarantee", (), 0),
-        ("any", ("carried by few rows",), 5),
+        ("any", ("carried by few rows",), 7),
+        ("beyond capacity", ("beyond capacity",), 5),
+        ("any", ("no finite answer",), 5),
         ("any", (), 0),
         ("share far out", ("contaminated",), 0),
         ("contaminatd", (), 2),

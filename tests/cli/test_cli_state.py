@@ -190,7 +190,7 @@ def test_merge_has_its_codes(distmom: Run, states: list[Path], tmp_path: Path) -
 def test_merge_options_are_those_of_python() -> None:
     import inspect
 
-    from distmom.cli.merge import merge_command
+    from distmom.cli.commands.merge import merge_command
 
     here = {p.name for p in merge_command.params} - {"as_json", "output", "quiet", "fail_on"}
     of_python = set(inspect.signature(dm.merge_states).parameters)

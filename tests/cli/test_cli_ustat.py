@@ -129,7 +129,7 @@ def test_a_function_of_ones_own_is_named_by_its_module(
 
 
 def test_a_matrix_is_a_list_of_its_rows() -> None:
-    from distmom.cli.kernels import parameters_of
+    from distmom.cli.commands.kernels import parameters_of
 
     given = ("matrix=[[1, 0], [0, 2.5]]", "threshold=3", "similarity=rbf", "symmetrize=true")
     assert parameters_of(given) == {

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import distmom as dm
-from distmom.cli.mean import mean_command
+from distmom.cli.commands.mean import mean_command
+from distmom.cli.commands.ustat import ustat_command
 from distmom.cli.program import program
-from distmom.cli.ustat import ustat_command
 from distmom.cli.words import flags_of
 from distmom.jobs.config import Config
 from distmom.jobs.kinds.summary import JOB

@@ -25,9 +25,9 @@ files = "found.json"
 
 @pytest.mark.parametrize(
     ("words", "code"),
-    [('"contaminated"', 5), ('["beyond capacity", "any"]', 5), ('"files disagree"', 0), ('"wild"', 2)],
+    [('"contaminated"', 7), ('["beyond capacity", "any"]', 7), ('"files disagree"', 0), ('"wild"', 2)],
 )
-def test_the_exit_code_is_five_and_the_output_is_there(
+def test_the_exit_code_is_seven_and_the_output_is_there(
     tmp_path: Path, words: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     x = np.random.default_rng(0).normal(size=5_000)
@@ -37,5 +37,5 @@ def test_the_exit_code_is_five_and_the_output_is_there(
     file.write_text(JOB.format(words=words))
     assert run_config(file, quiet=True) == code
     told = capsys.readouterr().err
-    assert ("1 results: 1 contaminated" in told) == (code == 5)  # what ends a job is told, quiet or not
+    assert ("1 results: 1 contaminated" in told) == (code == 7)  # what ends a job is told, quiet or not
     assert (tmp_path / "found.json").exists() == (code != 2)
