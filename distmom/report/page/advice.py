@@ -94,7 +94,8 @@ def advice(result: Result) -> tuple[str, ...]:
     """What to do about each status of a result."""
     found = [line for word in (result.flags or (result.status,)) if (line := _about(word, result))]
     outlying = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY}.intersection(result.flags)
-    return (*found, *([DESCRIBE] if outlying else ()))
+    known = getattr(result, "files_named", False)
+    return (*found, *([DESCRIBE] if outlying and not known else ()))
 
 
 def meanings(results: Iterable[Result]) -> tuple[str, ...]:

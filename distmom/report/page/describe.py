@@ -104,8 +104,8 @@ def story(found: DescribeResult) -> Story:
     columns = Grid.of("The columns", as_table(found), marked, COLUMNS)
     files = [*_named(found), *leave_out(found.named_files, found.run)]
     blocks = (
-        *(columns, _advice(found, word), *meanings_block(found), *files, *_far(profiles), *pictures(found)),
-        *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found)),
+        *(columns, _advice(found, word), *files, *_far(profiles), *pictures(found)),
+        *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found), *meanings_block(found)),
     )
     after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
     return Story("Robust profile of a lake", tuple(answer), word, words, blocks, (), after)

@@ -150,10 +150,10 @@ def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     if values.ndim != 1 or values.size < 1:
         return ()
     head = f"The {what} of the {values.size:,} blocks" if values.size > 1 else "One block"
-    caption = "Each dot is a block; its vertical position is jitter. The estimate is "
-    caption += "" if is_median(r) else "where smaller blocks balance, near "
-    caption += "the median of the dots"
-    caption += ", among which those set aside are not." if r.n_set_aside else "."
+    near = "is" if is_median(r) else "lies near"
+    caption = "Each dot is a block; its vertical position is jitter. "
+    caption += f"The estimate {near} the median of the blocks."
+    caption += " Blocks that were left out are not drawn." if r.n_set_aside else ""
     ends = None if r.interval is None else numbers.interval
     found = float(numbers.estimate), ends, float(numbers.plain_estimate)
     words = (what if r.repeats == 1 else f"{what}, {r.repeats} partitions", plain_word)

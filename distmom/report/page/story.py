@@ -42,17 +42,25 @@ def story(results: Results) -> Story:
         (advice_block(told), *files_block(accused, results.run, named=named)),
         notes_block(results),
     )
-    first = (_table(results), *advice, *meanings_block(results))
+    first = (_table(results), *advice)
     if len(told) == 1:
         one = told[0]
         title = f"{results[0].kind}: {one.heading}"
-        return Story(title, one.answer, mood, word, (*first, *_figures(one), *notes), (), after)
+        return Story(
+            title,
+            one.answer,
+            mood,
+            word,
+            (*first, *_figures(one), *notes, *meanings_block(results)),
+            (),
+            after,
+        )
     names = list(dict.fromkeys(cell(r.name) for r in results))
     kinds = results[0].kind if len(results) else results.title
     title = f"{kinds}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
     mine = [told[i] for i in chosen(results, MOST_SECTIONS)]
     sections = tuple(Section(one.heading, one.answer, _figures(one, folded=True)) for one in mine)
-    blocks, folded = (*first, *groups(results), *notes), len(sections) > MOST_OPEN
+    blocks, folded = (*first, *groups(results), *notes, *meanings_block(results)), len(sections) > MOST_OPEN
     return Story(title, _answer(results, told), mood, word, blocks, sections, after, folded)
 
 

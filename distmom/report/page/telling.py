@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from distmom.report import excluded
@@ -127,11 +127,16 @@ def files_block(files: Sequence[str], run: dict[str, Any], *, named: bool) -> li
     ).strip()
     head = f"The bad files are among these {len(files):,}"
     sure = named or len(files) == 1
+    codes = leave_out(files, run) if sure else []
+    if codes and len(files) <= excluded.FEW:  # the line names them
+        who, whose = ("this file", "its") if len(files) == 1 else ("these files", "their")
+        head = f"Leave {who} out and run again: {whose} values differ from the rest"
+        return [replace(code, heading=head) for code in codes]
     if sure:
         one, caption = "This file holds other values", more
         head = one if len(files) == 1 else f"These {len(files):,} files hold other values than the rest"
     listing = Listing(head, shown, caption, names=True, folded=len(shown) > OPEN_LINES)
-    return [listing, *(leave_out(files, run) if sure else [])]
+    return [listing, *codes]
 
 
 def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
