@@ -11,7 +11,7 @@ import click
 
 from distmom.cli import types
 
-INTERVALS = ("auto", "order", "exact", "paper", "none")
+INTERVALS = ("auto", "order", "cantelli", "closed-form", "none")
 MEMORY, PLACES = "Memory between runs", "Where it runs"
 HEADINGS = ("Question", "Data", "Blocks", "Promise", "Chance", MEMORY, PLACES, "Output")
 

@@ -37,7 +37,7 @@ BLOCKS = o.named(o.BLOCKS, "n_blocks", "block_by")
     "compare",
     "Two samples compared: did a column drift?",
     *(*OWN_OPTIONS, *DATA, *BLOCKS),
-    *(o.interval("auto", "order", "exact", "none"), o.CONFIDENCE, o.SEED),
+    *(o.interval("auto", "order", "cantelli", "none"), o.CONFIDENCE, o.SEED),
     *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
 )
 def compare_command(data: tuple[str, ...], **flags: Any) -> int:

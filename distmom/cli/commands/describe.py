@@ -28,9 +28,10 @@ def describe_command(data: tuple[str, ...], **flags: Any) -> int:
     DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
     these a line; several are read together.
 
-    The tables go to standard output: the columns; where a plain mean leaves its robust interval, the files
+    The tables go to standard output: the columns; where a sample mean leaves its robust interval, the files
     that carry the difference; and files whose values are not those of the others. Contamination alone is no
-    failure: the exit code is 0, 4 if files were skipped, 5 where the damage may be beyond capacity.
+    failure: the exit code is 0, 4 if files were skipped, 5 where the damage may be beyond the breakdown
+    point.
     """
     from distmom.estimators.describe.describe import describe
 

@@ -32,7 +32,7 @@ CONFIDENCE = o.Option(o.LEVEL, "Confidence level of the intervals.", float, "Pro
     "difference",
     "Variants of an experiment compared: difference and lift.",
     *(*OWN_OPTIONS, *DATA),
-    *(o.interval("auto", "order", "exact", "none"), CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
+    *(o.interval("auto", "order", "cantelli", "none"), CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
 )
 def difference_command(data: tuple[str, ...], **flags: Any) -> int:
     """Difference and lift of a heavy-tailed metric between variants, with intervals, without capping it.

@@ -32,7 +32,7 @@ PASSES = o.Option(
     *(*o.PLACE, *o.OUTPUT),
 )
 def mean_command(data: tuple[str, ...], **flags: Any) -> int:
-    """Robust means of columns, with intervals, next to the plain means.
+    """Robust means of columns, with intervals, next to the sample means.
 
     DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
     these a line; several are read together. Folders, files and patterns may lie in an object store:

@@ -70,7 +70,7 @@ def tournament_command(data: tuple[str, ...], **flags: Any) -> int:
 
     The league table goes to standard output, the champion first; JSON has champions, finalists, the table,
     every duel, and what was left out as bad. Exit code 5 if there is no answer, such as a --beta-r that
-    leaves nobody, or the result is beyond capacity; --fail-on 'not decided' makes a tie an error.
+    leaves nobody, or the result is beyond the breakdown point; --fail-on 'not decided' makes a tie an error.
     """
     from distmom.estimators.tournament.tournament import tournament
 

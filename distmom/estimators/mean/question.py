@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from distmom.reductions.state import Key, MeanState
 
 
-SECOND = "a second pass follows if rows are set aside"
+SECOND = "a second pass follows if rows are screened out"
 """What plans say of data that can be read again."""
 
 

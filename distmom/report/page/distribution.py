@@ -36,7 +36,7 @@ def distribution(r: Any) -> tuple[Bars, ...]:
     codes = [] if far is None else [v for v, share in far.values if share >= LEAST_CODE * far.share]
     caption = HEIGHTS if found.linear else HEIGHTS + SIGNED_LOG
     heading = f"How the values of {cell(r.column)} are distributed"
-    word = {"set aside": "left out", "borne": "far out", "told": "far out, in the estimate"}
+    word = {"screened out": "left out", "borne": "far out", "told": "far out, in the estimate"}
     return (
         Bars(
             heading,

@@ -33,15 +33,15 @@ class Strip:
     ----------
     heading, caption : str
     values : ndarray of float64
-        Ruined ones are NaN or infinite.
+        Non-finite ones are NaN or infinite.
     estimate, plain : float
     interval : (float, float) or None
     scale : AxisScale
     what, plain_word : str
-        What blocks have ("means"), and what the plain estimate is called ("plain mean").
+        What blocks have ("means"), and what the plain estimate is called ("sample mean").
     level : float
         Confidence level.
-    ruined : int
+    non-finite : int
     """
 
     heading: str
@@ -54,7 +54,7 @@ class Strip:
     what: str
     plain_word: str
     level: float
-    ruined: int = 0
+    non_finite: int = 0
 
     def view(self) -> Ends:
         """Limits that hold the middle of the blocks, the interval and the estimate, with a margin."""
@@ -126,7 +126,7 @@ class Line:
     name : str
     x, y : ndarray of float64
     half : ndarray of float64 or None
-        Half-widths around y, drawn as bars.
+        Margins of error around y, drawn as bars.
     points : bool
         Whether the points are marked rather than joined.
     strong : bool

@@ -87,7 +87,7 @@ def test_the_bits_are_those_of_one_pass(
     assert len({within.low for within, _ in few}) == 1
 
 
-def test_rows_far_out_are_set_aside_in_all_ranges(lake: Path, few: list[Any]) -> None:
+def test_rows_far_out_are_screened_out_in_all_ranges(lake: Path, few: list[Any]) -> None:
     found = dm.mean(lake, "x", by="a", rng=1, executor=dm.Threads(2))
     assert len(few) >= 4
     assert sum(r.far_rows is not None and r.far_rows.values[0][0] == -9999.0 for r in found) >= 35

@@ -1,4 +1,4 @@
-"""The distribution of a column on its page: what is set aside is marked, labels do not touch."""
+"""The distribution of a column on its page: what is screened out is marked, labels do not touch."""
 
 from __future__ import annotations
 
