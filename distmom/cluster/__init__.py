@@ -10,7 +10,7 @@ from distmom.cluster.memory import check_memory, usable_cpus
 from distmom.cluster.merge import Merged, UnitMerger
 from distmom.cluster.outcome import Executor, UnitOutcome, Work
 from distmom.cluster.plan import Unit, merge_depth, plan_units, scheduler_bytes
-from distmom.cluster.progress import make_progress
+from distmom.cluster.progress import make_progress, progress_where_seen
 from distmom.cluster.runner import Progress, run_units
 from distmom.stopping import check_stopped
 
@@ -29,6 +29,7 @@ __all__ = [
     "make_progress",
     "merge_depth",
     "plan_units",
+    "progress_where_seen",
     "run_calls",
     "run_units",
     "scheduler_bytes",

@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, a log line a minute otherwise, nothing when quiet."""
+"""How far a run is: a bar on a terminal or in a notebook, a log line a minute otherwise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from distmom.cluster.memory import in_words
+from distmom.cluster.notebook import NotebookProgress, in_notebook
+from distmom.cluster.rate import Rate
 from distmom.cluster.runner import Progress
 
 if TYPE_CHECKING:
@@ -18,13 +19,63 @@ logger = logging.getLogger("distmom")
 
 LOG_SECONDS = 60.0
 
+LATE_SECONDS = 2.0
+"""How long a call takes before it shows a bar that nobody asked for."""
+
 
 def make_progress(title: str = "reading", *, quiet: bool = False) -> Progress | None:
-    """A bar if standard error is a terminal, else log lines; ``None`` if ``quiet``."""
+    """A bar on a terminal or in a notebook, else log lines; ``None`` if ``quiet``."""
     if quiet:
         return None
-    terminal = sys.stderr is not None and sys.stderr.isatty()  # None where the shell closed it
-    return BarProgress(title) if terminal else LogProgress(title)
+    if in_notebook():
+        return NotebookProgress(title)
+    return BarProgress(title) if _on_terminal() else LogProgress(title)
+
+
+def progress_where_seen() -> Progress | None:
+    """What a call shows that nobody asked: a bar for long ones, where somebody may look; else ``None``."""
+    shown = make_progress(quiet=not (in_notebook() or _on_terminal()))
+    return None if shown is None else LateProgress(shown, LATE_SECONDS)
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()  # None where the shell closed it
+
+
+class LateProgress:
+    """A progress that is shown once its call has taken a while: short calls show nothing.
+
+    Parameters
+    ----------
+    shown : Progress
+        The progress itself.
+    after : float
+        Seconds since this was made.
+    """
+
+    def __init__(self, shown: Progress, after: float) -> None:
+        self.shown, self.after, self.made = shown, after, monotonic()
+        self.begin(0, 0)
+
+    def begin(self, n_units: int, n_bytes: int) -> None:
+        """Start counting; a run of several rounds begins several times, and the call's time goes on."""
+        self.planned, self.counted, self.begun = (n_units, n_bytes), (0, 0), False
+
+    def advance(self, n_rows: int, n_bytes: int) -> None:
+        """Count, and show all that was counted when it is time."""
+        if self.begun:
+            self.shown.advance(n_rows, n_bytes)
+            return
+        self.counted = self.counted[0] + n_rows, self.counted[1] + n_bytes
+        if monotonic() - self.made >= self.after:
+            self.begun = True
+            self.shown.begin(*self.planned)
+            self.shown.advance(*self.counted)
+
+    def end(self) -> None:
+        """Take it away, if it was shown."""
+        if self.begun:
+            self.shown.end()
 
 
 class LogProgress:
@@ -44,29 +95,18 @@ class LogProgress:
 
     def begin(self, n_units: int, n_bytes: int) -> None:
         """Start counting; a run of several rounds begins several times."""
-        self.total, self.n_rows, self.n_bytes = n_bytes, 0, 0
-        self.started = self.said = monotonic()
+        self.rate, self.said = Rate(n_bytes), monotonic()
 
     def advance(self, n_rows: int, n_bytes: int) -> None:
         """Count what one unit read, and say so once in a while; also called with zeros while waiting."""
-        self.n_rows += n_rows
-        self.n_bytes += n_bytes
+        self.rate.add(n_rows, n_bytes)
         now = monotonic()
         if now - self.said >= self.every:
             self.said = now
-            logger.info("%s: %s", self.title, self.describe())
+            logger.info("%s: %s", self.title, self.rate.describe())
 
     def end(self) -> None:
         """Stop."""
-
-    def describe(self) -> str:
-        """``1,000 rows, 3.1 of 9 MB, 1.2 MB/s, 5 s left``."""
-        rate = self.n_bytes / max(monotonic() - self.started, 1e-3)
-        left = f"{(self.total - self.n_bytes) / rate:.0f} s left" if rate else "unknown time left"
-        return (
-            f"{self.n_rows:,} rows, {in_words(self.n_bytes)} of {in_words(self.total)}, "
-            f"{in_words(rate)}/s, {left}"
-        )
 
 
 class BarProgress:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from distmom.checks import check_fraction, did_you_mean
-from distmom.cluster import make_progress
+from distmom.cluster import make_progress, progress_where_seen
 from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError
 from distmom.keywords import PLACES
@@ -17,6 +17,9 @@ from distmom.keywords import PLACES
 NAMES = ("confidence_level", "rng", "executor", "progress", "warn")
 
 _DEFAULTS: ContextVar[Mapping[str, Any]] = ContextVar("distmom_options", default={})  # noqa: B039  # never changed
+
+
+_UNSAID = object()
 
 
 class Options:
@@ -53,8 +56,9 @@ def options(**defaults: Any) -> Options:
     executor : None, Threads, Processes, Cluster, client or address
         Where calls run.
     progress : bool or object
-        True shows a bar on a terminal, or a log line a minute; or an object with ``begin``, ``advance``,
-        ``end``.
+        True shows a bar on a terminal or below a notebook's cell, and writes a log line a minute elsewhere;
+        False shows nothing; or an object with ``begin``, ``advance``, ``end``. By default calls of more than
+        two seconds show a bar on a terminal or in a notebook.
     warn : bool
         Whether a doubtful result warns (`DoubtfulResultWarning`).
 
@@ -115,7 +119,9 @@ def quietly() -> Iterator[None]:
 
 def progress_of_session() -> Any:
     """The progress that calls report to, or None."""
-    wanted = _DEFAULTS.get().get("progress")
+    wanted = _DEFAULTS.get().get("progress", _UNSAID)
+    if wanted is _UNSAID:
+        return progress_where_seen()
     if wanted is True:
         return make_progress()
     return wanted or None

@@ -1,6 +1,6 @@
 """Several random partitions: the rule's blocks of each of them, and one median over all.
 
-Partitions differ by chance alone, so what the rule has to say (contaminated, files disagree, carried by few
+Partitions differ by chance alone, so what the rule has to say (contaminated, files disagree, dominated by few
 rows, the path of medians) is said of the first one, which is the partition without repeats. Every partition
 is merged, tested and, under ``"auto"``, screened by itself with the same steps.
 

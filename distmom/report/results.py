@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -10,11 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, overload
 
 from distmom.checks import check_choice
-from distmom.errors import ConfigError, UnknownResultError
+from distmom.errors import ConfigError
+from distmom.report.lookup import Label, place_of
 from distmom.report.on_demand import OnDemand
 from distmom.report.result import Result
 from distmom.report.values import plain, same
-from distmom.report.words import cell, listed
 from distmom.status import RETIRED_STATUSES, Status, listed_statuses
 
 if TYPE_CHECKING:
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 2
 
-Label = tuple[str, dict[str, Any] | None]
-"""Name and group of a result."""
-
 DONE, FILES_SKIPPED, NO_ANSWER, REFUSED = 0, 4, 5, 7
 
 ANY = "any"
@@ -41,10 +37,11 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     R = TypeVar("R", bound=Result, covariant=True, default=Result)
+    S = TypeVar("S", bound=Result)
 else:
     from typing import TypeVar
 
-    R = TypeVar("R", bound=Result, covariant=True)
+    R, S = TypeVar("R", bound=Result, covariant=True), TypeVar("S", bound=Result)
 
 
 if TYPE_CHECKING:
@@ -87,7 +84,7 @@ class Results(Several[R]):
         self.run = run
 
     @staticmethod
-    def of(found: Result | Results) -> Results:
+    def of(found: S | Results[S]) -> Results[S]:
         """The results themselves, or a sequence of the single result."""
         return found if isinstance(found, Results) else Results([found], found.data, found.run)
 
@@ -145,7 +142,7 @@ class Results(Several[R]):
     def __getitem__(self, index: slice) -> tuple[R, ...]: ...
     def __getitem__(self, index: Any) -> R | tuple[R, ...]:
         if not (isinstance(index, slice) or hasattr(index, "__index__")):
-            return _find(self, index)
+            index = place_of(list(labels(self)), index)
         found: R | tuple[R, ...] = self._results[index]
         return found
 
@@ -270,7 +267,9 @@ def _installed(name: str, method: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ConfigError(f"{method}: {name} is not installed; install it, or use to_arrow()") from error
+        raise ConfigError(
+            f"{method}: {name} is not installed; pip install {name}, or use to_arrow()"
+        ) from error
 
 
 def places_of_doubtful(results: Results) -> list[int]:
@@ -299,47 +298,3 @@ def labels(results: Sequence[Any]) -> Iterable[Label]:
     if isinstance(results, Results):
         results = results._results
     return results.labels() if isinstance(results, OnDemand) else ((r.name, r.group) for r in results)
-
-
-def _find(results: Sequence[R], key: Any) -> R:
-    """The one result with this name or these values of its group, of which texts will do.
-
-    Raises
-    ------
-    UnknownResultError
-        If there is none, or more than one.
-    """
-    given = key if isinstance(key, tuple) else (key,)
-    for alike in (lambda a, b: type(a) is type(b) and a == b, lambda a, b: cell(a) == cell(b)):
-        every = enumerate(labels(results))
-        found = [i for i, label in every if any(_same(one, given, alike) for one in _keys(label))]
-        if len(found) == 1:
-            return results[found[0]]
-        if found:
-            first = results[found[0]]
-            one = ", ".join(repr(cell(v)) for v in _keys((first.name, first.group))[-1])
-            raise UnknownResultError(
-                f"results: {len(found)} have the key {key!r}; ask for one, such as [{one}]"
-            )
-    several = len({name for name, _ in labels(results)}) > 1
-    there = [", ".join(map(cell, _shortest(label, several=several))) for label in labels(results)]
-    near = difflib.get_close_matches(", ".join(map(cell, given)), there, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise UnknownResultError(f"results: none has the key {key!r}; there are {listed(there)}{hint}")
-
-
-def _keys(label: Label) -> list[tuple[Any, ...]]:
-    """By what a result may be asked for: its name, the values of its group, both."""
-    name, group = label
-    values = tuple((group or {}).values())
-    return [(name,), *([values] if values else []), (name, *values)]
-
-
-def _shortest(label: Label, *, several: bool) -> tuple[Any, ...]:
-    """The shortest key that tells the result from others, which may be of several names."""
-    keys = _keys(label)
-    return keys[0] if not label[1] else keys[-1] if several else keys[1]
-
-
-def _same(mine: tuple[Any, ...], given: tuple[Any, ...], alike: Any) -> bool:
-    return len(mine) == len(given) and all(map(alike, mine, given))

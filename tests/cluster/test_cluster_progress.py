@@ -46,7 +46,8 @@ def test_the_bar_shows_bytes_and_rows_and_goes_away(monkeypatch: pytest.MonkeyPa
 
 def test_one_line_a_minute(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
-    monkeypatch.setattr("distmom.cluster.progress.monotonic", lambda: clock[0])
+    for module in ("progress", "rate"):
+        monkeypatch.setattr(f"distmom.cluster.{module}.monotonic", lambda: clock[0])
     progress = LogProgress("reading")
     with caplog.at_level(logging.INFO, logger="distmom"):
         progress.begin(100, 200_000_000)
@@ -65,4 +66,4 @@ def test_short_runs_stay_silent(caplog: pytest.LogCaptureFixture) -> None:
         progress.advance(0, 0)
         progress.advance(10, 10)
     assert caplog.messages == []
-    assert "unknown time left" in LogProgress("x").describe()
+    assert "unknown time left" in LogProgress("x").rate.describe()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import subprocess
 import sys
 import typing
@@ -35,6 +36,31 @@ vector: float | None = dm.mean("lake", ["x", "y"], joint=True).radius
 spread: float = dm.ustatistic("lake", "x", kernel="gini", blocks=9).estimate
 spreads: dm.UStatisticResult = dm.ustatistic("lake", ["x", "y"], kernel="gini", by="k")["x", "UA"]
 vectors: dm.VectorResult = dm.mean("lake", ["x", "y"], by=["k"], joint="geometric")[0]
+"""
+
+SCRIPT = """
+from pathlib import Path
+
+import numpy as np
+
+import distmom as dm
+
+dm.options(rng=0, confidence_level=0.95, progress=False)
+lake = dm.scan("lake/", on_bad_file="skip")
+one: dm.MeanResult = dm.mean(lake, "price", blocks=dm.RandomBlocks(63), executor=dm.Threads(2)).raise_if()
+low, high = one.interval or (float("nan"), float("nan"))
+worst: float = max(result.estimate for result in dm.mean(lake, "price", by="city", where="price > 0"))
+gini: float = dm.ustatistic(np.arange(10.0), kernel=dm.kernels.gini(), blocks=5).estimate
+drift = [column.name for column in dm.describe(Path("lake")) if column.status is not dm.Status.OK]
+best: int | str | None = dm.tournament(lake, ["a", "b"], target="y", loss="absolute").champion
+arms = dm.Results.of(dm.difference(lake, "paid", by="arm", control="A"))
+lift: list[float] = [arm.estimate for arm in arms]
+moved: list[bool] = [one.drifted for one in dm.Results.of(dm.compare(["a/", "b/"], ["x", "y"]))]
+model = dm.RobustLinearRegression().fit(np.ones((10, 2)), np.ones(10))
+predicted: float = float(model.predict(np.ones((1, 2)))[0])
+dm.write_results(dm.mean(lake, ["price", "tax"]), "report.html")
+table: dict[str, object] = dm.mean(lake, "price").to_dict()
+print(low, high, worst, gini, drift, best, lift, moved, predicted, table)
 """
 
 WRONG = """
@@ -86,8 +112,27 @@ def checked(path: Path, text: str) -> tuple[int, str]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_file_of_a_user_type_checks(tmp_path: Path) -> None:
-    code, out = checked(tmp_path / "user.py", USER)
-    assert code == 0, out
+    for text in (USER, SCRIPT):
+        code, out = checked(tmp_path / "user.py", text)
+        assert code == 0, out
     code, out = checked(tmp_path / "wrong.py", WRONG)
     assert code == 1
     assert {int(line.split(":")[1]) for line in out.splitlines() if ": error:" in line} == {4, 5, 6, 7}, out
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_checker_of_an_editor_agrees(tmp_path: Path) -> None:
+    """Pyright's rules, at their strictest, and with them a mistake that is found."""
+    config = {
+        "typeCheckingMode": "strict",
+        "extraPaths": [str(Path(dm.__file__).parents[1])],
+        "include": ["user.py"],
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config), "utf-8")
+    for text, right in ((SCRIPT, True), (SCRIPT + "dm.mean(lake, 'price').radius\n", False)):
+        (tmp_path / "user.py").write_text(text, "utf-8")
+        words = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
+        run = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+        summary = json.loads(run.stdout)
+        assert (summary["summary"]["errorCount"] == 0) == right, run.stdout

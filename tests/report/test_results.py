@@ -213,7 +213,9 @@ def test_a_frame_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     found = dm.mean(X, rng=0)
     for name in ("pandas", "polars"):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(dm.ConfigError, match=rf"^to_{name}: {name} is not installed; install it, or use"):
+        with pytest.raises(
+            dm.ConfigError, match=rf"^to_{name}: {name} is not installed; pip install {name}, or use"
+        ):
             getattr(found, f"to_{name}")()
 
 

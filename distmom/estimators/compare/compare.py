@@ -34,7 +34,7 @@ def compare(
     confidence_level: float = 0.99,
     rng: Any = None,
     executor: Any = None,
-) -> CompareResult | Results:
+) -> CompareResult | Results[CompareResult]:
     """Did this column drift, how far, and could it be chance: two samples compared column by column.
 
     Each statistic is estimated by the median over blocks, which bad rows cannot move, and a permutation test

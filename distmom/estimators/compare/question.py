@@ -111,7 +111,7 @@ class CompareQuestion(RowsQuestion):
 
     def run(
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]
-    ) -> CompareResult | Results:
+    ) -> CompareResult | Results[CompareResult]:
         """Find the samples, count their rows, draw those of the test, evaluate blocks."""
         samples = self.samples
         more: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ def difference(
     confidence_level: float = 0.95,
     rng: Any = None,
     executor: Any = None,
-) -> DifferenceResult | Results:
+) -> DifferenceResult | Results[DifferenceResult]:
     """Difference and lift of a heavy-tailed metric between variants of an experiment, without capping it.
 
     Both variants are cut into the same blocks, each pair of blocks has its difference, and the answer is

@@ -79,7 +79,7 @@ class PlannedDifference:
 
     def run(
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]
-    ) -> DifferenceResult | Results:
+    ) -> DifferenceResult | Results[DifferenceResult]:
         """Read the rows; the result or results."""
         question, plan, more = self.question, self.pass_, list[str]()
         if question.crossover == "omit":
