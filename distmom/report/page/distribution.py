@@ -8,14 +8,11 @@ from typing import Any
 
 from distmom.report.histogram import Histogram
 from distmom.report.page.pictures import AxisScale, Bars
-from distmom.report.page.scales import Numbers, Times
-from distmom.report.page.svg import NEAR_END
+from distmom.report.page.scales import Numbers, Times, titled
+from distmom.report.page.svg import LETTER, anchored
 from distmom.report.words import cell
 
 MOST_TICKS = 5
-LETTER = 0.024
-"""Share of the axis that a letter takes on a narrow telephone."""
-
 LEAST_CODE = 0.1
 """Values far out that are named have this share of the rows far out."""
 
@@ -47,6 +44,7 @@ def distribution(r: Any) -> tuple[Bars, ...]:
             cuts,
             tuple(_apart((found.place(value), scale.text(value)) for value in codes)),
             "" if far is None else word[far.action],
+            titled(cell(r.column), scale),
         ),
     )
 
@@ -78,5 +76,5 @@ def _apart(places: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
 def _extent(place: float, words: str) -> tuple[float, float]:
     """Where words begin and end that stand at a place, or inside of an end of the axis."""
     width = LETTER * len(words)
-    low = place if place < NEAR_END else place - width if place > 1 - NEAR_END else place - width / 2
+    low = place - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchored(place, words)] * width
     return low, low + width

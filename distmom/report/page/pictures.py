@@ -42,6 +42,8 @@ class Strip:
     level : float
         Confidence level.
     ruined : int
+    x_name : str
+        What stands below the axis: what it shows, and in which unit.
     """
 
     heading: str
@@ -55,6 +57,7 @@ class Strip:
     plain_word: str
     level: float
     ruined: int = 0
+    x_name: str = ""
 
     def view(self) -> Ends:
         """Limits that hold the middle of the blocks, the interval and the estimate, with a margin."""
@@ -98,6 +101,7 @@ class Spans:
     scale : AxisScale
     words : tuple of str
         What estimate, interval and plain estimate are called; empty ones are not drawn.
+    x_name : str
     """
 
     heading: str
@@ -105,6 +109,7 @@ class Spans:
     lines: tuple[Span, ...]
     scale: AxisScale
     words: tuple[str, str, str]
+    x_name: str = ""
 
     def view(self) -> Ends:
         """Limits that hold all intervals; plain estimates lie inside or are pointed at."""
@@ -202,6 +207,7 @@ class Bars:
         Places with a name.
     far_word : str
         What becomes of those far out.
+    x_name : str
     """
 
     heading: str
@@ -212,6 +218,7 @@ class Bars:
     cuts: tuple[float, ...] = ()
     named: tuple[tuple[float, str], ...] = ()
     far_word: str = ""
+    x_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -235,6 +242,8 @@ class Matrix:
     kinds : dict of str to str
         The kinds and their names in the legend; those of style: ``won``, ``lost``, ``close``, ``open``,
         ``self``, ``p1`` … ``p3`` and ``n1`` … ``n3`` for positive and negative numbers, ``zero``.
+    corner : str
+        What rows and columns are.
     """
 
     heading: str
@@ -243,6 +252,7 @@ class Matrix:
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
     kinds: dict[str, str] = field(default_factory=dict)
+    corner: str = ""
 
 
 def square(names: tuple[str, ...], cell: Callable[[int, int], Cell]) -> tuple[tuple[Cell, ...], ...]:

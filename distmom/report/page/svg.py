@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from distmom.report.page.pictures import Bars, Curve, Line, Span, Spans, Strip, placed
+from distmom.report.page.scales import MOST_LETTERS, shortened
 
 GOLDEN = 0.6180339887498949
 """Fractions of its multiples spread points evenly, the same in every picture."""
@@ -23,9 +24,12 @@ MOST_VERTICES = 400
 TICKS = 4
 """On a telephone more labels would touch each other."""
 
-STRIP_HEIGHT, AXIS_HEIGHT, BAR_HEIGHT, CURVE_HEIGHT = 110, 26, 22, 200
-NEAR_END = 0.06
-"""Labels so near an end of an axis stand inside of it."""
+STRIP_HEIGHT, AXIS_HEIGHT, BAR_HEIGHT, CURVE_HEIGHT = 110, 44, 22, 220
+CURVE_TOP = 24
+"""Room for the name of the vertical axis."""
+
+LETTER = 0.031
+"""Share of the axis that a letter takes on a narrow telephone."""
 
 INNER = 1000
 """Units of an inner picture, on both sides."""
@@ -78,13 +82,13 @@ def draw_strip(strip: Strip) -> Drawing:
     marks += _beyond(values, view)
     if strip.ruined:
         marks += [
-            Mark("text", {"x": f"{3 + 3 * i}%", "y": 13, "class": "ruined"}, "×")
+            Mark("text", {"x": f"{5 + 3 * i}%", "y": 13, "class": "ruined"}, "×")
             for i in range(min(strip.ruined, 10))
         ]
         legend.append(
             ("cross", f"{strip.ruined} ruined block{'s' * (strip.ruined > 1)} (infinite or not a number)")
         )
-    marks += _axis(strip.scale.ticks(*view, TICKS), at, STRIP_HEIGHT)
+    marks += _axis(strip.scale.ticks(*view, TICKS), at, STRIP_HEIGHT, strip.x_name)
     return Drawing(STRIP_HEIGHT + AXIS_HEIGHT, tuple(marks), strip.heading, tuple(legend))
 
 
@@ -118,7 +122,7 @@ def draw_span(line: Span, spans: Spans) -> Drawing:
 def draw_axis(spans: Spans) -> Drawing:
     """The axis below all lines of `Spans`."""
     view = spans.view()
-    marks = _axis(spans.scale.ticks(*view, TICKS), placed(view), 0)
+    marks = _axis(spans.scale.ticks(*view, TICKS), placed(view), 0, spans.x_name)
     kinds = ("dot middle", "band", "rule plain")
     legend = tuple((kind, word) for kind, word in zip(kinds, spans.words, strict=True) if word)
     return Drawing(AXIS_HEIGHT, tuple(marks), spans.heading, legend)
@@ -128,16 +132,18 @@ def draw_curve(curve: Curve) -> Drawing:
     """Lines or points with bars, a level line, both axes."""
     x_view, y_view = curve.limits()
     y_ticks = curve.y_scale.ticks(*y_view, TICKS)
-    left = min(34.0, 3.0 + 2.1 * max((len(label) for _, label in y_ticks), default=1))
+    left = min(40.0, 3.0 + 2.5 * max((len(label) for _, label in y_ticks), default=1))
     share_x, share_y = placed(x_view, curve.log_x), placed(y_view, curve.log_y)
 
     def across(value: float) -> float:
         return (left + (98.0 - left) * share_x(value)) / 100.0
 
     def down(value: float) -> float:
-        return 8.0 + (CURVE_HEIGHT - 12.0) * (1.0 - share_y(value))
+        return CURVE_TOP + (CURVE_HEIGHT - CURVE_TOP - 4.0) * (1.0 - share_y(value))
 
-    marks: list[Mark] = []
+    marks: list[Mark] = [
+        Mark("text", {"x": "0%", "y": 11, "class": "label"}, shortened(curve.y_name, MOST_LETTERS))
+    ]
     for value, label in y_ticks:
         y = round(down(value), 1)
         marks.append(Mark("line", {"x1": f"{left}%", "x2": "100%", "y1": y, "y2": y, "class": "guide"}))
@@ -151,7 +157,7 @@ def draw_curve(curve: Curve) -> Drawing:
         y = round(down(curve.level[0]), 1)
         marks.append(Mark("line", {"x1": f"{left}%", "x2": "100%", "y1": y, "y2": y, "class": "estimate"}))
         legend.append(("rule estimate", curve.level[1]))
-    marks += _axis(curve.x_scale.ticks(*x_view, TICKS + 1), across, CURVE_HEIGHT)
+    marks += _axis(curve.x_scale.ticks(*x_view, TICKS + 1), across, CURVE_HEIGHT, curve.x_name)
     label = f"{curve.y_name} by {curve.x_name}"
     return Drawing(CURVE_HEIGHT + AXIS_HEIGHT, tuple(marks), label, tuple(legend))
 
@@ -174,10 +180,10 @@ def draw_bars(bars: Bars) -> Drawing:
     drawn = [Mark("svg", {**frame, "viewBox": f"0 0 {INNER} {STRIP_HEIGHT}"}, inner=tuple(marks))]
     drawn += [_upright(cut, top, STRIP_HEIGHT, "plain") for cut in bars.cuts]
     for place, words in bars.named:
-        anchor = _anchor(place)
+        anchor = anchored(place, words)
         at = {"x": _percent(place), "y": 13, "text-anchor": anchor, "class": "plain"}
         drawn.append(Mark("text", at, words))
-    drawn += _axis(list(bars.ticks), lambda share: share, STRIP_HEIGHT)
+    drawn += _axis(list(bars.ticks), lambda share: share, STRIP_HEIGHT, bars.x_name)
     legend = [("bar", "rows"), *[("bar far", bars.far_word)] * bool(bars.far)]
     return Drawing(STRIP_HEIGHT + AXIS_HEIGHT, tuple(drawn), bars.heading, tuple(legend))
 
@@ -247,19 +253,25 @@ def _beyond(values: Any, view: tuple[float, float]) -> list[Mark]:
     return marks
 
 
-def _axis(ticks: list[tuple[float, str]], at: Any, top: int) -> list[Mark]:
+def _axis(ticks: list[tuple[float, str]], at: Any, top: int, name: str) -> list[Mark]:
+    """An axis with its name in the middle below."""
     marks = [Mark("line", {"x1": "0%", "x2": "100%", "y1": top + 0.5, "y2": top + 0.5, "class": "axis"})]
     for value, label in ticks:
         share = at(value)
-        anchor = _anchor(share)
+        anchor = anchored(share, label)
         place = _percent(share)
         marks.append(Mark("line", {"x1": place, "x2": place, "y1": top, "y2": top + 5, "class": "axis"}))
         marks.append(Mark("text", {"x": place, "y": top + 19, "text-anchor": anchor}, label))
+    if name:
+        below = {"x": "50%", "y": top + 37, "text-anchor": "middle", "class": "label"}
+        marks.append(Mark("text", below, shortened(name, MOST_LETTERS)))
     return marks
 
 
-def _anchor(share: float) -> str:
-    return "start" if share < NEAR_END else "end" if share > 1 - NEAR_END else "middle"
+def anchored(share: float, words: str) -> str:
+    """How words stand at a place of an axis: inside of its ends."""
+    half = LETTER * len(words) / 2.0
+    return "start" if share < half else "end" if share > 1.0 - half else "middle"
 
 
 def _band(at: Any, ends: tuple[float, float], y: float, height: float) -> Mark:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import distmom as dm
-from distmom.report.page.distribution import LETTER, MOST_TICKS, distribution
-from distmom.report.page.svg import draw_bars
+from distmom.report.page.distribution import MOST_TICKS, distribution
+from distmom.report.page.svg import LETTER, draw_bars
 
 N = 20_000
 
