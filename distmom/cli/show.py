@@ -23,7 +23,7 @@ def show_results(results: Results, *, as_json: bool, quiet: bool, explain: bool 
         return
     _show_table(results)
     if not quiet:
-        from distmom.report.brief import brief
+        from distmom.cli.brief import brief
         from distmom.report.text import remarks
 
         said = wording()

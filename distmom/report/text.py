@@ -64,7 +64,7 @@ def uncut(table: Table) -> Table:
 def remarks(results: Results, said: Callable[[str], str] = str) -> list[str]:
     """What a reader should know beside the table, each once: missing rows, bad files, why no interval.
 
-    `said` puts each in other words, such as `distmom.report.brief.brief`.
+    `said` puts each in other words, such as fewer.
     """
     lines = each_once(results, [list(dict.fromkeys(map(said, r.remarks()))) for r in results])
     lines += _left_out(results)
