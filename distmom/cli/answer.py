@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -94,9 +93,10 @@ def remember_command(found: Results) -> None:
         return
     from distmom.lake.messages import plain_words
     from distmom.report.again import Again
+    from distmom.report.shell import joined
 
     shell, seed = ["distmom", *plain_words(words)], found.run.get("seed")
-    found.run["command"] = shlex.join(shell)
+    found.run["command"] = joined(shell)
     flags = {option.name for option in context.command.params}
     drawn = "rng" in flags and context.get_parameter_source("rng") is ParameterSource.DEFAULT
     if drawn and not context.params.get("state") and isinstance(seed, int):
