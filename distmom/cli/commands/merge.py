@@ -52,6 +52,7 @@ def merge_command(
     output: Path | None,
     quiet: bool,
     fail_on: tuple[str, ...],
+    explain: bool,
 ) -> int:
     """Merge states of disjoint lakes, and print the result of all.
 
@@ -62,4 +63,4 @@ def merge_command(
     def found() -> Any:
         return merge_states(*states, output=state, interval=interval, confidence_level=confidence_level)
 
-    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on)
+    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on, explained=explain)

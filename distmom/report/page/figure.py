@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from distmom.errors import ConfigError
+from distmom.report.page.bars import draw_bars
 from distmom.report.page.pictures import Bars, Curve, Matrix, Picture, Spans
 from distmom.report.page.render import svg_document
 from distmom.report.page.scales import shortened
@@ -19,7 +20,6 @@ from distmom.report.page.svg import (
     Drawing,
     Mark,
     draw_axis,
-    draw_bars,
     draw_curve,
     draw_span,
     draw_strip,
