@@ -91,7 +91,7 @@ def test_the_bits_are_those_of_one_pass(
     assert not few
 
 
-def test_rows_far_out_are_set_aside_in_all_ranges(lake: Path, few: list[Any]) -> None:
+def test_rows_far_out_are_screened_out_in_all_ranges(lake: Path, few: list[Any]) -> None:
     found = dm.mean(lake, "x", by="a", rng=1, executor=dm.Threads(2))
     assert len(few) >= 4
     assert [r.group["a"] for r in found if r.group] == list(range(40))
