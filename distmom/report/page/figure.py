@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from distmom.errors import ConfigError
+from distmom.report.page.bars import draw_bars
 from distmom.report.page.pictures import Bars, Curve, Matrix, Picture, Spans
 from distmom.report.page.render import svg_document
 from distmom.report.page.scales import shortened
@@ -19,7 +20,6 @@ from distmom.report.page.svg import (
     Drawing,
     Mark,
     draw_axis,
-    draw_bars,
     draw_curve,
     draw_span,
     draw_strip,
@@ -180,7 +180,7 @@ def _sign(kind: str, x: float, y: float) -> Mark:
     if shape == "dot":
         return Mark("circle", {"cx": x + 10, "cy": y, "r": 5, "class": of})
     if shape == "cross":
-        return _text(x + 14, y + 5, "×", "ruined")
+        return _text(x + 14, y + 5, "×", "non-finite")
     if shape in ("band", "bar", "cell"):
         return Mark("rect", {"x": x, "y": y - 6, "width": 20, "height": 12, "class": kind})
     if of in ("estimate", "plain"):

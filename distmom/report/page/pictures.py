@@ -33,15 +33,15 @@ class Strip:
     ----------
     heading, caption : str
     values : ndarray of float64
-        Ruined ones are NaN or infinite.
+        Non-finite ones are NaN or infinite.
     estimate, plain : float
     interval : (float, float) or None
     scale : AxisScale
     what, plain_word : str
-        What blocks have ("means"), and what the plain estimate is called ("plain mean").
+        What blocks have ("means"), and what the plain estimate is called ("sample mean").
     level : float
         Confidence level.
-    ruined : int
+    non-finite : int
     x_name : str
         What stands below the axis: what it shows, and in which unit.
     """
@@ -56,7 +56,7 @@ class Strip:
     what: str
     plain_word: str
     level: float
-    ruined: int = 0
+    non_finite: int = 0
     x_name: str = ""
 
     def view(self) -> Ends:
@@ -131,7 +131,7 @@ class Line:
     name : str
     x, y : ndarray of float64
     half : ndarray of float64 or None
-        Half-widths around y, drawn as bars.
+        Margins of error around y, drawn as bars.
     points : bool
         Whether the points are marked rather than joined.
     strong : bool
@@ -190,35 +190,62 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """Bars of equal width over a part of an axis, on a scale of their own.
+
+    Attributes
+    ----------
+    start, end : float
+        The part, as shares of the axis.
+    heights : tuple of float
+        Of the bars; the tallest is 1.
+    far : frozenset of int
+        Numbers of the bars that are far out.
+    words : str
+        What stands above it, at its outer end.
+    """
+
+    start: float
+    end: float
+    heights: tuple[float, ...]
+    far: frozenset[int] = frozenset()
+    words: str = ""
+
+
+@dataclass(frozen=True)
 class Bars:
-    """How often values are, on a scale of its own: all places are shares of the axis.
+    """How often values are, with the interval and the values of blocks; all places are shares of the axis.
 
     Attributes
     ----------
     heading, caption : str
-    heights : tuple of float
-        Of bars of equal width.
+    panels : tuple of Panel
+        The middle, and what lies outside.
     ticks : tuple of (float, str)
-    far : frozenset of int
-        Numbers of the bars that are far out.
-    cuts : tuple of float
-        Where these begin.
-    named : tuple of (float, str)
-        Places with a name.
+    x_name, y_name : str
+    band : (float, float) or None
+        The interval, which has the name `band_word`.
+    band_word : str
+    estimate : float or None
+    dots : tuple of float
+        Values of blocks, called `dots_word`.
+    dots_word : str
     far_word : str
-        What becomes of those far out.
-    x_name : str
+        What becomes of rows far out.
     """
 
     heading: str
     caption: str
-    heights: tuple[float, ...]
+    panels: tuple[Panel, ...]
     ticks: tuple[tuple[float, str], ...]
-    far: frozenset[int] = frozenset()
-    cuts: tuple[float, ...] = ()
-    named: tuple[tuple[float, str], ...] = ()
+    x_name: str
+    y_name: str
+    band: Ends | None = None
+    band_word: str = ""
+    estimate: float | None = None
+    dots: tuple[float, ...] = ()
+    dots_word: str = ""
     far_word: str = ""
-    x_name: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from distmom.report.page import svg
+from distmom.report.page.bars import draw_bars
 from distmom.report.page.parts import TALL_ROWS, Code, Story
 from distmom.report.page.svg import Mark
 
@@ -34,7 +35,7 @@ def _environment() -> Environment:
     environment.trim_blocks = environment.lstrip_blocks = True
     environment.filters |= {"kind": _kind, "aligned": _aligned, "breakable": breakable}
     draw = {"strip": svg.draw_strip, "curve": svg.draw_curve, "span": svg.draw_span, "axis": svg.draw_axis}
-    draw |= {"bars": svg.draw_bars}
+    draw |= {"bars": draw_bars}
     environment.globals |= {"draw": draw, "few_rows": FEW_ROWS, "tall_rows": TALL_ROWS}
     return environment
 
