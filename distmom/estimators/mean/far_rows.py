@@ -23,15 +23,16 @@ from distmom.estimators.mean.partition import (
     error_of,
     errors_allowed,
     partition_fields,
-    set_aside,
+    screened_out,
     stands,
 )
 from distmom.inference.share.extremes import without_extremes
+from distmom.inference.share.growth import PARTS, explained, growth
 from distmom.inference.share.look import NO_CUT, Look
 from distmom.inference.share.ranks import share_interval
 from distmom.inference.share.scale import block_scale, sample_scale
 from distmom.inference.status import NoInterval, in_order
-from distmom.numerics.arrays import Bools
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
@@ -121,22 +122,22 @@ class Found:
             rows = self.second.moments.at((self.columns.start, 0, slice(self.plan.blocks.layout.n_blocks)))
             n, estimate = int(rows.count.sum()), float(rows.total().mean)
         exact = options.interval != "order"
-        half = window.halfwidth(options.confidence_level, n, exact=exact)
+        half = window.margin(options.confidence_level, n, exact=exact)
         bounds = (estimate - half, estimate + half)
-        told = self._told("set aside", n if self.second is not None else None) if look.apart.n else {}
+        told = self._told("screened out", n if self.second is not None else None) if look.apart.n else {}
         return told | {
             "estimate": estimate,
             "interval": None if options.interval == "none" else bounds,
-            "interval_kind": "none" if options.interval == "none" else "exact" if exact else "order",
+            "interval_kind": "none" if options.interval == "none" else "cantelli" if exact else "order",
             "interval_reason": NoInterval.NOT_WANTED.words if options.interval == "none" else None,
-            "achieved_level": None,
-            "flags": (Status.BEYOND_CAPACITY,) if window.more_apart else (),
+            "actual_level": None,
+            "flags": (Status.BREAKDOWN_POINT_EXCEEDED,) if window.more_apart else (),
             "n_used": n,
             "n_blocks": 1,
             "block_size": (n, n),
             "block_estimates": np.array([estimate]),
-            "n_ruined_blocks": 0,
-            "n_set_aside": 0,
+            "n_non_finite_blocks": 0,
+            "n_screened_out": 0,
             "path": (),
             "notes": (
                 f"allows for {100 * share:.4g} % of arbitrary rows: the mean of the others in a window",
@@ -155,13 +156,13 @@ class Found:
         group = any(look.group.n for look in self.looks)
         if stands(flags, agree=agree):
             return self._as_told() if group else self._told("borne")
-        again = set_aside(self.first, again, of_sample=self.blind)
+        again = screened_out(self.first, again, of_sample=self.blind)
         if group:
             far = self._told("told")["far_rows"]
             words = far.words(f"{100 * self.plan.options.confidence_level:.6g} %", "", numbers=False)
             flags = in_order([*again["flags"], Status.SHARE_FAR_OUT])
             again |= {"flags": flags, "notes": (*again["notes"], *words)}
-        return again | {"n_used": n} | self._told("set aside", n)
+        return again | {"n_used": n} | self._told("screened out", n)
 
     def _without(self) -> dict[str, Any]:
         by_file = self.plan.options.design.by_file
@@ -174,23 +175,32 @@ class Found:
         allowed = [CONTRADICT * scale * (m**-0.5 + n**-0.5) for scale in scales]
         if self._agree([look.centre for look in self.looks], np.divide(allowed, 2.0)):
             return told
-        again, m = self._again()
+        again, m = self._of_sample(self.kept)
         if self._agree(again["estimate"], allowed):
             return told
+        if self._agree(again["estimate"], np.add(allowed, self._explained(again))):
+            return told
         again = correlated(self.first, again, of_sample=self.blind)
-        return again | told | {"flags": in_order((Status.BEYOND_CAPACITY, *again["flags"])), "n_used": m}
+        return (
+            again
+            | told
+            | {"flags": in_order((Status.BREAKDOWN_POINT_EXCEEDED, *again["flags"])), "n_used": m}
+        )
 
     def _marked(self) -> dict[str, Any]:
         """What the rows of the sample say of blocks of units and samples, for which they cannot stand."""
         again, n = self._again()
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
         own = error_of(self.first["block_estimates"])
-        agree = self._agree(again["estimate"], DISAGREE * np.hypot(np.divide(scales, math.sqrt(n)), own))
+        allowed = DISAGREE * np.hypot(np.divide(scales, math.sqrt(n)), own)
+        agree = self._agree(again["estimate"], allowed)
+        if not agree and self.second is None:
+            agree = self._agree(again["estimate"], allowed + self._explained(again))
         apart = any(look.apart.n for look in self.looks)
         if agree:
             near = any(look.near.n for look in self.looks)
             return self._told("borne") if apart else self._as_told() if near else {}
-        flags = in_order((Status.BEYOND_CAPACITY, *self.first["flags"]))
+        flags = in_order((Status.BREAKDOWN_POINT_EXCEEDED, *self.first["flags"]))
         return (self._told("told") if apart else {}) | {"flags": flags}
 
     @property
@@ -209,22 +219,36 @@ class Found:
 
     def _again(self) -> tuple[dict[str, Any], int]:
         """The answer of the rows that are left, and how many they are: of all rows, or of the sample."""
-        if self.second is not None:
-            plan, state, columns = self.plan, self.second, self.columns
-        else:
-            plan, state = _of_sample(self.plan, self.looks, self.kept, self.units)
-            columns = slice(0, len(self.looks))
+        if self.second is None:
+            return self._of_sample(self.kept)
+        return self._of(self.plan, self.second, self.columns)
+
+    def _of_sample(self, kept: Bools) -> tuple[dict[str, Any], int]:
+        """The same of some rows of the sample."""
+        plan, state = _of_sample(self.plan, self.looks, kept, self.units)
+        again, n = self._of(plan, state, slice(0, len(self.looks)))
+        if plan.roots:  # where cells of the sample have other numbers
+            again["accused_files"] = self.first["accused_files"]
+        return again, n
+
+    def _of(self, plan: MeanPlan, state: MeanState, columns: slice) -> tuple[dict[str, Any], int]:
         blocks = slice(plan.blocks.layout.n_blocks or None)  # or only cells, of files
         n = int(state.moments.at((columns.start, 0, blocks)).count.sum())
         n //= plan.blocks.layout.repeats
         shared = [self.shared | {"n_used": n}]
         [again] = partition_fields(plan, state, columns, shared, answer_columns(plan, state, columns))
         again |= {"plain_estimate": self.first["plain_estimate"]}
-        if self.second is None and plan.roots:  # where cells of the sample have other numbers
-            again["accused_files"] = self.first["accused_files"]
         if plan.options.weights is not None:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
+
+    def _explained(self, again: dict[str, Any]) -> Floats:
+        """How much of the difference to the sample's answer comes of its fewer rows, under a heavy tail."""
+        m = int(self.kept.sum())
+        parts = np.arange(self.kept.size) * PARTS // self.kept.size
+        of_parts = [self._of_sample(self.kept & (parts == i))[0]["estimate"] for i in range(PARTS)]
+        grown = growth(again["estimate"], of_parts, m, int(self.shared["n_used"]))
+        return explained(self.first["estimate"], again["estimate"], grown)
 
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
         """What stands apart, in the column where that is most; `n_kept` rows made the answer."""

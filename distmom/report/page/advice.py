@@ -18,8 +18,8 @@ DO: dict[str, str] = {
         "fixed. If there is no interval, add files."
     ),
     Status.FILES_DISAGREE: "Inspect the files, correct or exclude them, and run again.",
-    Status.CARRIED_BY_FEW_ROWS: "Check that the largest values are real.",
-    Status.PLAIN_MEAN: "Inspect the values, or use more rows: there are too few for blocks.",
+    Status.DOMINATED_BY_FEW_ROWS: "Check that the largest values are real.",
+    Status.SAMPLE_MEAN: "Inspect the values, or use more rows: there are too few for blocks.",
     Status.ROWS_IN_ORDER: (
         "Write the lake in random order (DuckDB: ORDER BY random(), Polars: sample(fraction=1, "
         "shuffle=True)), and run again."
@@ -38,23 +38,23 @@ MEANS: dict[str, str] = {
         "suggests."
     ),
     Status.FILES_DISAGREE: "whole files have other values than the rest.",
-    Status.CARRIED_BY_FEW_ROWS: (
+    Status.DOMINATED_BY_FEW_ROWS: (
         "a few observations dominate this mean, too few for blocks to show how it varies; in groups, also "
         "bad rows that are too many to be outliers."
     ),
-    Status.PLAIN_MEAN: (
+    Status.SAMPLE_MEAN: (
         "there are too few rows, or too few different values, for blocks; this is the ordinary mean, which "
         "one outlier can move anywhere."
     ),
     Status.ROWS_IN_ORDER: (
         "the order of the rows goes with their values, which biases statistics of pairs in random blocks."
     ),
-    Status.SHARE_SET_ASIDE: "a share of the rows lies far from all others and would move the mean.",
+    Status.SHARE_SCREENED_OUT: "a share of the rows lies far from all others and would move the mean.",
     Status.SHARE_FAR_OUT: (
         "a share of the rows lies apart from all others, but not so far, or so many, that it must be an "
         "error; it is in the estimate."
     ),
-    Status.BEYOND_CAPACITY: "so many blocks are outlying that the estimate itself may be wrong.",
+    Status.BREAKDOWN_POINT_EXCEEDED: "so many blocks are outlying that the estimate itself may be wrong.",
     Status.NO_FINITE_ANSWER: "at least half of the blocks contain an infinite value or NaN.",
 }
 """What a status means."""
@@ -80,9 +80,9 @@ def _not_finite(of: Remedies, _: str) -> str:
 
 
 WITH_OPTIONS: Mapping[str, Callable[[Remedies, str], str]] = {
-    Status.SHARE_SET_ASIDE: _left_out,
+    Status.SHARE_SCREENED_OUT: _left_out,
     Status.SHARE_FAR_OUT: _far_out,
-    Status.BEYOND_CAPACITY: _beyond,
+    Status.BREAKDOWN_POINT_EXCEEDED: _beyond,
     Status.NO_FINITE_ANSWER: _not_finite,
 }
 """What to do about a status with the options of the command, and what it is called to ask it again."""
@@ -93,7 +93,9 @@ DESCRIBE = "Run 'distmom describe' (dm.describe) on the same data: it names the 
 def advice(result: Result) -> tuple[str, ...]:
     """What to do about each status of a result."""
     found = [line for word in (result.flags or (result.status,)) if (line := _about(word, result))]
-    outlying = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY}.intersection(result.flags)
+    outlying = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BREAKDOWN_POINT_EXCEEDED}.intersection(
+        result.flags
+    )
     known = getattr(result, "files_named", False)
     return (*found, *([DESCRIBE] if outlying and not known else ()))
 

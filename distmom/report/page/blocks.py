@@ -11,7 +11,7 @@ from distmom.report.page.advice import asked_again
 UNSEEN = (
     "Many values that are each only slightly wrong are not outliers: they move this estimate as any other."
 )
-LAWS = (
+DISTRIBUTIONS = (
     "No method has a valid interval for all data: it cannot allow for values so rare and so large that these "
     "rows hold none of them. If such values matter, the interval is too narrow."
 )
@@ -26,8 +26,8 @@ def how_made(r: EstimateResult) -> str:
     assigned = r.by_files or not (r.design.sampled or r.design.stored)
     of = f"{whole}{r.blocks_of}"
     first = f"{of[0].upper()}{of[1:]} were randomly assigned to" if assigned else "The rows make"
-    if r.n_set_aside:
-        first += f" small blocks, of which {r.n_set_aside:,} outlying ones were left out. The others make"
+    if r.n_screened_out:
+        first += f" small blocks, of which {r.n_screened_out:,} outlying ones were left out. The others make"
     size = _size(r)
     if is_median(r):
         each = f"The estimate is the median of their {what} (a {name})."
@@ -62,12 +62,14 @@ def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
     """The blocks, what they bear, and which rows lie far out."""
     repeats = f", in each of {r.repeats} random partitions" if r.repeats > 1 else ""
     facts = [("blocks", f"{r.n_blocks:,}{_size(r)}{repeats}"), ("bad rows tolerated", tolerated(r))]
-    if r.n_ruined_blocks:
-        facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
-    if r.n_set_aside:
-        text = f"{r.n_set_aside:,} outlying small blocks of {r.blocks_of}, left out before the "
+    if r.n_non_finite_blocks:
+        facts.append(
+            ("non-finite blocks", f"{r.n_non_finite_blocks:,}: their value is infinite or not a number")
+        )
+    if r.n_screened_out:
+        text = f"{r.n_screened_out:,} outlying small blocks of {r.blocks_of}, left out before the "
         text += f"{r.n_blocks:,} blocks were made; they are not drawn"
-        facts.append(("set aside", text))
+        facts.append(("screened out", text))
     return facts + [("rows far out", text) for text in far_words(r)]
 
 
@@ -83,12 +85,12 @@ def tolerated(r: EstimateResult) -> str:
         return "none"
     what, allowed = r.blocks_of, r.contamination
     of = f"bad {'blocks' if r.design.sampled else what}"
-    text = f"up to {survived:,} {of}{', beside those left out' if r.n_set_aside else ''} (breakdown point)"
+    text = f"up to {survived:,} {of}{', beside those left out' if r.n_screened_out else ''} (breakdown point)"
     if allowed is not None:
         share = isinstance(allowed, float) and allowed < 1.0
         bad = f"{100 * allowed:.4g}%" if share else f"{allowed:,}"
         text += f"; the interval allows for {bad} bad {what}"
-    elif not r.n_ruined_blocks and r.bounded:
+    elif not r.n_non_finite_blocks and r.bounded:
         text += f"; the interval does not account for bad {what}"
         if r.remedies.allowed:
             text += f": for one that does, {asked_again(r)} with {r.remedies.allowed}"
@@ -118,7 +120,7 @@ def assumptions(r: EstimateResult) -> tuple[str, ...]:
             "from the true value by at most one standard deviation of a block value, and by far less for "
             "large blocks."
         )
-    elif r.interval_kind == "exact":
+    elif r.interval_kind == "cantelli":
         found.append(
             "The interval would be exact if the variance of a row were known. The variance is estimated from "
             "the same rows, so the level is approximate, and closer in larger blocks."
@@ -128,6 +130,6 @@ def assumptions(r: EstimateResult) -> tuple[str, ...]:
             "The interval is cluster-robust: it uses the variance between these units, with an allowance for "
             "skewness. The level is approximate, and closer with more units of similar size."
         )
-    elif r.interval_kind == "paper":
+    elif r.interval_kind == "closed-form":
         found.append("The interval is the closed-form bound of the proposition, with an estimated variance.")
-    return (*found, LAWS, UNSEEN)
+    return (*found, DISTRIBUTIONS, UNSEEN)

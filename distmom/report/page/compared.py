@@ -16,7 +16,7 @@ WORDS = {
     "mmd": "the squared mean discrepancy between {column} in {first} and in {second}",
 }
 DRIFTED = "The samples differ; the difference is unlikely to be due to chance. Find out what changed."
-SAME_LAW = "No significant difference; this does not show that the distributions are equal."
+SAME_DISTRIBUTION = "No significant difference; this does not show that the distributions are equal."
 
 
 def tell_compare(r: CompareResult) -> Telling:
@@ -26,12 +26,12 @@ def tell_compare(r: CompareResult) -> Telling:
     told = tell_ustat(r, subject)
     rows = " and ".join(f"{n:,}" for n in r.n_test_rows)
     units = " and ".join(f"{n:,}" for n in r.n_test_units)
-    facts = [("p-value", _p(r.p_value)), ("Holm-adjusted p-value", _p(r.p_adjusted))]
+    facts = [("p-value", _p(r.p_value)), ("Holm-adjusted p-value", _p(r.p_holm))]
     facts.append(("test", f"{r.n_permutations:,} permutations of {units} units of {rows} rows"))
     if r.p_value is None:
         verdict = f"There is no p-value: {r.p_reason}."
     else:
-        verdict = DRIFTED if r.drifted else SAME_LAW
+        verdict = DRIFTED if r.drifted else SAME_DISTRIBUTION
     exchangeable = (
         "The test holds for any distribution if what it permutes is independent: rows, or clusters where "
         "blocks keep these whole."

@@ -9,9 +9,9 @@ from distmom.report.describe_text import advice as closing
 from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
 from distmom.report.far_rows import far_words
 from distmom.report.kinds.describe import DescribeResult
-from distmom.report.kinds.profile import ColumnProfile, GapSource, Quantile
+from distmom.report.kinds.profile import ColumnProfile, DiscrepancySource, Quantile
 from distmom.report.page.advice import advice
-from distmom.report.page.blocks import LAWS, UNSEEN
+from distmom.report.page.blocks import DISTRIBUTIONS, UNSEEN
 from distmom.report.page.distribution import distribution
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Bars, Ends, Picture, Span, Spans
@@ -65,7 +65,7 @@ def tell_profile(r: ColumnProfile) -> Telling:
     facts = [*shown_facts(r), *(("values far outside", text) for text in far_words(r))]
     facts += [(_share(q), _with_interval(r, q)) for q in r.numbers.quantiles]
     drawn = (*distribution(r), *_shares(r))
-    return Telling(name, (answer,), tuple(facts), drawn, (LAWS, UNSEEN), mood(r), advice(r))
+    return Telling(name, (answer,), tuple(facts), drawn, (DISTRIBUTIONS, UNSEEN), mood(r), advice(r))
 
 
 def story(found: DescribeResult) -> Story:
@@ -107,7 +107,7 @@ def story(found: DescribeResult) -> Story:
         *(columns, _advice(found, word), *files, *_far(profiles), *pictures(found)),
         *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found), *meanings_block(found)),
     )
-    after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
+    after = closing_blocks(found, (*_ASSUMED, DISTRIBUTIONS, UNSEEN))
     return Story("Robust profile of a lake", tuple(answer), word, words, blocks, (), after)
 
 
@@ -126,7 +126,7 @@ def pictures(found: DescribeResult) -> list[Picture]:
     return [picture for p in found.columns.values() for picture in _shares(p, found.named_files)]
 
 
-def _unseen(kind: str, shown: Sequence[GapSource], named: Sequence[str]) -> str:
+def _unseen(kind: str, shown: Sequence[DiscrepancySource], named: Sequence[str]) -> str:
     """Which named files have no bar of their own, and why."""
     bars = {source.name for source in shown[:MOST_SOURCES]}
     missing = [cell(name) for name in named if name not in bars]
@@ -248,7 +248,7 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
         if rest is not None:
             lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f} %", None, _bar(rest)))
         robust, interval, plain = p.shown_values()
-        gap = f"Plain mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
+        gap = f"Sample mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
         caption = f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}"
         head, words = f"Which {kind}s move the sample mean of {cell(p.column)}", ("", "share of the gap", "")
         scale = Numbers(percent=True)

@@ -23,9 +23,9 @@ from distmom.status import Status
 
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",
-    "exact": "Cantelli bound with the variance of the blocks",
+    "cantelli": "Cantelli bound with the variance of the blocks",
     "clusters": "cluster-robust, from the variance between clusters of correlated rows",
-    "paper": "closed-form bound of the proposition",
+    "closed-form": "closed-form bound of the proposition",
 }
 
 
@@ -111,7 +111,7 @@ def _answer(r: EstimateResult, subject: str) -> tuple[str, ...]:
 
 def _facts(r: EstimateResult) -> list[tuple[str, str]]:
     estimate, interval, plain = (text.strip() for text in r.shown_values())
-    level, kind, reached = r.level, KINDS.get(r.interval_kind), r.achieved_level
+    level, kind, reached = r.level, KINDS.get(r.interval_kind), r.actual_level
     facts = [("estimate", estimate), (f"{level} interval", interval if interval != "-" else "none")]
     if interval != "-":
         facts.append(("meaning of the interval", meaning(r)))
@@ -153,12 +153,14 @@ def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     near = "is" if is_median(r) else "lies near"
     caption = "Each dot is a block; its vertical position is jitter. "
     caption += f"The estimate {near} the median of the blocks."
-    caption += " Blocks that were left out are not drawn." if r.n_set_aside else ""
+    caption += " Blocks that were left out are not drawn." if r.n_screened_out else ""
     ends = None if r.interval is None else numbers.interval
     found = float(numbers.estimate), ends, float(numbers.plain_estimate)
     words = (what if r.repeats == 1 else f"{what}, {r.repeats} partitions", plain_word)
     title = _axis(r, scale)
-    strip = Strip(head, caption, values, *found, scale, *words, r.confidence_level, r.n_ruined_blocks, title)
+    strip = Strip(
+        head, caption, values, *found, scale, *words, r.confidence_level, r.n_non_finite_blocks, title
+    )
     ladder = ladder_of(numbers, scale, title, by_files=r.by_files)
     return (strip,) if ladder is None else (strip, ladder)
 
@@ -178,7 +180,7 @@ def _unit(r: DifferenceResult) -> dict[str, str]:
 
 
 def ladder_of(numbers: Any, scale: AxisScale, title: str, *, by_files: bool) -> Curve | None:
-    """EstimateResult and half-width at every number of blocks that was tried."""
+    """EstimateResult and margin of error at every number of blocks that was tried."""
     if len(numbers.path) < 2:
         return None
     blocks, estimates, halves = (np.array(column, float) for column in zip(*numbers.path, strict=True))

@@ -53,7 +53,7 @@ def story(found: TournamentResult) -> Story:
     mood: Mood = "look" if any(not r.ok for r in found) else "good"
     word = "cycle" if found.cycle else "champion found" if found.decided else "not decided"
     if not found.champions:
-        mood, word = "bad", "beyond capacity"
+        mood, word = "bad", "breakdown point exceeded"
     facts = Facts("Summary", _facts(found))
     caption = (
         "won and lost count the matches that were allowed; t is the distance to the farthest candidate that "

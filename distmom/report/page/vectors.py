@@ -80,7 +80,7 @@ def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
     head, caption = cell(r.columns[i]), f"The band is the {band} of this coordinate." if reach else ""
     found = r.block_estimates[:, i], float(r.estimate[i]), reach, float(r.plain_estimate[i])
     scale, title = Numbers(), titled(f"mean of {head}", Numbers())
-    return Strip(head, caption, *found, scale, *r.drawn, r.confidence_level, r.n_ruined_blocks, title)
+    return Strip(head, caption, *found, scale, *r.drawn, r.confidence_level, r.n_non_finite_blocks, title)
 
 
 def tell_statistic(r: UStatisticResult) -> Telling:
