@@ -11,11 +11,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from distmom.report.page import svg
 from distmom.report.page.bars import draw_bars
-from distmom.report.page.parts import TALL_ROWS, Code, Story
+from distmom.report.page.parts import NOTES, TALL_ROWS, Code, Story
 from distmom.report.page.svg import Mark
 
 MOST_BLOCKS = 4
-"""Of a fragment."""
+"""Of a fragment, which has the notes besides."""
 
 FEW_ROWS = 2
 """Tables of so few rows are lists on a telephone."""
@@ -68,10 +68,11 @@ def page(story: Story, versions: dict[str, str], written: datetime | None = None
 
 
 def fragment(story: Story) -> str:
-    """The answer, its advice and its pictures, for a cell of a notebook."""
+    """The answer, its advice, its pictures and its notes, for a cell of a notebook."""
     template = _environment().get_template("fragment.html")
     blocks = [block for block in story.blocks if not isinstance(block, Code)]
-    return template.render(story=story, blocks=blocks[:MOST_BLOCKS])
+    first, rest = blocks[:MOST_BLOCKS], blocks[MOST_BLOCKS:]
+    return template.render(story=story, blocks=[*first, *(b for b in rest if b.heading == NOTES)])
 
 
 def svg_document(marks: tuple[Mark, ...], width: int, height: int, title: str, style: str) -> str:
