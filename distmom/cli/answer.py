@@ -31,7 +31,7 @@ def answer(
     `flags` are all options of the command by their names, those of the output among them.
     """
     dry_run, as_json, output, quiet = (flags.pop(name) for name in ("dry_run", "as_json", "output", "quiet"))
-    fail_on = flags.pop("fail_on")
+    fail_on, explained = flags.pop("fail_on"), flags.pop("explain")
 
     def found() -> Any:
         given = arguments(flags, data, n_samples)
@@ -42,7 +42,8 @@ def answer(
             return show_plan(explain(function, what, **given), as_json=as_json)
         return function(what, **given)
 
-    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on)
+    how = {"as_json": as_json, "quiet": quiet, "explained": explained}
+    return print_results(found, output, fail_on=fail_on, **how)
 
 
 def print_results(
@@ -52,6 +53,7 @@ def print_results(
     as_json: bool,
     quiet: bool,
     fail_on: tuple[str, ...] = (),
+    explained: bool = False,
 ) -> int:
     """Write what is found to the file, if there is one, and print it unless that is all that was wanted.
 
@@ -81,7 +83,7 @@ def print_results(
     if output is not None:
         write_results(found, output)
     if as_json or not (quiet and output is not None):
-        show_results(found, as_json=as_json, quiet=quiet)
+        show_results(found, as_json=as_json, quiet=quiet, explain=explained)
     return found.exit_code_if(statuses)
 
 

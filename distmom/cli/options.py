@@ -12,7 +12,7 @@ from distmom.cli import types
 from distmom.cli.layout import MEMORY, PLACES, Argument, Examples, Option
 from distmom.cli.layout import command as layout_command
 
-INTERVALS = ("auto", "order", "exact", "paper", "none")
+INTERVALS = ("auto", "order", "cantelli", "closed-form", "none")
 
 _data, _rows = partial(Option, heading="Data"), partial(Option, heading="Rows")
 _blocks, _uncertainty = partial(Option, heading="Blocks"), partial(Option, heading="Uncertainty")
@@ -141,6 +141,7 @@ OUTPUT = [
         "Exit with 7 on these statuses, or on 'any'; repeatable.",
         ["STATUS[,STATUS]"],
     ),
+    _output("--explain", "Show notes in full, and explain every status.", bool),
     _output("--quiet", "No progress and no notes; with --output no table.", bool),
 ]
 

@@ -169,10 +169,10 @@ def test_merge_prints_the_mean_of_all(distmom: Run, lake: Path, states: list[Pat
     silent = distmom("merge", *states, "--output", output, "--quiet")
     assert (silent.code, silent.out, silent.err) == (0, "", "")
     narrow = strict_json(
-        distmom("merge", *states, "--confidence", "0.8", "--interval", "exact", "--json").out
+        distmom("merge", *states, "--confidence", "0.8", "--interval", "cantelli", "--json").out
     )
     assert narrow["results"][0]["confidence_level"] == 0.8
-    assert narrow["results"][0]["interval_kind"] == "exact"
+    assert narrow["results"][0]["interval_kind"] == "cantelli"
 
 
 def test_merge_has_its_codes(distmom: Run, states: list[Path], tmp_path: Path) -> None:
@@ -192,6 +192,6 @@ def test_merge_options_are_those_of_python() -> None:
 
     from distmom.cli.commands.merge import merge_command
 
-    here = {p.name for p in merge_command.params} - {"as_json", "output", "quiet", "fail_on"}
+    here = {p.name for p in merge_command.params} - {"as_json", "output", "quiet", "fail_on", "explain"}
     of_python = set(inspect.signature(dm.merge_states).parameters)
     assert {name if name != "state" else "output" for name in here} == of_python
