@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from distmom.checks import did_you_mean
+from distmom.cli.completion.values import words
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -23,6 +24,10 @@ class Parsed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         self, name: str, parse: Callable[[str], Any], rule: str, words: tuple[str, ...] = ()
     ) -> None:
         self.name, self._parse, self._rule, self.words = name, parse, rule, words
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """The words."""
+        return words(self.words, incomplete)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value; a default is one already."""
