@@ -29,7 +29,7 @@ def column_names(file: Path) -> list[str]:
                 names.extend(_top(footer.elements()))
                 break
             footer.skip(kind)
-    except (IndexError, OSError, StopIteration, UnicodeDecodeError, ValueError):
+    except (IndexError, OSError, RecursionError, StopIteration, ValueError):
         pass
     return names
 
@@ -108,7 +108,13 @@ class _Compact:
     def items(self) -> tuple[int, int]:
         """Length and type of a list."""
         head = self.byte()
-        return (head >> 4 if head >> 4 < 15 else self.number()), head & 15
+        return self.count(head >> 4 if head >> 4 < 15 else self.number()), head & 15
+
+    def count(self, n: int) -> int:
+        """A number of values; ValueError for one that the footer has no room for."""
+        if n > len(self.data):
+            raise ValueError(n)
+        return n
 
     def skip(self, kind: int, *, listed: bool = False) -> None:
         """Pass over a value; in lists booleans take a byte."""
@@ -126,7 +132,7 @@ class _Compact:
             for _ in range(n):
                 self.skip(inner, listed=True)
         elif kind == MAP:
-            if n := self.number():
+            if n := self.count(self.number()):
                 kinds = self.byte()
                 for _ in range(n):
                     self.skip(kinds >> 4, listed=True)
