@@ -58,7 +58,7 @@ class RobustScorer:
             return float("-inf")
         doubts = [flag for flag in found.flags if flag in DOUBTFUL]
         if doubts and warns():
-            words = f"robust_scorer: {'; '.join(doubts)}: ask distmom.mean for the losses (`row_losses`)"
+            words = f"robust_scorer: {'; '.join(doubts)}: inspect the losses with distmom.mean (`row_losses`)"
             warnings.warn(words, DoubtfulResultWarning, stacklevel=2)
         return float(-found.estimate) if np.isfinite(found.estimate) else float("-inf")
 

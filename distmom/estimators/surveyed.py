@@ -24,9 +24,9 @@ OF_SIZES = (Status.CONTAMINATED, Status.DOMINATED_BY_FEW_ROWS)
 BOUNDED = ("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace")
 """Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
 
-ALIKE = "and the interval takes them as independent; blocks of whole files allow for it: {}"
+ALIKE = "but the interval assumes independent rows; use whole files as blocks: {}"
 
-NOT_RELIABLE = "the result is beyond the breakdown point"
+NOT_RELIABLE = "the breakdown point is exceeded"
 NO_VERDICT = {
     "lift": math.nan,
     "lift_interval": None,
@@ -37,7 +37,7 @@ NO_VERDICT = {
 }
 """What results have no more that cannot be relied upon."""
 
-LEFT_OUT = "files that hold other values than the rest were left out"
+LEFT_OUT = "files that differ from the rest were left out"
 NOT_TO_RELY = "do not rely on this result"
 
 

@@ -135,7 +135,7 @@ def test_joint_vectors(distmom: Run, lake: Path, tmp_path: Path) -> None:
     by_columns = strict_json(distmom(*words[:-1], "coordinatewise", "--json").out)["results"][0]
     assert by_columns["radius"] is None and len(by_columns["intervals"]) == 2
     refused = distmom(*words, "--interval", "order")
-    assert refused.code == 2 and "--joint geometric does not go with --interval order" in refused.err
+    assert refused.code == 2 and "--joint geometric cannot be combined with --interval order" in refused.err
     assert distmom(*words[:-1], "geometrical").code == 2
     plan = strict_json(distmom(*words, "--dry-run", "--json").out)["plan"]
     assert plan["n_files"] == 4

@@ -126,7 +126,7 @@ def _unused(variant: Variant) -> str:
 
 def _not_finite(result: DifferenceResult) -> str:
     return (
-        f"{result.name}: no finite answer: half or more of the blocks are non-finite by {result.n_inf:,} "
+        f"{result.name}: no finite answer: half or more of the blocks are non-finite, from {result.n_inf:,} "
         f"infinite and {result.n_nan:,} NaN values in {result.n_rows:,} rows; filter them out by where"
     )
 
@@ -277,6 +277,6 @@ def _notes(plan: MeanPlan, control: Variant, variant: Variant, answer: RuleAnswe
             about = "" if side.units.n_units_exact else "about "
             notes.append(
                 f"{about}{side.units.n_units:,} units of {cell(side.value)!r} make {n_blocks} blocks; fewer "
-                f"than {FEW_UNITS} units a block make the interval rough"
+                f"than {FEW_UNITS} units a block make the interval approximate"
             )
     return notes

@@ -148,7 +148,7 @@ class Learner(SharedParameters, BaseEstimator):
             if begun is None:
                 if hasattr(self, "n_iter_"):
                     raise ConfigError(
-                        "partial_fit: a model from a file does not know how to go on; fit it anew"
+                        "partial_fit: a model from a file cannot be trained further; fit it again"
                     )
                 seed, self.seed_ = self._seed()
                 begun = self._begun = self._prepare(rows, options, seed)

@@ -222,8 +222,8 @@ class LearnOptions(SharedParameters):
         they are too large to be clean, half of them are. Where the loss of a row is `bounded`, blocks
         need not be.
 
-        Refuses a given block size that does not go with the contamination or is below `least_size`, and too
-        few rows.
+        Refuses a given block size that cannot be combined with the contamination or is below `least_size`,
+        and too few rows.
         """
         n_blocks = self.n_blocks
         if wanted is not None:

@@ -125,7 +125,7 @@ def far_from_the_middle(share: float) -> tuple[list[Status], list[str]]:
     rows = (
         f"{share:.1%} of the values of a column lie more than 20 robust standard deviations from the centre"
     )
-    return [Status.SHARE_FAR_OUT], [f"{rows}, and are in the model: are they in another unit?"]
+    return [Status.SHARE_FAR_OUT], [f"{rows}, and are in the model; check their unit"]
 
 
 def screened_out(share: float, too_many: float) -> tuple[list[Status], list[str]]:

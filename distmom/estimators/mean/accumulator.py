@@ -124,7 +124,9 @@ class MeanAccumulator:
         )
         fixed = fixed_by(options)
         if fixed is not None:
-            raise ConfigError(f"{fixed} depends on the number of rows, which a stream does not tell; drop it")
+            raise ConfigError(
+                f"{fixed} depends on the number of rows, which is unknown for a stream; drop it"
+            )
         if not isinstance(name, str):
             raise ConfigError(f"name: must be a text, not {name!r}")
         values = names_of("columns", columns)
@@ -302,6 +304,6 @@ class MeanAccumulator:
         others = Ledger(base=saved.ledger.base, base_files=saved.ledger.base_files)
         found._begin(saved.made, saved.ledger.main.files[0].path, others, saved.stream)
         if found._sums != saved.sums:
-            raise DataError("data: was made by another version of distmom, and cannot go on here")
+            raise DataError("data: was made by another version of distmom, and cannot be continued here")
         saved.check(found._plan())
         return found

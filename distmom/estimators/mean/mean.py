@@ -127,8 +127,8 @@ def mean(
     passes : {1, 2}, optional
         Where rows stand apart from all others and move the estimate, it becomes that of the rows that are
         left (see Notes): of all of these, for which files are read once more if such rows are found; or with
-        1, and for streams and states, of a sample of 65,536 rows (16,384 in states). 2 does not go with a
-        `state`.
+        1, and for streams and states, of a sample of 65,536 rows (16,384 in states). 2 cannot be combined
+        with a `state`.
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
         there already, it means the seed of that state.

@@ -38,7 +38,8 @@ UNPAID = (
     "blocks or interval"
 )
 NEITHER = (
-    "rows resemble their neighbours in any length (design effect {1:.3g} and more), so there is no interval"
+    "neighbouring rows are correlated over every length tried (design effect at least {1:.3g}), so "
+    "there is no interval"
 )
 ODD = (
     "{} file(s) hold other values than all others, as happens by chance in about one of 1,000 lakes, and are "
@@ -105,7 +106,9 @@ def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
     about = f"{'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
     if n_blocks < 2:
         return f"{about} are too few for blocks"
-    return f"{about} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a block make the interval rough"
+    return (
+        f"{about} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a block make the interval approximate"
+    )
 
 
 def weight_notes(plan: MeanPlan, count: Ints, fields: dict[str, Any]) -> Iterator[str]:

@@ -87,7 +87,7 @@ class Before:
                 continue
             pairs = [zip(one.without_extremes, best.without_extremes, strict=False) for best in first]
             if one in first or any(a.mean < b.mean for pair in pairs for a, b in pair):
-                told.append(f"more of the loss of {name} is bad than can be told from the rest")
+                told.append(f"more of the loss of {name} is bad than can be separated from the rest")
         return replace(self, survey=replace(self.survey, beyond=(*self.survey.beyond, *told)))
 
 
@@ -169,7 +169,7 @@ def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], l
     for words, champions in before.others.items():
         if set(champions) != set(found.decided.champions):
             those = listed([names[f] for f in champions])
-            told.append(f"{words} the champion is {those}: whether these are bad decides who is the best")
+            told.append(f"{words} the champion is {those}: whether these are bad decides which is best")
     return tuple(told)
 
 

@@ -145,7 +145,10 @@ class ReadGroups:
         if told != (column.path, column.physical_type):
             wrong = f"has {' '.join(told)} where its schema has {column.path} {column.physical_type}"
         elif column.max_repetition_level == 0 and chunk.num_values != n_rows:
-            wrong = f"has {n_rows:,} rows by its footer, and {chunk.num_values:,} values of {column.path}"
+            wrong = (
+                f"has {n_rows:,} rows according to its footer, but {chunk.num_values:,} values "
+                f"of {column.path}"
+            )
         elif self._places.setdefault(chunk.data_page_offset, number) != number:
             wrong = f"is row group {self._places[chunk.data_page_offset]} once more"
         else:

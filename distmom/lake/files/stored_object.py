@@ -112,7 +112,9 @@ class StoredObject:
         if self._is_as_tagged(again):
             return again
         if not again.equals(found):
-            raise ConnectionError("what came differs from what came before, and from the object's checksum")
+            raise ConnectionError(
+                "the data received differ from an earlier read and from the object's checksum"
+            )
         self._tags.are_sums = False
         return found
 

@@ -247,7 +247,7 @@ def test_what_cannot_be_repaired_is_told_by_code_page_and_warning(
     with pytest.warns(DoubtfulResultWarning, match="files disagree"):
         found = dm.train(str(lakes["bad files"]), "regression", model=tmp_path / "model", **call)
     assert "files disagree" in found.flags and dm.Results.of(found).exit_code == 0
-    assert "5 files that hold other values than the rest were left out: 03.parquet" in found.notes[0]
+    assert "5 files that differ from the rest were left out: 03.parquet" in found.notes[0]
     assert dm.load_model(tmp_path / "model").flags_ == ["files disagree"]
     assert "one pass of the mean" in dm.explain(dm.train, str(lakes["clean"]), "regression", **call)["survey"]
     monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())

@@ -251,7 +251,7 @@ def test_states_and_streams_find_it(tmp_path: Path) -> None:
         # of at most 16,384 sampled rows: six standard errors of the median of their blocks
         assert abs(found.estimate - good.mean()) < 6.0 * 1.25 * 2.0 / math.sqrt(16_000)
     assert first == again == merged
-    with pytest.raises(dm.ConfigError, match="passes=2 does not go with state"):
+    with pytest.raises(dm.ConfigError, match="passes=2 cannot be combined with state"):
         dm.mean(folder, "x", state=state, passes=2)
 
 

@@ -104,7 +104,7 @@ def test_the_cantelli_interval_of_samples() -> None:
     half = resampled_margin(X.var() / 400, 201, X.size / 400, 0.01)
     assert (high - low) / 2 == pytest.approx(half, rel=0.3)
     none = dm.mean(X, rng=0, blocks=dm.SampledBlocks(9, size=1))
-    assert none.interval is None and none.interval_reason == "samples of one row show no spread"
+    assert none.interval is None and none.interval_reason == "samples of one row have no variance"
     x = X.copy()
     x[0] = np.inf
     non_finite = dm.mean(x, rng=3, blocks=dm.SampledBlocks(9, size=1_000))

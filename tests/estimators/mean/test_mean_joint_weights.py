@@ -164,5 +164,5 @@ def test_what_is_shown_and_what_is_refused(lake: Path) -> None:
     assert "of weight zero" in str(found) and "without a weight" in str(found)
     with pytest.raises(dm.DataError, match="weights: column 'v' holds lists"):
         dm.mean(lake, ["x", "y"], weights="v", joint=True)
-    with pytest.raises(dm.ConfigError, match="does not go with weights"):
+    with pytest.raises(dm.ConfigError, match="cannot be combined with weights"):
         dm.mean(lake, ["x", "y"], weights="w", joint=True, blocks=dm.SampledBlocks())

@@ -189,7 +189,7 @@ def test_the_numbers_of_the_proposition_and_their_cost() -> None:
 def test_no_interval_where_there_is_none() -> None:
     x = np.random.default_rng(0).normal(size=2_000)
     one = dm.mean(x, blocks=with_replacement(9, 1), rng=0)
-    assert one.interval is None and one.interval_reason == "samples of one row show no spread"
+    assert one.interval is None and one.interval_reason == "samples of one row have no variance"
     assert dm.mean(x, blocks=with_replacement(9, 50), interval="none", rng=0).interval is None
     x[0] = np.inf
     non_finite = dm.mean(x, blocks=with_replacement(15, 400), rng=2)

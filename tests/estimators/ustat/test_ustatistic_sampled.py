@@ -252,7 +252,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {**BLOCKS, "kernel": "distance", "pairs": dm.CompletePairs(9), "column": ["y", "u"]},
         "a smaller size",
     ),
-    "stored": ({**PAIRS, "blocks": dm.StoredBlocks(5)}, r"StoredBlocks\(5\) does not go with SampledPairs"),
+    "stored": (
+        {**PAIRS, "blocks": dm.StoredBlocks(5)},
+        r"StoredBlocks\(5\) cannot be combined "
+        r"with SampledPairs",
+    ),
     "repeats": ({**PAIRS, "blocks": dm.RandomBlocks(5, repeats=3)}, "drawn from all rows"),
     "dear": (
         {"kernel": "distance", "column": ["y", "u"], "pairs": dm.CompletePairs(99)},
