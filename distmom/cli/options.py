@@ -141,6 +141,7 @@ OUTPUT = [
         "Exit with 7 on these statuses, or on 'any'; repeatable.",
         ["STATUS[,STATUS]"],
     ),
+    _output("--explain", "Show notes in full, and explain every status.", bool),
     _output("--quiet", "No progress and no notes; with --output no table.", bool),
 ]
 

@@ -17,6 +17,7 @@ from distmom.cli.commands.clean import clean_command
 from distmom.cli.commands.compare import compare_command
 from distmom.cli.commands.describe import describe_command
 from distmom.cli.commands.difference import difference_command
+from distmom.cli.commands.explain import explain_command
 from distmom.cli.commands.mean import mean_command
 from distmom.cli.commands.merge import merge_command
 from distmom.cli.commands.tournament import tournament_command
@@ -32,6 +33,7 @@ GROUPS = {
     "Estimate": ("mean", "ustat", "describe", "compare", "difference", "tournament"),
     "Run a job": ("init", "run", "train"),
     "Keep order": ("merge", "clean"),
+    "Read the output": ("explain",),
 }
 """Headings of the help, and their commands."""
 
@@ -138,6 +140,6 @@ def program(ctx: click.Context) -> int:
 
 for command in (
     *(compare_command, difference_command, mean_command, describe_command, init_command, tournament_command),
-    *(train_command, merge_command, run_command, ustat_command, clean_command),
+    *(train_command, merge_command, run_command, ustat_command, clean_command, explain_command),
 ):
     program.add_command(command)

@@ -31,13 +31,13 @@ EXAMPLES = (
         MEMORY,
         metavar="FILE",
     ),
-    Option("--interval", "Kind of interval.", o.INTERVALS, "Uncertainty", usual="that of the states"),
+    Option("--interval", "Kind of interval.", o.INTERVALS, "Uncertainty", usual="as saved"),
     Option(
         o.LEVEL,
         "Confidence level.",
         float,
         "Uncertainty",
-        usual="that of the states",
+        usual="as saved",
         metavar="LEVEL",
     ),
     *o.without(o.OUTPUT, "dry_run"),
@@ -52,6 +52,7 @@ def merge_command(
     output: Path | None,
     quiet: bool,
     fail_on: tuple[str, ...],
+    explain: bool,
 ) -> int:
     """Merge states of disjoint lakes, and print the result of all.
 
@@ -62,4 +63,4 @@ def merge_command(
     def found() -> Any:
         return merge_states(*states, output=state, interval=interval, confidence_level=confidence_level)
 
-    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on)
+    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on, explained=explain)

@@ -14,7 +14,7 @@ from distmom.estimators.mean.blocks import blocks_of_size
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
-from distmom.estimators.mean.question import run_plan
+from distmom.estimators.mean.run.passes import run_plan
 from distmom.estimators.ustat.comoments import from_comoments, run_comoments
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.lake import ReadOptions, Source
@@ -30,7 +30,6 @@ Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
 
 def check_samples(samples: Samples, options: UStatOptions) -> None:
     """Refuse what the kernel or the options cannot do with this data, before reading it.
-
 
     ConfigError, DataError if the kernel takes another number of columns, or a column holds times; or if there
     are groups, or data that can be read only once, where these will not do.
