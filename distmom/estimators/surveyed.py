@@ -94,7 +94,7 @@ class Survey:
             *self.passed_on,
         ]
 
-    def words(self, level: str = "99 %") -> list[str]:
+    def words(self, level: str = "99%") -> list[str]:
         """The same in sentences."""
         files = [f"{len(self.files)} {LEFT_OUT}: {listed(map(printable, self.files))}"] * bool(self.files)
         far = [words for one in self.far for words in one.words(level, one.column or self.columns[0])]
@@ -120,7 +120,9 @@ def marked(result: Any, *found: Survey) -> Any:
         notes.append(f"{words}: {NOT_TO_RELY}")
     alike = list(dict.fromkeys(name for one in found for name in one.correlated))
     if alike:
-        notes.append(f"rows of a file are alike ({listed(alike)}), {ALIKE.format(result.remedies.files)}")
+        notes.append(
+            f"rows within a file are correlated ({listed(alike)}), {ALIKE.format(result.remedies.files)}"
+        )
     if not notes and not far and flags == set(result.flags):
         return without_verdict(result)
     changes: dict[str, Any] = {

@@ -41,7 +41,7 @@ def discrepancy_table(found: DescribeResult) -> Table | None:
                 name = ""
             rest = share_of_others(mine[:SOURCES])
             if rest is not None:
-                table.add_row("", f"{100 * rest:.1f} %", "", "", f"the other {kind}s")
+                table.add_row("", f"{100 * rest:.1f}%", "", "", f"the other {kind}s")
     return uncut(table)
 
 
@@ -61,7 +61,7 @@ def share_of_others(shown: Sequence[DiscrepancySource]) -> float | None:
 
 def source_cells(profile: ColumnProfile, source: DiscrepancySource) -> tuple[str, str, str]:
     """Contribution, rows and mean of a source."""
-    share = "-" if source.share is None else f"{100 * source.share:.1f} %"
+    share = "-" if source.share is None else f"{100 * source.share:.1f}%"
     mean = number(source.mean) if profile.scale is None else readable(profile.scale, source.mean, 0)
     return share, f"{source.n_used:,}", mean
 

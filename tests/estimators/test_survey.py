@@ -241,7 +241,7 @@ def test_what_the_mean_says_of_rows_is_passed_on(tmp_path: Path) -> None:
     assert word["alike"] == "rows correlated" and word["z"] == "ok" != word["few"]
     gini = dm.ustatistic(tmp_path, ["z", "few", "alike"], kernel="gini", rng=0)
     assert [one.status for one in gini] == ["ok", word["few"], "rows correlated"]
-    assert gini[2].notes[0].startswith("rows of a file are alike (alike)")
+    assert gini[2].notes[0].startswith("rows within a file are correlated (alike)")
     assert gini[0] == dm.ustatistic(tmp_path, "z", kernel="gini", rng=0)
     assert dm.ustatistic(tmp_path, ["z", "few"], kernel="kendall", rng=0).ok
     assert dm.difference(tmp_path, "alike", by="arm", rng=0).ok

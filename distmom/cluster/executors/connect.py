@@ -82,7 +82,7 @@ def to_client(client: Any, called: str = GIVEN) -> ClientExecutor:
     refuse_after_fork()
     if client.asynchronous:
         raise ConfigError(
-            f"{called} is asynchronous, and a call in its event loop would wait for itself; "
+            f"{called} is asynchronous, so a call inside its event loop would deadlock; "
             "call from a thread (await asyncio.to_thread(...)), or use executor=Threads()"
         )
     if client.status != "running":
@@ -198,6 +198,6 @@ def refuse_while_importing_main() -> None:
     """Stop a script that a child process of somebody else's making runs a second time."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise ConfigError(
-            "Processes: a process that is just starting cannot start others; the script that is imported "
-            "here needs a guard around its calls:  if __name__ == '__main__': main()"
+            "Processes: a process cannot start others while it is starting; guard the calls of the script "
+            "that is imported here with  if __name__ == '__main__': main()"
         )

@@ -83,7 +83,7 @@ def _words(finding: SuspectUnit, scale: TimeScale | None) -> str:
     if what == "no values":
         return "no values at all"
     if what == "missing":
-        return f"{100 * value:.1f} % missing, usually {100 * typical:.1f} %"
+        return f"{100 * value:.1f}% missing, usually {100 * typical:.1f}%"
     if what == "mirror":
         return "skewed to the opposite side: sign reversed?"
     length = by_scale or what == "narrow"

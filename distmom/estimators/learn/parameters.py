@@ -18,7 +18,7 @@ STEP_RULES = ("decaying", "constant", "adam", "backtracking")
 AVERAGING = ("mean", "geometric_median", "none")
 
 SAFE, LEAST = 0.35, 0.69
-"""B <= 0.35/contamination leaves 70 % of the blocks clean; above 0.69/contamination fewer than half are."""
+"""B <= 0.35/contamination leaves 70% of the blocks clean; above 0.69/contamination fewer than half are."""
 
 BLOCK_SIZE, MOST_BLOCK_SIZE = 16, 256
 MOST_STEP_SHARE = 0.8

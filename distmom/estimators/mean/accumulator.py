@@ -241,8 +241,8 @@ class MeanAccumulator:
         both = sorted(set(self.names) & set(other.names))
         if both:
             raise ConfigError(
-                f"other: both hold a stream of the name {both[0]!r}, whose rows would be drawn alike and may "
-                "be the same; give each stream a name of its own"
+                f"other: both hold a stream named {both[0]!r}, whose rows would be drawn alike and may be "
+                "the same rows; give each stream its own name"
             )
         self._go_on(replace(mine.made, read=with_times_of(mine.made.read, theirs.made.read)))
         plan = self._plan()

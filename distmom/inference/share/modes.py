@@ -40,7 +40,7 @@ FEW = 9
 """So many rows tell wide from narrow, and copies: fewer are narrow by chance, and less is asked of them."""
 
 SPAN = 2.7
-"""Sizes span decades: 1 % of the rows inside exceed so many times their median (log-normal: sigma > 0.43)."""
+"""Sizes span decades: 1% of the rows inside exceed so many times their median (log-normal: sigma > 0.43)."""
 
 SPAN_SIGNED = 9.0
 """The same for absolute values of rows of both signs: normal rows have 3.8, Student's with 3 degrees 7.6."""

@@ -38,7 +38,7 @@ def check_footer(metadata: pq.FileMetaData, file: FileRef) -> None:
     n_rows = rows_of(metadata)
     if metadata.num_rows not in (0, n_rows):
         raise BadFileError(
-            f"file {file.path} is damaged: its footer tells of {metadata.num_rows:,} rows, its row groups of "
+            f"file {file.path} is damaged: its footer reports {metadata.num_rows:,} rows, its row groups "
             f"{n_rows:,}"
         )
     if file.n_rows is not None and file.n_rows != n_rows:

@@ -142,5 +142,5 @@ class StoredObject:
             if bytes_[-1] != mark:
                 return buffer
         if n:
-            raise ConnectionError(f"fewer bytes came than the {n} that were asked for")
+            raise ConnectionError(f"fewer bytes came than the {n} that were requested")
         return buffer

@@ -92,7 +92,7 @@ def tolerated(r: EstimateResult) -> str:
         text += ", beside those that were screened out" if r.n_screened_out else ""
     if allowed is not None:
         share = isinstance(allowed, float) and allowed < 1.0
-        bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
+        bad = f"{100 * allowed:.4g}%" if share else f"{allowed:,}"
         text += f"; the interval allows for {bad} bad {what}"
     elif not r.n_non_finite_blocks and r.bounded:
         text += f"; the interval is as wide as for good {what}"

@@ -98,7 +98,7 @@ def story(found: DescribeResult) -> Story:
     if sources and outside[0].sources[0].share is not None:
         top = outside[0].sources[0]
         answer.append(
-            f"{100 * (top.share or 0.0):.0f} % of the gap between the two comes from {cell(top.name)} alone."
+            f"{100 * (top.share or 0.0):.0f}% of the gap between the two comes from {cell(top.name)} alone."
         )
     marked = [not r.ok or r.leaves_interval for r in profiles]
     columns = Grid.of("The columns", as_table(found), marked, COLUMNS)
@@ -117,7 +117,7 @@ _ASSUMED = (
     "Good files are alike. A file is named if it lies farther from the typical file than 8 times the usual "
     "distance between files (6 times for another unit), and by enough to matter.",
     "The share of a file in a gap is (its rows / all rows) x (its mean - robust mean), divided by the gap: "
-    "over all files the shares add up to 100 %. Shares below 0 or above 100 % mean that files pull in "
+    "over all files the shares add up to 100%. Shares below 0 or above 100% mean that files pull in "
     "opposite directions.",
 )
 
@@ -134,7 +134,7 @@ def _unseen(kind: str, shown: Sequence[DiscrepancySource], named: Sequence[str])
     if kind != "file" or not missing:
         return ""
     return (
-        f" Only files that move the mean towards the plain one are listed, until 99 % of the gap is told: "
+        f" Only files that move the mean towards the plain one are listed, until 99% of the gap is told: "
         f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} among the others."
     )
 
@@ -217,7 +217,7 @@ def _quantiles(profiles: Sequence[ColumnProfile]) -> list[Block]:
 
 
 def _share(q: Quantile) -> str:
-    return "median" if q.share == 0.5 else f"{100 * q.share:.4g} %"
+    return "median" if q.share == 0.5 else f"{100 * q.share:.4g}%"
 
 
 def _value(p: ColumnProfile, value: float) -> str:
@@ -247,7 +247,7 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
             lines.append(Span(cell(s.name), text, None, _bar(s.share)))
         rest = share_of_others(mine[:MOST_SOURCES])
         if rest is not None:
-            lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f} %", None, _bar(rest)))
+            lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f}%", None, _bar(rest)))
         robust, interval, plain = p.shown_values()
         gap = f"Sample mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
         caption = f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}"

@@ -119,7 +119,7 @@ def _facts(r: EstimateResult) -> list[tuple[str, str]]:
     if kind and interval != "-":
         facts.append(("kind of interval", kind))
     if reached is not None:
-        facts.append(("confidence reached", f"{100 * reached:.4g} %, at least {level} were asked for"))
+        facts.append(("confidence reached", f"{100 * reached:.4g}%, at least {level} were asked for"))
     facts.append((r.drawn[1], plain))
     return facts + block_facts(r)
 
@@ -132,7 +132,7 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
         what = "random rows" if r.by_files else "whole files"
         facts.append((f"with blocks of {what}", f"{text}: compared, not used"))
     if r.without_extremes and not r.ok:
-        means = (f"{r.shown_number(one.mean)} ({100 * one.share:g} %)" for one in r.without_extremes)
+        means = (f"{r.shown_number(one.mean)} ({100 * one.share:g}%)" for one in r.without_extremes)
         facts.append(("mean without the most extreme rows", ", ".join(means)))
     if r.n_units is not None:
         facts.append(("units", f"{'' if r.n_units_exact else 'about '}{r.n_units:,}"))

@@ -28,7 +28,7 @@ def lower_median(values: list[Fraction]) -> Fraction:
 
 
 def located(finest: list[Fraction], k: int) -> tuple[float, float, float]:
-    """The answer of the rule from its finest blocks, with its interval at 95 %."""
+    """The answer of the rule from its finest blocks, with its interval at 95%."""
     values = [float(v) for v in finest]
     size = len(values) // k
     means = [float(sum(finest[i * size : (i + 1) * size])) / size for i in range(k)]

@@ -44,7 +44,7 @@ def test_they_are_counted_and_told(crossing: int, denominator: str | None) -> No
 
 def test_pairs_and_independent_rows() -> None:
     paired = dm.difference(experiment(500, 500), "spent", by="arm", unit="user", rng=0)
-    assert paired.n_units_in_both == 500 and any("as in pairs" in note for note in paired.notes)
+    assert paired.n_units_in_both == 500 and any("as in a paired design" in note for note in paired.notes)
     alone = dm.difference(experiment(500, 500), "spent", by="arm", rng=0)
     assert alone.n_units_in_both is None and not any("both" in note for note in alone.notes)
 

@@ -197,7 +197,7 @@ def of_files(folder: Path, seed: int, bad: float) -> float:
 def test_an_answer_from_the_sample_pays_for_files_that_are_alike(kept: bool, tmp_path: Path) -> None:
     """Files have effects of the rows' own spread: an interval for independent rows is 20 times too narrow.
 
-    Nominal 99 % of four lakes, of fixed seeds. That of the same rows in random order (the control) covers
+    Nominal 99% of four lakes, of fixed seeds. That of the same rows in random order (the control) covers
     with a probability of about 0.1: six of eight or more in 2e-5.
     """
     covered = 0

@@ -186,7 +186,9 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     assert found.accused_files == ("07.parquet", "31.parquet") and found.files_named
     assert "2 files hold other values than the rest: 07.parquet, 31.parquet" in found.remarks()
     assert abs(found.estimate) < 0.15 and abs(found.plain_estimate) > 0.2
-    assert found.other_estimate is not None and any("the answer is by files" in note for note in found.notes)
+    assert found.other_estimate is not None and any(
+        "this estimate uses whole files as blocks" in note for note in found.notes
+    )
     repaired = dm.mean(tmp_path, rng=0, blocks=45)
     assert repaired.status == "files disagree" and abs(repaired.estimate) < 0.15 and repaired.n_blocks == 45
     assert repaired.accused_files == ("07.parquet", "31.parquet")

@@ -119,7 +119,7 @@ def test_unequal_samples_take_the_worse_of_both_sizes(replaced: bool) -> None:
     spread = (1 / n + (1 - 1 / n) / low) if replaced else 1 / low
     a = 1 / (1 - (1 - 1 / n) ** high) if replaced else n / high
     half = (found.interval[1] - found.interval[0]) / 2
-    # the scale is the median of 25 variances of 50 rows: within 25 % of the lake's
+    # the scale is the median of 25 variances of 50 rows: within 25% of the lake's
     assert half**2 * resampled_p(25, a, 0.01) / spread == pytest.approx(values.var(), rel=0.25)
 
 

@@ -81,7 +81,7 @@ def test_default_numbers_and_a_filter(lake: Path) -> None:
     # ten times the rows that pass would do; ten million rows drawn allow less
     wanted = n_blocks * min(10 * passing, int(10_000_000 * share) // (2 * n_blocks))
     assert found.n_blocks == n_blocks and found.n_rows == found.n_used == passing
-    assert abs(found.n_pairs / wanted - 1.0) < 0.01  # 1e6 pairs at random: 0.1 %
+    assert abs(found.n_pairs / wanted - 1.0) < 0.01  # 1e6 pairs at random: 0.1%
     inside = values[values > 0.5]
     complete = np.abs(np.subtract.outer(inside, inside)).sum() / (passing * (passing - 1))
     assert found.interval[0] < complete < found.interval[1]

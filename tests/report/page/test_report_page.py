@@ -100,7 +100,7 @@ def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
     found = dm.mean({"x": OUTLYING}, "x", confidence_level=0.95, contamination=None, rng=7, blocks=101)
     text = Reader(page(dm.Results.of(found).story(), found.run["versions"])).text
     low, _ = found.interval
-    assert f"The mean of x is {found.estimate:.3f}; its 95 % interval reaches from {low:.3f} to" in text
+    assert f"The mean of x is {found.estimate:.3f}; its 95% interval reaches from {low:.3f} to" in text
     assert "outside of that interval" in text and "contaminated" in text
     assert "at most 50 of 101 blocks" in text
     assert "dm.mean({'x': <ndarray>}, 'x', blocks=101, confidence_level=0.95, rng=7)" in text
@@ -179,7 +179,7 @@ def test_ticks_are_few_and_within_the_axis(low: float, width: float, most: int, 
 
 def test_ticks_of_numbers_powers_and_times() -> None:
     assert [t for _, t in Numbers().ticks(-0.32, 1.1, 4)] == ["0.0", "0.5", "1.0"]
-    assert [t for _, t in Numbers(percent=True).ticks(0.0, 0.42, 4)] == ["0 %", "20 %", "40 %"]
+    assert [t for _, t in Numbers(percent=True).ticks(0.0, 0.42, 4)] == ["0%", "20%", "40%"]
     assert [t for _, t in Powers().ticks(3.0, 20_000.0, 5)] == ["10", "100", "1,000", "10,000"]
     assert [t for _, t in Powers((5.0, 7.0, 63.0)).ticks(4.0, 70.0, 3)] == ["5", "63"]
     day = Times(TimeScale("timestamp", base=19_860))
