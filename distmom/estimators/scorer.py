@@ -44,7 +44,8 @@ class RobustScorer:
         """Minus the robust mean loss of the rows; -inf where half or more of the blocks are non-finite."""
         losses = self.row_losses(estimator, X, y)
         try:
-            # NaN losses must count against the model: they ruin their blocks instead of being left out
+            # NaN losses must count against the model: they make their blocks non-finite instead of being left
+            # out
             with quietly():
                 found: Any = mean(
                     scan(losses, nan="keep"),

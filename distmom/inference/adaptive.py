@@ -104,7 +104,8 @@ def answer_rule(
     Returns
     -------
     RuleAnswer
-        Never raises for what the data holds: no rows, no finite answer and exhausted capacity are statuses.
+        Never raises for what the data holds: no rows, no finite answer and an exceeded breakdown point are
+        statuses.
 
     Notes
     -----

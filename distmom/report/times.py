@@ -111,7 +111,7 @@ def readable(scale: TimeScale, offset: float | None, digits: int) -> str:
         return (_moment(scale, count, 10**digits) or "-").replace("T", " ")
     seconds, rest = divmod(abs(count), 10**digits)
     days, seconds = divmod(seconds, 86_400)
-    clock = f"{seconds // 3600:02}:{seconds // 60% 60:02}:{seconds % 60:02}{fraction(rest, 10**digits)}"
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction(rest, 10**digits)}"
     return f"{'-' if count < 0 else ''}{f'{days:,} d ' if days else ''}{clock}"
 
 

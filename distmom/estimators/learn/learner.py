@@ -78,8 +78,8 @@ class Learner(SharedParameters, BaseEstimator):
         The mean of the columns (lists and labels apart) is asked first: files that it accuses and that stand
         out alone are left out (``files disagree``), and so is a share of the rows far from all others
         (``share screened out``). Rows that may be real stay and are told (``share far out``): nearer ones,
-        most rows of a label, what may be a cluster. Where more is bad than can be told, the model is ``beyond
-        capacity``.
+        most rows of a label, what may be a cluster. Where more is bad than can be told, the model is
+        ``breakdown point exceeded``.
 
         Parameters
         ----------

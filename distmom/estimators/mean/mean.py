@@ -177,7 +177,7 @@ def mean(
     the effective number of cells less one, and 0.7 of Hall's transformation for skewness where that is wider.
     At 24 to 365 files of equal and of log-normal sizes a nominal 99% covered 0.976 to 0.997 for normal,
     exponential and Student-3 file effects, and 0.955 to 0.996 for log-normal ones, at 1.0 to 1.9 times the
-    width of a plain t interval; with fewer there is none, as where rows resemble their neighbours in any
+    width of a plain t interval; with fewer there is none, as where rows are correlated over any
     length. The estimate stays that of rows, and an interval of rows that is wider stays, too. A vector's
     radius is sqrt(trace F), F with the degrees of freedom that the covariance matrix of units gives it
     (Satterthwaite). Rows that are sorted by their values, or by what goes with these, are a monotone curve

@@ -60,7 +60,7 @@ class Quantile(NamedTuple):
     value : float, datetime or timedelta
         The sample's.
     low, high : float, datetime or timedelta, or None
-        Ends of its Cantelli interval; infinite, of times None, where the sample is too small for one.
+        Ends of its exact interval; infinite, of times None, where the sample is too small for one.
     """
 
     share: float

@@ -251,7 +251,7 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
         robust, interval, plain = p.shown_values()
         gap = f"Sample mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
         caption = f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}"
-        head, words = f"Which {kind}s move the sample mean of {cell(p.column)}", ("", "share of the gap", "")
+        head, words = f"Which {kind}s move the sample mean of {cell(p.column)}", ("", "contribution", "")
         scale = Numbers(percent=True)
         found.append(Spans(head, caption, tuple(lines), scale, words, titled(words[1], scale)))
     return found
