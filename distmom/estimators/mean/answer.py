@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from distmom.lake.columns.times import TimeScale
     from distmom.status import Status
 
+SHARED_BYTES, EVERY_BYTES, FIELDS_BYTES = 60, 60, 3_000
+"""Of a group: arrays of counts and marks; and the fields of a result, where these are made at once."""
+
 MANY = 1_000
 """So many results are made when they are asked for, fewer at once."""
 
@@ -57,6 +60,12 @@ class AnswerColumns:
 
     def __len__(self) -> int:
         return len(self.shared)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, about, but for the keys and what is on disk."""
+        shared = SHARED_BYTES if isinstance(self.shared, SharedFields) else FIELDS_BYTES
+        return (shared + EVERY_BYTES) * len(self) + FIELDS_BYTES * len(self.changed)
 
     def group(self, g: int) -> dict[str, Any] | None:  # noqa: D102
         if isinstance(self.shared, SharedFields):
