@@ -397,7 +397,7 @@ def test_mismatches_are_errors_and_never_match_nothing(condition, message):
         ("s like 'a%'", r"'like' is not supported; name the texts.*at character 3"),
         ("s not like 'a%'", r"'like' is not supported.*at character 7"),
         ("i + 1 = 3", "arithmetic is not supported, at character 3"),
-        ("i = -u", "a minus sign goes with a number"),
+        ("i = -u", "a minus sign must precede a number"),
         ("3", "3 alone is no condition"),
         ("'a'", "'a' alone is no condition"),
         ("s = 'a", "a text has no closing quote, at character 5"),

@@ -361,7 +361,7 @@ def test_single_precision_rows_give_what_double_gives():
         ({"contamination": 0.7}, ConfigError, "contamination"),
         ({"aggregator": "mean"}, ConfigError, "aggregator"),
         ({"step_size": 0.0}, ConfigError, "step_size"),
-        ({"init": np.zeros((2, 2))}, ConfigError, "begin at 'identity'"),
+        ({"init": np.zeros((2, 2))}, ConfigError, "use 'identity'"),
         ({"init": "zero"}, ConfigError, "init"),
         ({"loss": "squared"}, ConfigError, "loss"),
         ({"random_state": -1}, ConfigError, "random_state"),

@@ -195,7 +195,7 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     given = dm.mean(tmp_path, rng=0, blocks=45, passes=1)
     assert given.status == "breakdown point exceeded" and "files disagree" not in given.flags
     assert given.other_estimate is not None and abs(given.other_estimate) < 0.15 < abs(given.estimate)
-    assert any("by rows, because the number of blocks was given" in note for note in given.notes)
+    assert any("uses rows, because the number of blocks was given" in note for note in given.notes)
     clean = tmp_path / "clean"
     for i in range(60):
         write(clean / f"{i:02}.parquet", {"x": np.random.default_rng(i).normal(size=400)})

@@ -38,7 +38,7 @@ def test_a_sorted_column_is_told_and_random_order_is_the_remedy() -> None:
         0.0105, abs=0.003
     )
     assert not found.interval[0] < exact < found.interval[1]
-    assert re.search(r"off by about 0\.01\d? of the size", str(found))
+    assert re.search(r"a bias of about 0\.01\d? of the size", str(found))
     mixed = dm.ustatistic({"x": np.random.default_rng(3).permutation(x)}, **options)
     assert mixed.status == "ok" and mixed.interval[0] < exact < mixed.interval[1]
 
