@@ -40,11 +40,11 @@ def made(way: str, tmp_path: Path, blocks: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("way", ["call", "state"])
-def test_contiguous_blocks_are_not_said_to_be_dealt_at_random(tmp_path: Path, way: str) -> None:
+def test_contiguous_blocks_are_not_said_to_be_random(tmp_path: Path, way: str) -> None:
     found = made(way, tmp_path, dm.StoredBlocks(100))
-    text = " ".join(found.telling().answer)
-    assert found.design == dm.StoredBlocks(100) and "the rows made 100 blocks" in text
-    assert "at random" not in text and "contiguous" in " ".join(found.telling().assumptions)
+    text = dict(found.telling().facts)["method"]
+    assert found.design == dm.StoredBlocks(100) and "The rows make 100 blocks" in text
+    assert "random" not in text and "consecutive" in " ".join(found.telling().assumptions)
 
 
 @pytest.mark.parametrize("way", ["call", "stream", "state"])
@@ -52,7 +52,7 @@ def test_the_filter_and_the_promise_are_known(tmp_path: Path, way: str) -> None:
     found = made(way, tmp_path, 101, where="x < 2", contamination=3)
     assert found.design == dm.RandomBlocks(101) and found.contamination == 3
     assert found.data["where"] == "x < 2"
-    assert "the interval allows for 3 bad rows" in dict(found.telling().facts)["bad rows it withstands"]
+    assert "the interval allows for 3 bad rows" in dict(found.telling().facts)["bad rows tolerated"]
     if way != "stream":
         assert str(tmp_path / "in") in str(found.data["source"])
 
@@ -64,8 +64,8 @@ def test_units_are_called_what_they_are(tmp_path: Path) -> None:
         {"x": X, "u": np.arange(X.size) % 50}, "x", kernel="gini", blocks=dm.UnitBlocks("u"), rng=0
     )
     assert (files.blocks_of, units.blocks_of) == ("files", "units")
-    assert "whole files were dealt at random" in files.telling().answer[1]
-    assert "whole units were dealt at random" in units.telling().answer[1]
+    assert "Whole files were randomly assigned" in dict(files.telling().facts)["method"]
+    assert "Whole units were randomly assigned" in dict(units.telling().facts)["method"]
 
 
 def test_the_design_is_the_one_that_was_asked_for() -> None:
@@ -88,7 +88,7 @@ def test_documentation_has_all_attributes() -> None:
     assert with_attributes(None, base) is None
 
 
-WILD = np.concatenate([X[:-40], np.full(40, 1e9)])
+OUTLYING = np.concatenate([X[:-40], np.full(40, 1e9)])
 KEYS = np.array(["UA", "OO", "B6"])[np.arange(X.size) % 3]
 
 
@@ -97,16 +97,16 @@ def groups(**columns: Any) -> Any:
 
 
 def test_a_status_is_one_word_and_flags_are_all() -> None:
-    clean, wild = dm.mean(X, rng=0), dm.mean(WILD, rng=0)
+    clean, outlying = dm.mean(X, rng=0), dm.mean(OUTLYING, rng=0)
     assert (clean.status, clean.flags, clean.ok) == ("ok", (), True)
-    word, every = wild.status, wild.flags
-    assert (word, every, wild.ok) == ("contaminated", ("contaminated",), False)
+    word, every = outlying.status, outlying.flags
+    assert (word, every, outlying.ok) == ("contaminated", ("contaminated",), False)
     assert clean.status is dm.Status.OK and repr(clean.status) == "'ok'" and f"{clean.status}" == "ok"
-    assert hash(wild.status) == hash("contaminated") and wild.status in {"contaminated"}
-    told = json.loads(json.dumps(wild.to_dict()))
+    assert hash(outlying.status) == hash("contaminated") and outlying.status in {"contaminated"}
+    told = json.loads(json.dumps(outlying.to_dict()))
     assert (told["status"], told["flags"]) == ("contaminated", ["contaminated"])
-    assert type(wild.to_dict()["status"]) is str
-    assert wild.to_arrow().select(["status", "flags"]).to_pylist() == [
+    assert type(outlying.to_dict()["status"]) is str
+    assert outlying.to_arrow().select(["status", "flags"]).to_pylist() == [
         {"status": "contaminated", "flags": "contaminated"}
     ]
 
@@ -115,22 +115,22 @@ def test_every_word_has_its_kind() -> None:
     assert {word for word in dm.Status if word.no_answer} == {
         "no rows",
         "no finite answer",
-        "beyond capacity",
+        "breakdown point exceeded",
     }
     assert all(word.fine for word in ("ok", "champion", "beaten", "converged") for word in [dm.Status(word)])
     assert not any(dm.Status(word).fine for word in ("contaminated", "no values", "cycle", "still improving"))
 
 
 def test_a_doubtful_result_is_refused_where_it_is_asked_to() -> None:
-    clean, wild = dm.mean(X, rng=0), dm.mean(WILD, rng=0)
+    clean, outlying = dm.mean(X, rng=0), dm.mean(OUTLYING, rng=0)
     assert clean.raise_if() is clean and clean.raise_if("contaminated") is clean
-    assert wild.raise_if("files disagree", dm.Status.NO_ROWS) is wild
+    assert outlying.raise_if("files disagree", dm.Status.NO_ROWS) is outlying
     for words in ((), ("contaminated",), ("ok", dm.Status.CONTAMINATED)):
         with pytest.raises(dm.DoubtfulResultError, match=r"^x: the status is 'contaminated'; look into"):
-            wild.raise_if(*words)
+            outlying.raise_if(*words)
     with pytest.raises(dm.ConfigError, match="did you mean 'contaminated'"):
         clean.raise_if("contamnated")
-    both = dm.mean({"x": X, "y": WILD}, ["x", "y"], rng=0)
+    both = dm.mean({"x": X, "y": OUTLYING}, ["x", "y"], rng=0)
     assert both.raise_if("no rows") is both and not both.ok
     with pytest.raises(dm.DoubtfulResultError, match=r"^y: "):
         both.raise_if()
@@ -169,7 +169,7 @@ def results(tmp_path: Path) -> dict[str, Any]:
         "matrix": dm.ustatistic(table, ["x", "y"], kernel="covariance", rng=0),
         "difference": dm.difference(table, "x", by="a", rng=0),
         "compare": dm.compare(table, "x", by="a", statistics="mean", test=dm.Permutations(99, 200), rng=0),
-        "describe": dm.describe({"x": WILD, "k": KEYS}, rng=0),
+        "describe": dm.describe({"x": OUTLYING, "k": KEYS}, rng=0),
         "tournament": dm.tournament(table, ["p", "x"], "y", rng=0),
         "train": dm.train(table, "regression", target="y", columns="x", rng=0, options={"max_iter": 20}),
     }

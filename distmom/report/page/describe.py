@@ -9,9 +9,9 @@ from distmom.report.describe_text import advice as closing
 from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
 from distmom.report.far_rows import far_words
 from distmom.report.kinds.describe import DescribeResult
-from distmom.report.kinds.profile import ColumnProfile, GapSource, Quantile
+from distmom.report.kinds.profile import ColumnProfile, DiscrepancySource, Quantile
 from distmom.report.page.advice import advice
-from distmom.report.page.blocks import LAWS, UNSEEN
+from distmom.report.page.blocks import DISTRIBUTIONS, UNSEEN
 from distmom.report.page.distribution import distribution
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Bars, Ends, Picture, Span, Spans
@@ -21,6 +21,7 @@ from distmom.report.page.telling import (
     closing_blocks,
     heading,
     leave_out,
+    meanings_block,
     mood,
     notes_block,
     shown_facts,
@@ -32,22 +33,21 @@ from distmom.report.words import cell, listed
 MOST_SOURCES, MOST_NAMED = 10, 30
 
 COLUMNS = (
-    "mean and std (standard deviation) are robust: medians over blocks. Look at the coloured columns: a "
-    "plain mean outside of the interval is carried by few rows or files. counted only: no numbers or times, "
-    "so rows and missing values were counted."
+    "mean and std (standard deviation) are robust: medians over blocks. Highlighted columns need attention: "
+    "a sample mean outside the interval is dominated by few rows or files. counted only: no numbers or times."
 )
 FAR = (
-    "Shares are those of a uniform sample of the rows. A value that many rows have, far from all others, is "
-    "mostly a code for a missing value: leave it out by the condition."
+    "Shares are from a uniform sample of the rows. A far value that many rows share is usually a code for a "
+    "missing value: the condition leaves it out."
 )
 QUANTILES = (
-    "Below each share, the value that this share of all rows does not exceed, rows far out included: from a "
-    "uniform sample of 16,384 rows. A dash stands for what lies beyond the sample."
+    "Quantiles of all rows, outliers included, from a uniform sample of 16,384 rows. A dash: the sample is "
+    "too small for that quantile."
 )
-USUALLY = "'usually' is the figure of the typical file: the median over files."
+USUALLY = "'usually' is the median over files."
 FACTORS = (
-    " Good files differ in it, too, so a factor tells the order of magnitude: one change of unit for all, "
-    "such as 1,000 (seconds to milliseconds) or 60,000 (minutes to milliseconds), shows as different factors."
+    " Good files differ, too, so a factor gives the order of magnitude only: one change of unit, such as "
+    "1,000 or 60,000, shows as different factors."
 )
 
 
@@ -59,11 +59,13 @@ def tell_profile(r: ColumnProfile) -> Telling:
         answer = f"{name} ({r.type}) was counted only: {r.n_rows:,} rows."
     else:
         reach = f" ({interval})" if interval != "-" else ""
-        answer = f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; plain mean {plain}."
+        answer = (
+            f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; sample mean {plain}."
+        )
     facts = [*shown_facts(r), *(("values far outside", text) for text in far_words(r))]
     facts += [(_share(q), _with_interval(r, q)) for q in r.numbers.quantiles]
     drawn = (*distribution(r), *_shares(r))
-    return Telling(name, (answer,), tuple(facts), drawn, (LAWS, UNSEEN), mood(r), advice(r))
+    return Telling(name, (answer,), tuple(facts), drawn, (DISTRIBUTIONS, UNSEEN), mood(r), advice(r))
 
 
 def story(found: DescribeResult) -> Story:
@@ -77,19 +79,19 @@ def story(found: DescribeResult) -> Story:
         first = f"{how_many(found)} hold{'s' if len(found.named) == 1 else ''} other values than the rest"
         first += f", and {_columns([p.column for p in outside])}." if outside else "."
     elif outside:
-        first = f"Nobody stands out, but {_columns([p.column for p in outside])}."
+        first = f"No file was named, but {_columns([p.column for p in outside])}."
     elif far:
-        first = f"No plain mean leaves its robust interval, but {_listed(far)} "
+        first = f"All sample means lie inside their robust intervals, but {_listed(far)} "
         first += f"ha{'s' if len(far) == 1 else 've'} values far from all others."
     else:
-        first = f"All {len(profiles):,} columns look sound: "
-        first += "no plain mean leaves its robust interval and no file stands out."
+        first = f"All {len(profiles):,} columns look sound: all sample means lie inside their robust "
+        first += "intervals, and no file was named."
     answer = [first]
     if outside:
         p = outside[0]
         told = p.lines()[0][1]
         answer.append(
-            f"For example, the plain mean of {cell(p.column)} is {told[2]}; the robust one is {told[0]}, "
+            f"For example, the sample mean of {cell(p.column)} is {told[2]}; the robust one is {told[0]}, "
             f"with a {p.level} interval of {told[1].replace(' … ', ' to ')}."
         )
     sources = [s for p in outside for s in p.sources if s.kind == "file"]
@@ -103,15 +105,14 @@ def story(found: DescribeResult) -> Story:
     files = [*_named(found), *leave_out(found.named_files, found.run)]
     blocks = (
         *(columns, _advice(found, word), *files, *_far(profiles), *pictures(found)),
-        *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found)),
+        *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found), *meanings_block(found)),
     )
-    after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
+    after = closing_blocks(found, (*_ASSUMED, DISTRIBUTIONS, UNSEEN))
     return Story("Robust profile of a lake", tuple(answer), word, words, blocks, (), after)
 
 
 _ASSUMED = (
-    "Rows are independent of each other, and all but a minority come from one source whose values have a "
-    "finite variance.",
+    "Rows are independent, and all but a minority come from one distribution with finite variance.",
     "Good files are alike. A file is named if it lies farther from the typical file than 8 times the usual "
     "distance between files (6 times for another unit), and by enough to matter.",
     "The share of a file in a gap is (its rows / all rows) x (its mean - robust mean), divided by the gap: "
@@ -125,7 +126,7 @@ def pictures(found: DescribeResult) -> list[Picture]:
     return [picture for p in found.columns.values() for picture in _shares(p, found.named_files)]
 
 
-def _unseen(kind: str, shown: Sequence[GapSource], named: Sequence[str]) -> str:
+def _unseen(kind: str, shown: Sequence[DiscrepancySource], named: Sequence[str]) -> str:
     """Which named files have no bar of their own, and why."""
     bars = {source.name for source in shown[:MOST_SOURCES]}
     missing = [cell(name) for name in named if name not in bars]
@@ -144,9 +145,9 @@ def _listed(profiles: Sequence[ColumnProfile]) -> str:
 def _columns(names: list[str]) -> str:
     names = [cell(name) for name in names]
     if len(names) == 1:
-        return f"the plain mean of {names[0]} is not to be trusted"
+        return f"the sample mean of {names[0]} is unreliable"
     names = [*names[:-2], " and ".join(names[-2:])]
-    return f"the plain means of {listed(names)} are not to be trusted"
+    return f"the sample means of {listed(names)} are unreliable"
 
 
 def _advice(found: DescribeResult, mood: Mood) -> Advice:
@@ -247,9 +248,9 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
         if rest is not None:
             lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f} %", None, _bar(rest)))
         robust, interval, plain = p.shown_values()
-        gap = f"Plain mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
+        gap = f"Sample mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
         caption = f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}"
-        head, words = f"Which {kind}s move the plain mean of {cell(p.column)}", ("", "share of the gap", "")
+        head, words = f"Which {kind}s move the sample mean of {cell(p.column)}", ("", "share of the gap", "")
         scale = Numbers(percent=True)
         found.append(Spans(head, caption, tuple(lines), scale, words, titled(words[1], scale)))
     return found

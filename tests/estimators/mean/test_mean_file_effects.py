@@ -50,14 +50,14 @@ def test_the_default_interval_is_that_of_whole_files(tmp_path: Path) -> None:
     folder = lake(tmp_path / "lake", 0.3)
     found, rows = (flat(dm.mean)(folder, "x", rng=0, **more) for more in ({}, {"interval": "order"}))
     assert (
-        found.estimate == rows.estimate and found.interval_kind == "clusters" and found.achieved_level is None
+        found.estimate == rows.estimate and found.interval_kind == "clusters" and found.actual_level is None
     )
     low, high = found.interval
     assert low < found.estimate < high and high - low > 2.0 * (rows.interval[1] - rows.interval[0])
     page = tmp_path / "page.html"
     dm.write_results(found, page)
     text = page.read_text()
-    assert "Nothing stands out" not in text and "rows correlated" in text and "cluster-robust" in text
+    assert "Nothing to do" not in text and "rows correlated" in text and "cluster-robust" in text
     assert found.to_dict()["flags"] == ["rows correlated"]
     kept = flat(dm.mean)(folder, "x", rng=0, state=tmp_path / "state")
     assert kept.interval == found.interval and kept.flags == found.flags

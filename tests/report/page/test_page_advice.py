@@ -110,9 +110,9 @@ def test_every_remedy_is_what_the_command_takes(results: dict[str, Any]) -> None
 def test_differences_and_comparisons_know_no_contamination(results: dict[str, Any]) -> None:
     for name, has in (("mean", True), ("statistic", True), ("difference", False), ("compared", False)):
         [fact, *_] = [
-            v for r in dm.Results.of(results[name]) for k, v in r.telling().facts if "withstands" in k
+            v for r in dm.Results.of(results[name]) for k, v in r.telling().facts if "tolerated" in k
         ]
-        assert ("--contamination" in fact) is has and "as wide as for good rows" in fact
+        assert ("--contamination" in fact) is has and "does not account for bad rows" in fact
 
 
 def test_saved_sums_are_made_again_with_other_options(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_saved_sums_are_made_again_with_other_options(tmp_path: Path) -> None:
         (merged, "make the states again with"),
         (stream.result(), "begin again, before the first batch, with"),
     ):
-        assert f"{way} {remedies.ALLOWED}" in dict(result.telling().facts)["bad rows it withstands"]
-        beyond = replace(result, flags=(dm.Status.BEYOND_CAPACITY,), status=dm.Status.OK)
+        assert f"{way} {remedies.ALLOWED}" in dict(result.telling().facts)["bad rows tolerated"]
+        beyond = replace(result, flags=(dm.Status.BREAKDOWN_POINT_EXCEEDED,), status=dm.Status.OK)
         assert f"or {way} {remedies.FILES}" in beyond.telling().do[0]
 
 
