@@ -8,12 +8,16 @@ from typing import Any
 import click
 
 from distmom.checks import did_you_mean
+from distmom.cli.completion.values import COMPLETE
+from distmom.json_lines import FLAG
 
 MEMORY, PLACES = "Saved state", "Where it runs"
 HEADINGS = ("Arguments", "Estimate", "Data", "Rows", "Blocks", "Uncertainty", MEMORY, PLACES, "Output")
 
 LABEL = 28
 """The widest flag that has its text beside it."""
+
+LOG_JSON = "Log one JSON object per line on standard error."
 
 Examples = Sequence[tuple[str, str]]
 """What each example does, and its command line."""
@@ -54,6 +58,7 @@ class Option(click.Option):
             rest["type"] = Word(kind) if isinstance(kind, tuple) else kind
         if usual is not None:
             says = f"{says}  [default: {usual}]"
+        rest.setdefault("shell_complete", COMPLETE.get(rest.get("metavar", "")))
         super().__init__(words.split(), help=says, show_default="default" in rest, **rest)
         self.heading = heading
 
@@ -78,7 +83,8 @@ class Argument(click.Argument):
     heading = "Arguments"
 
     def __init__(self, name: str, says: str, **rest: Any) -> None:
-        super().__init__([name], **rest)
+        known = COMPLETE.get(name.upper()) or COMPLETE.get(rest.get("metavar", ""))
+        super().__init__([name], shell_complete=known, **rest)
         self.says = says
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
@@ -91,6 +97,8 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, examples: Examples = (), **rest: Any) -> None:
         super().__init__(*args, **rest)
+        # the program looks for it before it understands any other word
+        self.params.append(Option(FLAG, LOG_JSON, bool, "Output", expose_value=False))
         self.examples = examples
         lines = (f"# {what}\n{line}" for what, line in examples)
         self.epilog = "\b\n" + "\n".join(lines) if examples else None  # for the pages of docs/

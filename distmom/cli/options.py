@@ -126,7 +126,6 @@ SCRATCH = _place(
     metavar="FOLDER",
 )
 
-LOG_JSON = _output("--log-json", "Log one JSON object per line on standard error.", bool)
 OUTPUT = [
     _output("--dry-run", "Show what would be read and needed; read no rows.", bool),
     _output("--json as_json", "Print a JSON document instead of the table.", bool),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
 import click
@@ -22,12 +23,11 @@ from distmom.cli.commands.mean import mean_command
 from distmom.cli.commands.merge import merge_command
 from distmom.cli.commands.tournament import tournament_command
 from distmom.cli.commands.ustat import ustat_command
-from distmom.cli.failures import run_guarded
+from distmom.cli.completion.shells import VARIABLE, complete
+from distmom.cli.failures import run_guarded, tell
 from distmom.cli.meanings.codes import CODES
 from distmom.cli.words import telling_flags
-
-COMPLETION = "_DISTMOM_COMPLETE"
-
+from distmom.json_lines import asked, json_stderr
 
 GROUPS = {
     "Estimate": ("mean", "ustat", "describe", "compare", "difference", "tournament"),
@@ -55,18 +55,21 @@ class Program(click.Group):
 
     def run(self, arguments: Sequence[str]) -> int:
         """Run one command line; the exit code."""
-        return run_guarded(lambda: self._invoke(list(arguments)))
+        started = monotonic()
+        with json_stderr.on(asked(arguments)):
+            code = run_guarded(lambda: self._invoke(list(arguments)))
+            if json_stderr.active and not json_stderr.finished:  # jobs say it themselves
+                seconds = round(monotonic() - started, 3)
+                tell("finish", f"finished with exit code {code}", exit_code=code, seconds=seconds)
+        return code
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> Any:
         """Run one command line and leave with its exit code, as click's own entry point does."""
         sys.exit(self.run(sys.argv[1:] if args is None else args))
 
     def _invoke(self, arguments: list[str]) -> int:
-        wish = os.environ.get(COMPLETION)
-        if wish:
-            from click.shell_completion import shell_complete
-
-            return shell_complete(self, {}, "distmom", COMPLETION, wish)
+        if wish := os.environ.get(VARIABLE):
+            return complete(self, wish)
         try:
             given = list(arguments)
             with self.make_context("distmom", arguments) as context:
