@@ -27,7 +27,8 @@ def how_made(r: EstimateResult) -> str:
     of = f"{whole}{r.blocks_of}"
     first = f"{of[0].upper()}{of[1:]} were randomly assigned to" if assigned else "The rows make"
     if r.n_screened_out:
-        first += f" small blocks, of which {r.n_screened_out:,} outlying ones were left out. The others make"
+        n, were = r.n_screened_out, "was" if r.n_screened_out == 1 else "were"
+        first += f" small blocks, of which {n:,} {were} outlying and left out. The others make"
     size = _size(r)
     if is_median(r):
         each = f"The estimate is the median of their {what} (a {name})."
@@ -67,8 +68,8 @@ def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
             ("non-finite blocks", f"{r.n_non_finite_blocks:,}: their value is infinite or not a number")
         )
     if r.n_screened_out:
-        text = f"{r.n_screened_out:,} outlying small blocks of {r.blocks_of}, left out before the "
-        text += f"{r.n_blocks:,} blocks were made; they are not drawn"
+        text = f"{r.n_screened_out:,} small blocks of {r.blocks_of} as outlying, before the "
+        text += f"{r.n_blocks:,} blocks were made; not drawn"
         facts.append(("screened out", text))
     return facts + [("rows far out", text) for text in far_words(r)]
 

@@ -98,7 +98,7 @@ def story(found: DescribeResult) -> Story:
     if sources and outside[0].sources[0].share is not None:
         top = outside[0].sources[0]
         answer.append(
-            f"{100 * (top.share or 0.0):.0f} % of the gap between the two comes from {cell(top.name)} alone."
+            f"{100 * (top.share or 0.0):.0f} % of the discrepancy comes from {cell(top.name)} alone."
         )
     marked = [not r.ok or r.leaves_interval for r in profiles]
     columns = Grid.of("The columns", as_table(found), marked, COLUMNS)
@@ -115,14 +115,14 @@ _ASSUMED = (
     "Rows are independent, and all but a minority come from one distribution with finite variance.",
     "Good files are alike. A file is named if it lies farther from the typical file than 8 times the usual "
     "distance between files (6 times for another unit), and by enough to matter.",
-    "The share of a file in a gap is (its rows / all rows) x (its mean - robust mean), divided by the gap: "
-    "over all files the shares add up to 100 %. Shares below 0 or above 100 % mean that files pull in "
-    "opposite directions.",
+    "The contribution of a file is (its rows / all rows) x (its mean - robust mean) / discrepancy: "
+    "over all files the contributions add up to 100%. Contributions below 0 or above 100% mean that "
+    "files pull in opposite directions.",
 )
 
 
 def pictures(found: DescribeResult) -> list[Picture]:
-    """Who carries the gaps."""
+    """Where the discrepancies come from."""
     return [picture for p in found.columns.values() for picture in _shares(p, found.named_files)]
 
 
@@ -133,7 +133,8 @@ def _unseen(kind: str, shown: Sequence[DiscrepancySource], named: Sequence[str])
     if kind != "file" or not missing:
         return ""
     return (
-        f" Only files that move the mean towards the plain one are listed, until 99 % of the gap is told: "
+        " Only files that move the mean towards the sample mean are listed, until they account for 99% "
+        "of the discrepancy: "
         f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} among the others."
     )
 
@@ -234,7 +235,7 @@ def _bar(share: float | None) -> Ends:
 
 
 def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
-    """For each kind of source, the shares of the gap; `named` are the files that stand out."""
+    """For each kind of source, the contributions to the discrepancy; `named` are the files that stand out."""
     found: list[Picture] = []
     for kind in ("file", "folder", "unit"):
         mine = [s for s in sources_of(p, kind) if s.share is not None]
@@ -249,8 +250,11 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
             lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f} %", None, _bar(rest)))
         robust, interval, plain = p.shown_values()
         gap = f"Sample mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
-        caption = f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}"
-        head, words = f"Which {kind}s move the sample mean of {cell(p.column)}", ("", "share of the gap", "")
+        caption = f"{gap}Bars are contributions to the discrepancy.{_unseen(kind, mine, named)}"
+        head, words = (
+            f"Which {kind}s move the sample mean of {cell(p.column)}",
+            ("", "contribution to the discrepancy", ""),
+        )
         scale = Numbers(percent=True)
         found.append(Spans(head, caption, tuple(lines), scale, words, titled(words[1], scale)))
     return found

@@ -87,12 +87,17 @@ def gravest(moods: Iterable[Mood]) -> Mood:
 def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
     """The gravest mood of several results, and their statuses."""
     worst = gravest(t.mood for t in tellings)
+    drifted = sum(
+        getattr(r, "drifted", None) is True for r in results
+    )  # no status: the comparison is in order
     if len(results) == 1:
-        return worst, results[0].words
+        return worst, "; ".join([*["samples differ"] * drifted, results[0].words])
     counts = Counter(r.status for r in results)
     what = "results" if any(r.group for r in results) else results[0].several
     words = sorted(counts, key=lambda word: (word.fine, word != "ok", -counts[word]))
     told = [f"{word}: {counts[word]:,}" for word in words]
+    if drifted:
+        told = [f"samples differ: {drifted:,}", *told]
     return worst, "; ".join([f"{told[0]} of {len(results):,} {what}", *told[1:]])
 
 

@@ -172,4 +172,15 @@ def test_several_results_are_counted_by_what_they_are() -> None:
     assert "of 2 differences" in text and "arr_delays" not in text
     both = dm.compare([rows, rows], "arr_delay", rng=0, test=dm.Permutations(9))
     text = page(dm.Results.of(both).story(), {})
-    assert "of 3 comparisons" in text and "of 3 columns" not in text
+    assert "of 3 comparisons" in text and "of 3 columns" not in text and "samples differ" not in text
+
+
+def test_samples_that_differ_are_no_plain_ok() -> None:
+    g = np.random.default_rng(0)
+    one, two = {"x": g.normal(size=900)}, {"x": 1.0 + g.normal(size=900)}
+    for statistics, words in (
+        (["mean"], "samples differ; ok"),
+        (["mean", "auc"], "samples differ: 2 of 2 comparisons; ok: 2"),
+    ):
+        found = dm.compare([one, two], "x", statistics=statistics, rng=0, test=dm.Permutations(199))
+        assert words in page(dm.Results.of(found).story(), {})
