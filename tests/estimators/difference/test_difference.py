@@ -28,7 +28,7 @@ def lower_median(values: list[Fraction]) -> Fraction:
 
 
 def located(finest: list[Fraction], k: int) -> tuple[float, float, float]:
-    """The answer of the rule from its finest blocks, with its interval at 95 %."""
+    """The answer of the rule from its finest blocks, with its interval at 95%."""
     values = [float(v) for v in finest]
     size = len(values) // k
     means = [float(sum(finest[i * size : (i + 1) * size])) / size for i in range(k)]
@@ -246,7 +246,7 @@ def test_results_are_texts_pictures_and_pickles() -> None:
     assert head.split()[:3] == ["spent", "/", "views"]
     assert remark.startswith(f"old − new: {found.n_units_in_both} units, 4.7% of the smaller variant's")
     assert [line.split("  ")[0] for line in lines] == ["old − new", "old / new − 1", "new", "old"]
-    assert ">old − new: ok<" in found.plot().svg and "differences of blocks" in found.plot().svg
+    assert ">old − new: ok<" in found.plot().svg and ">difference in spent</text>" in found.plot().svg
 
 
 ONE_THREAD = dm.Threads(1)
@@ -331,7 +331,7 @@ def test_no_lift_without_a_clear_control() -> None:
     found = dm.difference(data, "x", by="arm", rng=0)
     assert np.isnan(found.lift) and found.lift_interval is None
     assert found.to_dict()["lift"] is None
-    assert found.lift_reason == "the control's mean is not clearly away from 0"
+    assert found.lift_reason == "the control's mean does not differ significantly from 0"
     quiet = dm.difference(data, "x", by="arm", rng=0, interval="none")
     assert quiet.interval is None and "no lift" not in str(quiet)
 
