@@ -21,6 +21,7 @@ from distmom.cli.commands.mean import mean_command
 from distmom.cli.commands.merge import merge_command
 from distmom.cli.commands.tournament import tournament_command
 from distmom.cli.commands.ustat import ustat_command
+from distmom.cli.commands.warm_up import warm_up_command
 from distmom.cli.failures import run_guarded
 from distmom.cli.words import telling_flags
 
@@ -120,6 +121,6 @@ def program(ctx: click.Context) -> int:
 
 for command in (
     *(compare_command, difference_command, mean_command, describe_command, init_command, tournament_command),
-    *(train_command, merge_command, run_command, ustat_command, clean_command),
+    *(train_command, merge_command, run_command, ustat_command, clean_command, warm_up_command),
 ):
     program.add_command(command)
