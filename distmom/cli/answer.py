@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +31,7 @@ def answer(
     `flags` are all options of the command by their names, those of the output among them.
     """
     dry_run, as_json, output, quiet = (flags.pop(name) for name in ("dry_run", "as_json", "output", "quiet"))
-    fail_on = flags.pop("fail_on")
+    fail_on, explained = flags.pop("fail_on"), flags.pop("explain")
 
     def found() -> Any:
         given = arguments(flags, data, n_samples)
@@ -43,7 +42,8 @@ def answer(
             return show_plan(explain(function, what, **given), as_json=as_json)
         return function(what, **given)
 
-    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on)
+    how = {"as_json": as_json, "quiet": quiet, "explained": explained}
+    return print_results(found, output, fail_on=fail_on, **how)
 
 
 def print_results(
@@ -53,6 +53,7 @@ def print_results(
     as_json: bool,
     quiet: bool,
     fail_on: tuple[str, ...] = (),
+    explained: bool = False,
 ) -> int:
     """Write what is found to the file, if there is one, and print it unless that is all that was wanted.
 
@@ -82,7 +83,7 @@ def print_results(
     if output is not None:
         write_results(found, output)
     if as_json or not (quiet and output is not None):
-        show_results(found, as_json=as_json, quiet=quiet)
+        show_results(found, as_json=as_json, quiet=quiet, explain=explained)
     return found.exit_code_if(statuses)
 
 
@@ -94,9 +95,10 @@ def remember_command(found: Results) -> None:
         return
     from distmom.lake.messages import plain_words
     from distmom.report.again import Again
+    from distmom.report.shell import joined
 
     shell, seed = ["distmom", *plain_words(words)], found.run.get("seed")
-    found.run["command"] = shlex.join(shell)
+    found.run["command"] = joined(shell)
     flags = {option.name for option in context.command.params}
     drawn = "rng" in flags and context.get_parameter_source("rng") is ParameterSource.DEFAULT
     if drawn and not context.params.get("state") and isinstance(seed, int):

@@ -1,205 +1,159 @@
-"""The options that commands share, under the headings of ``--help``."""
+"""The options that commands share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from distmom.cli import types
+from distmom.cli.layout import MEMORY, PLACES, Argument, Examples, Option
+from distmom.cli.layout import command as layout_command
 
 INTERVALS = ("auto", "order", "exact", "paper", "none")
-MEMORY, PLACES = "Memory between runs", "Where it runs"
-HEADINGS = ("Question", "Data", "Blocks", "Promise", "Chance", MEMORY, PLACES, "Output")
 
-
-class Option(click.Option):
-    """An option by its words, what ``--help`` says, its kind, and its heading.
-
-    The kind is a metavar or, in a list, that of an option which may be repeated; choices; `bool` for a flag
-    without a value; else a type.
-    """
-
-    def __init__(
-        self, words: str, says: str | None, kind: Any = None, heading: str = "Question", **rest: Any
-    ) -> None:
-        if isinstance(kind, list):
-            [kind], rest["multiple"] = kind, True
-        if isinstance(kind, str):
-            rest["metavar"] = kind
-        elif kind is bool:
-            rest["is_flag"] = True
-        else:
-            rest["type"] = click.Choice(kind) if isinstance(kind, tuple) else kind
-        super().__init__(words.split(), help=says, show_default="default" in rest, **rest)
-        self.heading = heading
-
-
-class Command(click.Command):
-    """A command whose help groups its options."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options, each under its heading."""
-        for heading in (*HEADINGS, "Other"):
-            records = [
-                record
-                for option in self.get_params(ctx)
-                if getattr(option, "heading", "Other") == heading
-                and (record := option.get_help_record(ctx)) is not None
-            ]
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
-
-
-_data, _blocks = partial(Option, heading="Data"), partial(Option, heading="Blocks")
-_promise, _output = partial(Option, heading="Promise"), partial(Option, heading="Output")
+_data, _rows = partial(Option, heading="Data"), partial(Option, heading="Rows")
+_blocks, _uncertainty = partial(Option, heading="Blocks"), partial(Option, heading="Uncertainty")
 _memory, _place = partial(Option, heading=MEMORY), partial(Option, heading=PLACES)
+_output = partial(Option, heading="Output")
+
+COLUMN = _rows("-c --column", "Column to estimate; repeatable.", ["NAME"], usual="the only one")
+BY = _rows("--by", "Group by this column; repeatable.", ["NAME"])
+WHERE = _rows("--where", "Keep rows that match, such as \"status == 'paid'\".", "TEXT")
+NAN = _rows("--nan", "How to handle NaN.", ("omit", "raise", "keep"), default="omit")
+WEIGHTS = _rows("--weights", "Column of weights.", "NAME")
+ROWS = [COLUMN, BY, WHERE, NAN]
 
 DATA = [
-    _data(
-        "-c --column", "Column to estimate; repeatable. May be left out if the data has only one.", ["NAME"]
-    ),
-    _data("--by", "Column whose values form groups; repeatable.", ["NAME"]),
-    _data("--where", "Condition, such as \"status == 'paid' and amount > 0\".", "TEXT"),
-    _data(
-        "--exclude",
-        "Files to leave out, by their path below the folder, such as 'day=4/*'; repeatable.",
-        ["PATTERN"],
-    ),
-    _data("--nan", "How to handle NaN.", ("omit", "raise", "keep"), default="omit"),
-    _data("--missing", "How to treat files that lack the column.", ("error", "null"), default="error"),
+    _data("--exclude", "Leave out files that match, such as 'day=4/*'; repeatable.", ["PATTERN|@FILE"]),
+    _data("--missing", "Files without the column: fail, or count nulls.", ("error", "null"), default="error"),
     _data(
         "--on-bad-file",
-        "Fail on unreadable files, or skip them and exit with code 4.",
+        "Unreadable files: fail, or skip and exit with 4.",
         ("error", "skip"),
         default="error",
     ),
     _data(
         "--storage-option storage_options",
-        "Of the object store: region, endpoint, anonymous, max_attempts …; repeatable.",
+        "Object store setting, such as region=eu-west-1; repeatable.",
         types.STORAGE_OPTION,
         multiple=True,
     ),
     _data("--batch-rows", "Rows decoded at a time.", int, metavar="ROWS"),
 ]
-WEIGHTS = _data("--weights", "Column of weights: weighted estimates.", "NAME")
 
 BLOCKS = [
-    _blocks("--blocks --n-blocks n_blocks", "Number of blocks.  [default: auto]", types.BLOCK_NUMBER),
-    _blocks("--block-size", "Rows of a block, instead of their number.", int, metavar="ROWS"),
+    _blocks(
+        "--blocks --n-blocks n_blocks",
+        "Number of blocks.",
+        types.BLOCK_NUMBER,
+        usual="auto",
+        metavar="N|auto|paper",
+    ),
+    _blocks("--block-size", "Rows per block, instead of a number of blocks.", int, metavar="ROWS"),
     _blocks(
         "--block-by",
-        "Whole files as blocks, or whole units: the rows that agree in a column; repeatable.",
+        "Keep each file, or each value of a column, in one block; repeatable.",
         ["file|NAME"],
     ),
     _blocks(
         "--order",
-        "Random blocks, or contiguous ones: cheaper, for exchangeable rows.  [default: random]",
+        "Assign rows at random, or in stored order (cheaper).",
         ("random", "stored"),
+        usual="random",
     ),
-    _blocks("--chunk-rows", "Block length: consecutive rows that stay together.", int, metavar="ROWS"),
-    _blocks("--repeats", "Number of random partitions.  [default: 1]", int, metavar="R"),
-    _blocks(
-        "--fine",
-        "Many fine blocks where scattered bad rows are expected.  [default: standard]",
-        ("standard", "many"),
-    ),
+    _blocks("--chunk-rows", "Block length: consecutive rows kept together.", int, metavar="ROWS"),
+    _blocks("--repeats", "Number of random partitions.", int, usual="1", metavar="R"),
+    _blocks("--fine", "Use many fine blocks for scattered bad rows.", ("standard", "many"), usual="standard"),
     _blocks(
         "--scheme",
-        "Blocks that partition the rows, or samples without or with replacement.  [default: partition]",
+        "Partition rows, or sample them.",
         ("partition", "swor", "monte_carlo"),
+        usual="partition",
     ),
-    _blocks("--tau", "Sampling parameter, 0 < tau < 0.5.  [default: 0.45]", float),
+    _blocks("--tau", "Sampling parameter, 0 < tau < 0.5.", float, usual="0.45", metavar="TAU"),
 ]
 PAIRS = [
-    _blocks(
-        "--pairs",
-        "All pairs of a block, samples of pairs, or each row in one pair.",
-        ("complete", "sampled", "disjoint"),
-        default="complete",
-    ),
-    _blocks("--pair-count n_pairs", "Pairs of each sample.", types.WHOLE_NUMBER, metavar="M"),
-    _blocks("--pair-budget", "Most pairs to evaluate one by one.", types.WHOLE_NUMBER, metavar="PAIRS"),
+    _blocks("--pairs", "Pairs per block.", ("complete", "sampled", "disjoint"), default="complete"),
+    _blocks("--pair-count n_pairs", "Number of sampled pairs.", types.WHOLE_NUMBER, metavar="M"),
+    _blocks("--pair-budget", "Evaluate at most this many pairs one by one.", types.WHOLE_NUMBER, metavar="N"),
 ]
 
-CONTAMINATION = _promise(
+CONTAMINATION = _uncertainty(
     "--contamination",
-    "Rows or units that may be arbitrary: a number, or a share such as 0.01.",
+    "Rows or units that may be arbitrary, such as 20 or 0.01.",
     types.COUNT_OR_SHARE,
+    metavar="N|SHARE",
 )
 LEVEL = "--confidence --confidence-level confidence_level"
-CONFIDENCE = _promise(LEVEL, "Confidence level of the interval.", float, default=0.99)
+CONFIDENCE = _uncertainty(LEVEL, "Confidence level of the interval.", float, default=0.99, metavar="LEVEL")
 
 
 def interval(*kinds: str) -> Option:
     """The kind of interval, of those that the command has."""
-    return _promise("--interval", "Kind of interval.", kinds or INTERVALS, default="auto")
+    return _uncertainty("--interval", "Kind of interval.", kinds or INTERVALS, default="auto")
 
 
-SEED = Option(
-    "--seed --rng rng",
-    "Decides every random draw; 'random' takes a new one each time.",
-    types.SEED,
-    "Chance",
-    default=0,
+SEED = _uncertainty(
+    "--seed --rng rng", "Seed of all random draws.", types.SEED, default=0, metavar="N|random"
 )
 STATE = _memory(
     "--state",
-    "Save running totals here; later runs read only new files and resume after an interruption.",
+    "Save running totals here; later runs read only new files.",
     click.Path(),
     metavar="FILE",
 )
 ON_CHANGE = _memory(
     "--on-change",
-    "What to do when files of the state have changed or are gone.  [default: error]",
+    "Changed or missing files: fail, or read everything again.",
     ("error", "restart"),
+    usual="error",
 )
 
 PLACE = [
-    _place("--workers", "Worker processes of this machine.", int, metavar="N"),
-    _place("--threads", "Threads of this process.  [default: one a CPU]", int, metavar="N"),
-    _place(
-        "--scheduler",
-        "A Dask cluster: an address such as tcp://10.0.0.1:8786, or a scheduler file.",
-        "ADDRESS",
-    ),
-    _place("--memory-limit", "Memory of a process, such as 2GB.", "BYTES"),
+    _place("--workers", "Worker processes on this machine.", int, metavar="N"),
+    _place("--threads", "Threads in this process.", int, usual="one per CPU", metavar="N"),
+    _place("--scheduler", "Dask cluster: an address, or a scheduler file.", "ADDRESS"),
+    _place("--memory-limit", "Memory limit per process, such as 2GB.", "BYTES"),
 ]
 SCRATCH = _place(
     "--scratch",
-    "For rows that are sorted on disk; all workers must reach it.  "
-    "[default: on one machine $TMPDIR or /var/tmp]",
+    "Folder for sorting, reachable by all workers.",
     click.Path(),
+    usual="$TMPDIR or /var/tmp",
     metavar="FOLDER",
 )
 
+LOG_JSON = _output("--log-json", "Log one JSON object per line on standard error.", bool)
 OUTPUT = [
-    _output("--dry-run", "Show files, bytes, units, memory and blocks; read no rows.", bool),
+    _output("--dry-run", "Show what would be read and needed; read no rows.", bool),
     _output("--json as_json", "Print a JSON document instead of the table.", bool),
     _output(
         "--output",
-        "Write the results to a .json, .parquet, .csv or .html file, whole or not at all.",
+        "Write results to a .json, .parquet, .csv or .html file.",
         click.Path(path_type=Path),
         metavar="FILE",
     ),
     _output(
         "--fail-on",
-        "Exit with 7 if a result has one of these statuses; 'any': if one is not ok; repeatable.",
+        "Exit with 7 on these statuses, or on 'any'; repeatable.",
         ["STATUS[,STATUS]"],
     ),
-    _output("--quiet", "No progress and no remarks; with --output no table either.", bool),
+    _output("--explain", "Show notes in full, and explain every status.", bool),
+    _output("--quiet", "No progress and no notes; with --output no table.", bool),
 ]
 
-ARGUMENT = click.Argument(["data"], nargs=-1, required=True)
+LAKE = "Parquet file, folder, pattern, table, URL or @LIST.txt; several are read together."
 
 
-def command(name: str, short_help: str, *options: click.Option) -> Callable[..., click.Command]:
+def command(
+    name: str, short_help: str, *options: click.Option, examples: Examples, data: str = LAKE
+) -> Callable[..., click.Command]:
     """A command that reads data, with these options."""
-    return click.command(name, cls=Command, short_help=short_help, params=[ARGUMENT, *options])
+    argument = Argument("data", data, nargs=-1, required=True)
+    return layout_command(name, short_help, argument, *options, examples=examples)
 
 
 def named(options: Iterable[click.Option], *names: str) -> list[click.Option]:

@@ -17,19 +17,42 @@ from distmom.cli.commands.clean import clean_command
 from distmom.cli.commands.compare import compare_command
 from distmom.cli.commands.describe import describe_command
 from distmom.cli.commands.difference import difference_command
+from distmom.cli.commands.explain import explain_command
 from distmom.cli.commands.mean import mean_command
 from distmom.cli.commands.merge import merge_command
 from distmom.cli.commands.tournament import tournament_command
 from distmom.cli.commands.ustat import ustat_command
 from distmom.cli.commands.warm_up import warm_up_command
 from distmom.cli.failures import run_guarded
+from distmom.cli.meanings.codes import CODES
 from distmom.cli.words import telling_flags
 
 COMPLETION = "_DISTMOM_COMPLETE"
 
 
+GROUPS = {
+    "Estimate": ("mean", "ustat", "describe", "compare", "difference", "tournament"),
+    "Run a job": ("init", "run", "train"),
+    "Keep order": ("merge", "clean", "warm-up"),
+    "Read the output": ("explain",),
+}
+"""Headings of the help, and their commands."""
+
+
 class Program(click.Group):
     """A group of commands of which every ending is an exit code and at most one line."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, under headings."""
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{n:12}", self.commands[n].get_short_help_str(100)) for n in names])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The exit codes, and where more is told."""
+        with formatter.section("Exit codes"):
+            said = ((code.number, code.meaning[0].upper() + code.meaning[1:]) for code in CODES)
+            formatter.write_dl([(f"{number:<12}", f"{meaning}.") for number, meaning in said])
 
     def run(self, arguments: Sequence[str]) -> int:
         """Run one command line; the exit code."""
@@ -95,12 +118,9 @@ def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.group(
     cls=Program,
     name="distmom",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     no_args_is_help=False,
     invoke_without_command=True,
-    epilog="Exit codes: 0 done; 1 internal error; 2 usage or configuration; 3 data refused; 4 done, files "
-    "skipped; 5 no answer to rely on; 6 memory, disk or cluster; 7 a status of --fail-on; 130 interrupted; "
-    "143 terminated (SIGTERM); 129 hung up (SIGHUP).",
 )
 @click.option(
     "--version",
@@ -121,6 +141,7 @@ def program(ctx: click.Context) -> int:
 
 for command in (
     *(compare_command, difference_command, mean_command, describe_command, init_command, tournament_command),
-    *(train_command, merge_command, run_command, ustat_command, clean_command, warm_up_command),
+    *(train_command, merge_command, run_command, ustat_command, clean_command, explain_command),
+    warm_up_command,
 ):
     program.add_command(command)

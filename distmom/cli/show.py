@@ -7,23 +7,45 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from distmom.cli.failures import write_stderr, write_stdout
-from distmom.cli.words import in_flags
+from distmom.cli.words import wording
 
 if TYPE_CHECKING:
     from distmom.report import Results
 
 
-def show_results(results: Results, *, as_json: bool, quiet: bool) -> None:
-    """The table on standard output and the remarks on standard error, or the JSON document alone."""
+def show_results(results: Results, *, as_json: bool, quiet: bool, explain: bool = False) -> None:
+    """The table on standard output and the notes on standard error, or the JSON document alone.
+
+    Notes are brief, unless everything is to be explained: then every status is, too.
+    """
     if as_json:
         show_json(results.to_dict())
         return
     _show_table(results)
     if not quiet:
+        from distmom.cli.brief import brief
         from distmom.report.text import remarks
 
-        for line in remarks(results):
-            write_stderr(in_flags(line))
+        said = wording()
+        whole = [said(line) for line in remarks(results)]
+        lines = whole if explain else [said(line) for line in remarks(results, brief)]
+        for line in [*lines, *(_explained(results) if explain else _hint(results, cut=whole != lines))]:
+            write_stderr(line)
+
+
+def _hint(results: Results, *, cut: bool) -> list[str]:
+    """Where more is told: in notes that were cut, and about the gravest status."""
+    doubtful = sorted({r.status for r in results if not r.ok}, key=list(type(results[0].status)).index)
+    ways = ["--explain"] * cut + [f"distmom explain '{status}'" for status in doubtful[:1]]
+    return [f"details: {', or '.join(ways)}"] if ways else []
+
+
+def _explained(results: Results) -> list[str]:
+    """The meaning of every status."""
+    from distmom.cli.meanings.lookup import meaning_of
+
+    found = dict.fromkeys(status for r in results for status in (r.status, *r.flags))
+    return ["", *(one.text() for status in found for one in meaning_of(str(status)))]
 
 
 def show_json(document: dict[str, Any]) -> None:

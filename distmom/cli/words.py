@@ -84,11 +84,6 @@ def _shown(value: Any) -> str:
     return text if PLAIN.fullmatch(text) else f'"{text}"' if not set(text) & set('"$`\\!') else quote(text)
 
 
-def in_flags(text: str) -> str:
-    """A remark in the words of the command that runs."""
-    return wording()(text)
-
-
 def wording() -> Callable[[str], str]:
     """What says a remark in the words of the command that runs."""
     context = click.get_current_context(silent=True)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
 
 from distmom.cluster.outcome import UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.errors import BadFileError
 from distmom.lake import Batch, BatchReader, FileRef
 from distmom.lake.keys.encoder import KeyEncoder
-from distmom.lake.keys.ranges import KeyRange, RangeEncoder, TooManyKeys
+from distmom.lake.keys.key_hashes import KeyHashes
+from distmom.lake.keys.ranges import RangeEncoder
 from distmom.lake.keys.unit_hashes import UnitHashes
+from distmom.numerics.hash_ranges import HashRange
 from distmom.reductions import Accumulator, Key, Reduction
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.stopping import check_stopped
@@ -36,16 +40,16 @@ class ReadAndReduce:
     n_keys : int
         Number of `by` columns that the reader delivers; 0 without groups.
     unit_seed : int, optional
-        128 bits that key the hashes of units, where the reader delivers their columns.
+        128 bits that key the hashes of units, where the reader delivers their columns, or of keys.
     compiled : bool
         Use compiled kernels for those, and to number the groups.
     some_rows : bool
         The reduction's accumulators tell which rows they want: read only what holds some of them.
     known : tuple of Key
         Keys of groups that have the first numbers, whatever the unit.
-    within : KeyRange, optional
+    within : HashRange, optional
         Only groups with these keys are told apart, and no more of them than fit: the reduction is one of
-        ranges, such as `RangedMeans`.
+        ranges, such as `RangedMeans`. Keys are hashed under `unit_seed`.
     """
 
     reader: BatchReader
@@ -56,19 +60,15 @@ class ReadAndReduce:
     compiled: bool = False
     some_rows: bool = False
     known: tuple[Key, ...] = ()
-    within: KeyRange | None = None
+    within: HashRange | None = None
     step: ClassVar[str] = "read"
 
     def __call__(self, unit: Unit) -> UnitOutcome:
         """Read the unit's files and return the state of its rows."""
         bad: dict[int, str] = {}
-        work, outcome = self, None
-        while outcome is None:
-            try:
-                # None: rows of a bad file are already in the sums: begin the unit again without it
-                outcome = work._attempt(unit, bad)
-            except TooManyKeys as found:
-                work = replace(work, within=found.within)
+        outcome = None
+        while outcome is None:  # rows of a bad file are already in the sums: begin the unit again without it
+            outcome = self._attempt(unit, bad)
         return outcome
 
     def _attempt(self, unit: Unit, bad: dict[int, str]) -> UnitOutcome | None:
@@ -78,9 +78,10 @@ class ReadAndReduce:
         if self.n_keys:
             encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled)
             if self.within is not None:
-                encoder = RangeEncoder(encoder, self.within, len(self.known))
+                key_hashes = KeyHashes(self.n_keys, self.unit_seed or 0, compiled=self.compiled)
+                encoder = RangeEncoder(encoder, key_hashes, self.within, len(self.known))
         hashes = None
-        if self.unit_seed is not None:
+        if self.unit_seed is not None and self.reader.options.units:
             hashes = UnitHashes(len(self.reader.options.units), self.unit_seed, compiled=self.compiled)
         n_rows = n_bytes = 0
         for number, file in enumerate(unit.files):
@@ -102,13 +103,13 @@ class ReadAndReduce:
         if not isinstance(encoder, RangeEncoder):
             return accumulator.result([()] if encoder is None else encoder.keys)
         reduction: Any = self.reduction
-        return reduction.of_range(accumulator, encoder.keys, encoder.encoder.keys, encoder.within.high)
+        return reduction.of_range(accumulator, encoder)
 
     def _read(
         self,
         file: FileRef,
         unit: Unit,
-        accumulator: Accumulator,
+        accumulator: Any,
         encoder: KeyEncoder | RangeEncoder | None,
         hashes: UnitHashes | None,
     ) -> tuple[int, int]:
@@ -117,13 +118,16 @@ class ReadAndReduce:
             check_stopped()
             codes = groups = None
             if isinstance(encoder, RangeEncoder):
-                codes, groups = encoder.encode(batch.keys, batch.keep)
+                codes, words = encoder.encode(batch.keys, batch.keep)
+                groups = words.view(np.int64)
             elif encoder is not None:
                 codes = encoder.encode(batch.keys, batch.keep)
             units = None if hashes is None else hashes.of(batch.units)
             rows = rows_of(batch, codes, units)
             rows.groups = groups
             accumulator.add(rows, 1 if encoder is None else encoder.n_keys)
+            if isinstance(encoder, RangeEncoder):
+                accumulator.fit(encoder)
             n_rows, n_bytes = n_rows + batch.n_rows, n_bytes + batch.n_bytes
             del batch, rows  # the next one is decoded meanwhile
         return n_rows, n_bytes

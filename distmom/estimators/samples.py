@@ -14,7 +14,7 @@ from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
-from distmom.estimators.mean.question import run_plan
+from distmom.estimators.mean.run.passes import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.lake.filters import GroupFilter, as_filter
 from distmom.lake.keys.keyvalues import Component, components

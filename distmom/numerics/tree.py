@@ -105,6 +105,12 @@ class DyadicTree(Generic[S]):
         """Number of nodes held."""
         return len(self._waiting)
 
+    def change(self, change: Callable[[S], S]) -> None:
+        """Make another state of each that is held."""
+        self._waiting = {
+            node: None if state is None else change(state) for node, state in self._waiting.items()
+        }
+
     @property
     def complete(self) -> bool:
         """Whether every leaf has come."""
@@ -164,6 +170,15 @@ class StreamingTree(Generic[S]):
         """Add the next leaf."""
         self._tree.push(0, self._n, state)
         self._n += 1
+
+    @property
+    def states(self) -> list[S]:
+        """The states held."""
+        return [state for state in self._tree.waiting.values() if state is not None]
+
+    def change(self, change: Callable[[S], S]) -> None:
+        """Make another state of each that is held."""
+        self._tree.change(change)
 
     def close(self) -> S | None:
         """Fold the ragged right edge, smallest node first; ``None`` if there were no leaves. Starts anew."""

@@ -33,8 +33,15 @@ def entries() -> list[Entry]:
     return list(ENTRIES)
 
 
-def warm_up(tell: Callable[[int, int], None] | None = None, part: int = 0, parts: int = 1) -> int:
-    """Compile what is not kept yet; how many kernels there are, each type counted.
+def missing() -> int:
+    """How many kernels are not kept yet, those of several types counted once."""
+    from distmom.numerics._jit import is_kept
+
+    return sum(not is_kept(one.kernel) for one in entries())
+
+
+def warm_up(tell: Callable[[int, int], None] | None = None, part: int = 0, parts: int = 1) -> None:
+    """Compile what is not kept yet.
 
     Several processes take a `part` each: they are done in so much less of the time.
     """
@@ -43,7 +50,6 @@ def warm_up(tell: Callable[[int, int], None] | None = None, part: int = 0, parts
         if tell is not None:
             tell(done, len(mine))
         kernel.compile(types)
-    return len(mine)
 
 
 def _of_part(part: int, parts: int) -> Iterator[tuple[Any, Any]]:

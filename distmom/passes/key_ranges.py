@@ -1,25 +1,28 @@
 """Many groups in little memory: the data is read once for each range of keys, and as many ranges as it takes.
 
-What a process holds of a run are states: those that a unit fills and merges, those that wait for their
-neighbours, and those on their way. Each is kept below a part of the memory by the number of its groups. So
-the memory does not depend on how many groups or files there are; only the number of passes does.
+What a process holds of a run are states: those that a unit fills, those on their way, those that wait for
+their neighbours, and a merge. Ranges are cut by hashes of keys, which are uniform: where states become too
+large while they are filled or merged, the last groups by their hashes are left out, for the next pass. So the
+memory does not depend on how many groups or files there are; only the number of passes does.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from distmom.cluster import UnitMerger
 from distmom.cluster.memory import in_words
 from distmom.errors import ResourceError
-from distmom.lake.keys.ranges import KeyRange
+from distmom.numerics.blocks.sparse_cells import ROWS_TOGETHER
+from distmom.numerics.hash_ranges import FILLED, HashRange
 from distmom.reductions.keyed_pools import KEY_BYTES
-from distmom.reductions.ranged import RangedState
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from distmom.cluster import Executor
     from distmom.memory import Memory
-    from distmom.reductions.state import Key
+    from distmom.reductions.ranged import RangedState
 
 AT_WORK = 4
 """States' worth of memory of a unit: running sums, with room to grow, leaves and files on their way up, the
@@ -32,7 +35,7 @@ IN_FLIGHT = 2
 """Units for each thread whose states have come back, or are about to."""
 
 LEAST = 256
-"""A pass is for so many groups at least."""
+"""Groups for which a pass is worth its while."""
 
 USABLE = 0.9
 """Of the memory that is left for groups; the rest is for what allocators hold back."""
@@ -40,14 +43,18 @@ USABLE = 0.9
 RESULT_BYTES = 1_500
 """Of the answer in a group, of a column, and of its blocks: results are made of these when asked for."""
 
-FILLED = 0.875
-"""Of the groups that fit, that many are expected in a range that is known beforehand."""
+ROW_BYTES = 128
+"""Of a row that waits to be taken to its cell and its group's sample, and while it is."""
+
+OF_UNITS = 0.4
+"""Of the memory for groups, so much is for units at work and on their way; the rest for their merge."""
+
+WITH_SECOND = 4
+"""States as large as the merged one: a merge, which copies, beside the state of a first pass."""
 
 
-def most_groups(
-    executor: Executor, memory: Memory, group_bytes: int, n_units: int, n_done: int, n_columns: int
-) -> int:
-    """Groups that one pass may sum up: their states fit beside the rest and the results of `n_done` groups.
+def most_groups(executor: Executor, memory: Memory, group_bytes: int, n_units: int) -> int:
+    """Groups whose states fit with all their blocks, filled or not: so many are summed up in one pass.
 
     Parameters
     ----------
@@ -57,8 +64,26 @@ def most_groups(
     group_bytes : int
         Of the state of one group.
     n_units : int
-    n_done : int
-    n_columns : int
+    """
+    threads = memory.busy(executor.threads_per_process)
+    free = USABLE * (executor.memory - memory.sure.needed(threads))
+    done = n_units - min(n_units, threads)  # while the others are at work
+    waiting = min(done, n_units.bit_length() + IN_FLIGHT * executor.threads)
+    most = int(free / ((threads * AT_WORK + waiting + MERGING) * (group_bytes + KEY_BYTES)))
+    return max(most, LEAST)
+
+
+class Room(NamedTuple):
+    """Bytes that the groups of a unit, and all states where they are merged, may take."""
+
+    unit: float
+    merged: float
+
+
+def room_for_groups(
+    executor: Executor, memory: Memory, group_bytes: int, n_done: int, n_columns: int
+) -> Room:
+    """The room beside all else, and beside the results of `n_done` groups.
 
     Raises
     ------
@@ -67,27 +92,51 @@ def most_groups(
     """
     threads = memory.busy(executor.threads_per_process)
     results = n_done * n_columns * RESULT_BYTES
-    free = USABLE * (executor.memory - memory.sure.needed(threads) - results)
-    done = n_units - min(n_units, threads)  # while the others are at work
-    waiting = min(done, n_units.bit_length() + IN_FLIGHT * executor.threads)
-    most = int(free / ((threads * AT_WORK + waiting + MERGING) * (group_bytes + KEY_BYTES)))
-    if most < LEAST and n_done:
+    rows = threads * n_columns * ROWS_TOGETHER * ROW_BYTES
+    free = USABLE * (executor.memory - memory.sure.needed(threads) - results - rows)
+    least = LEAST * (group_bytes + KEY_BYTES)
+    if free < least and n_done:
         raise ResourceError(
             f"by: the results of {n_done:,} groups take {in_words(results)} of the limit of "
             f"{in_words(executor.memory)}, and there are more groups; group by fewer values, filter with "
             "where, or allow more memory_limit"
         )
-    return max(most, LEAST)
+    unit = OF_UNITS * free / (threads * (AT_WORK + IN_FLIGHT))
+    return Room(max(unit, least / AT_WORK), max((1 - OF_UNITS) * free / WITH_SECOND, least / AT_WORK))
 
 
-def next_range(found: RangedState, sampled: tuple[Key, ...], within: KeyRange, most: int) -> KeyRange:
-    """The range behind one that was read; its end is where as many groups as fit are expected.
+class RangeMerger(UnitMerger["RangedState"]):
+    """Merges the states of units, and leaves groups out where they would take more than `most` bytes."""
 
-    The keys of the `sampled` rows, in order, tell how keys are spread, and the groups `found` how many there
-    are for each of these.
-    """
-    start = 0 if within.low is None else bisect_left(sampled, within.low)
-    stop = bisect_left(sampled, found.high)  # type: ignore[type-var]
-    step = int(FILLED * most * (stop - start) / max(1, len(found.state.keys)))
-    high = sampled[stop + step] if 0 < step < len(sampled) - stop else None
-    return KeyRange(most, found.high, high)
+    def __init__(
+        self, n_files: int, merge: Callable[[Any, Any], Any], within: HashRange, most: float
+    ) -> None:
+        super().__init__(n_files, merge)
+        self._within, self._most = within, most
+        self.largest = 0
+        """Bytes that the groups which are left took at most."""
+
+    def push(self, unit: Any, state: RangedState | None, *, skipped: bool = False) -> None:  # noqa: D102
+        super().push(unit, None if state is None else state.below(self._within.high), skipped=skipped)
+        self._fit()
+
+    def add(self, merged: Any) -> None:  # noqa: D102
+        super().add(merged)
+        self._fit()
+
+    def _fit(self) -> None:
+        states = self.merged().states
+        high = min((state.high for state in states), default=self._within.high)
+        within = self._within.ending(high)
+        held = sum(state.of_groups for state in states)
+        if held > self._most:
+            within = within.narrowed(FILLED * self._most / held)
+            for tree in (self._files, *self._parts.values()):
+                tree.change(lambda state: state.below(within.high))
+            self.largest, held = 0, sum(state.of_groups for state in self.merged().states)
+        self._within, self.largest = within, max(self.largest, held)
+
+
+def next_range(within: HashRange, largest: int, room: Room) -> HashRange:
+    """The range behind one that was read, whose groups took `largest` bytes; it is to fill the room."""
+    return within.next(within.width * FILLED * room.merged / max(largest, 1))

@@ -14,6 +14,7 @@ from distmom.checks import check_choice, check_count, names_of
 from distmom.cluster.dask_frame import open_frame
 from distmom.errors import ConfigError
 from distmom.lake import BATCH_ROWS, FileRef, Source, open_lake
+from distmom.lake.files.listing import pattern_of, read_list
 from distmom.lake.files.outputs import refuse_outputs
 
 NAN = ("omit", "raise", "keep")
@@ -80,7 +81,8 @@ class Scan:
             raise ConfigError("storage_options: a Dask DataFrame has its own; drop them")
         opened: Any = frame or open_lake(self.data, storage_options=self.storage_options)
         refuse_outputs(self.data, opened)
-        source: Source = _without(opened, self.exclude) if self.exclude else opened
+        patterns = [pattern for name in self.exclude for pattern in read_list(name)]
+        source: Source = _without(opened, patterns) if patterns else opened
         return source
 
     @property
@@ -120,8 +122,9 @@ class Scan:
 
     def without(self, files: Sequence[str]) -> Scan:
         """The same lake without these files, by their paths; what has been listed is kept."""
-        new = replace(self, exclude=(*self.exclude, *files))
-        vars(new)["source"] = _without(self.source, files)
+        patterns = list(map(pattern_of, files))
+        new = replace(self, exclude=(*self.exclude, *patterns))
+        vars(new)["source"] = _without(self.source, patterns)
         return new
 
     def instead(self, where: Any) -> Scan:
@@ -155,7 +158,8 @@ def scan(
     where : str or pyarrow.compute.Expression, optional
         Condition such as ``"status == 'paid' and amount > 0"``; rows for which it is true count.
     exclude : str or sequence of str
-        Files to leave out: paths below the lake's root, or patterns such as ``"day=2024-07-04/*"``.
+        Files to leave out: paths below the lake's root, or patterns such as ``"day=2024-07-04/*"``;
+        ``"@list.txt"`` stands for the lines of that file.
     nan : {"omit", "raise", "keep"}
         NaN is left out and counted, is an error, or stays and makes its block non-finite. Nulls are always
         left out, infinities always stay.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from distmom.errors import ResourceError
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.stretches import MOST
 from distmom.reductions import Accumulator
@@ -23,6 +24,10 @@ def load_kernels() -> None:
     """Load the compiled merge, and with it Numba: after that every other kernel loads in milliseconds."""
     nothing = Moments.empty(1)
     nothing.merge(nothing, compiled=True)
+
+
+class TooManyGroups(ResourceError):
+    """There are more groups than their states with all blocks fit for."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ class BlockMeans:
         Whether rows come with group codes.
     most_bytes : int, optional
         Memory that the groups of one unit may take; more is a ResourceError.
+    most_groups : int, optional
+        Groups of a state; more are `TooManyGroups`.
     nan : {"omit", "raise", "keep"}
         What a NaN does: left out and counted, an error, or a value that ruins its block.
     compiled : bool
@@ -73,6 +80,7 @@ class BlockMeans:
     sample_size: int
     grouped: bool = False
     most_bytes: int | None = None
+    most_groups: int | None = None
     nan: NanPolicy = "omit"
     compiled: bool = False
     weights: str | None = None
@@ -114,7 +122,14 @@ class BlockMeans:
     def merge(self, left: MeanState, right: MeanState) -> MeanState:
         """The state of both; `left` holds the rows that come first in the lake."""
         sizes = {"sketch_size": self.sketch_size, "pool_size": self.pool_size}
-        return merge_states(left, right, compiled=self.compiled, **sizes)
+        found = merge_states(left, right, compiled=self.compiled, **sizes)
+        self.check_groups(len(found.keys))
+        return found
+
+    def check_groups(self, n_groups: int) -> None:
+        """TooManyGroups if these are."""
+        if self.most_groups is not None and n_groups > self.most_groups:
+            raise TooManyGroups(f"by: more than {self.most_groups:,} groups; allow more memory_limit")
 
     def state_bytes(self, n_groups: int = 1) -> int:
         """Bytes of the state of `n_groups` groups."""

@@ -36,15 +36,6 @@ class Pools(NamedTuple):
         pairs = zip(mine, others, strict=True) if mine else ()
         return Pools(keys, tuple(a.merge(b, size) for a, b in pairs) or others)
 
-    def sampled(self) -> Pools:
-        """The same with the keys of those groups alone that have rows in a sample, in their order."""
-        met = np.zeros(len(self.keys), np.bool_)
-        for pool in self.pools:
-            if pool.codes is not None:
-                met[pool.codes] = True
-        keys = tuple(sorted(self.keys[g] for g in np.flatnonzero(met).tolist()))
-        return Pools(keys, tuple(pool.renumbered(self.places_in(keys)) for pool in self.pools))
-
     @property
     def nbytes(self) -> int:
         """Bytes of the samples, and about those of the keys."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from distmom.report import excluded
+from distmom.report.shell import joined, quoted
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Again:
         >>> Again("dm.mean(", "'lake'", ", 'x')").python(["bad.parquet"])
         "dm.mean(dm.scan('lake', exclude=['bad.parquet']), 'x')"
         """
-        names = [*self.exclude, *without]
+        names = [*self.exclude, *excluded.words(without)]
         words = [self.data, *self.scan, *[f"exclude={names!r}"] * bool(names)]
         data = f"dm.scan({', '.join(words)})" if len(words) > 1 else self.data
         return f"{self.before}{data}{self.after}"
@@ -55,5 +57,5 @@ class Again:
         """The command line, also without some files; empty where there was none, or it takes no names."""
         if without and not self.shell_excludes:
             return ""
-        lines = [shlex.join(self.shell), *(f"--exclude {shlex.quote(name)}" for name in without)]
-        return " \\\n    ".join(lines) if self.shell else ""
+        more = [f"--exclude {quoted(word)}" for word in excluded.words(without)]
+        return " ".join([joined(self.shell), *more]) if self.shell else ""

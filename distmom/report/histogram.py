@@ -1,7 +1,7 @@
-"""How the rows of a sample are distributed: counts in bins, on a scale that shows what is far out, too.
+"""How the rows of a sample are distributed: counts in bins, with other bins for outlying rows.
 
-Where the range is much wider than the middle half of the rows, the scale is linear near a centre and
-logarithmic farther out, on both sides.
+Where the range is much wider than the middle half of the rows, the rows near the median have bins of equal
+width, and those farther out, below and above, have bins whose distance from the median grows by a factor.
 """
 
 from __future__ import annotations
@@ -13,49 +13,69 @@ import numpy as np
 
 from distmom.numerics.arrays import Floats
 
-BINS, FEWEST = 64, 8
-"""Most bins, and the fewest."""
+BINS, FEWEST, TAIL_BINS = 60, 8, 10
+"""Most bins of the middle, the fewest, and those of each outlying part."""
 
-WIDE = 30.0
-"""A range of more than so many times the middle half of the rows is shown on a scale with logarithms."""
+WIDE, REACH = 30.0, 4.0
+"""A range of more than so many times the middle half of the rows has outlying parts; these begin so many
+times the middle half away from the median."""
 
 QUARTERS = 0.25, 0.5, 0.75
 
-NEAR_ZERO = 4.0
-"""Zero is the centre where the median is at most so many times the middle half away from it."""
+
+@dataclass(frozen=True)
+class Tail:
+    """Rows outside of the middle, on one side.
+
+    Attributes
+    ----------
+    near, far : float
+        Ends of its first and its last bin: `far` is the value farthest out.
+    centre : float
+        The bins are of equal width in the logarithm of the distance from there.
+    counts : tuple of int
+        From `near` to `far`.
+    """
+
+    near: float
+    far: float
+    centre: float
+    counts: tuple[int, ...]
+
+    def place(self, value: float) -> float:
+        """Where a value lies, as a share of the way from `near` to `far`."""
+        first, last, at = (abs(end - self.centre) for end in (self.near, self.far, value))
+        return math.log(at / first) / math.log(last / first) if last > first else 1.0
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Counts of a sample in bins of equal width on its scale.
+    """Counts of a sample in bins.
 
     Attributes
     ----------
     low, high : float
-        Ends of the first and the last bin.
+        Ends of the middle.
     counts : tuple of int
-    centre, unit : float
-        The scale is asinh((x - centre) / unit), or linear where `unit` is infinite.
+        Of its bins of equal width.
+    below, above : Tail or None
+        What lies outside of it.
     """
 
     low: float
     high: float
     counts: tuple[int, ...]
-    centre: float = 0.0
-    unit: float = math.inf
+    below: Tail | None = None
+    above: Tail | None = None
 
     @property
-    def linear(self) -> bool:
-        """Whether equal distances are equal differences."""
-        return math.isinf(self.unit)
+    def n(self) -> int:
+        """Rows of the sample."""
+        return sum(map(sum, (part.counts for part in (self, self.below, self.above) if part is not None)))
 
     def place(self, value: float) -> float:
-        """Where a value lies, as a share of the way from `low` to `high`."""
-        x, low, high = (self._on_scale(one) for one in (value, self.low, self.high))
-        return (x - low) / (high - low)
-
-    def _on_scale(self, value: float) -> float:
-        return value if self.linear else math.asinh(value / self.unit - self.centre / self.unit)
+        """Where a value lies in the middle, as a share of the way from `low` to `high`."""
+        return (value - self.low) / (self.high - self.low)
 
 
 def histogram(y_sorted: Floats) -> Histogram | None:
@@ -70,37 +90,58 @@ def histogram(y_sorted: Floats) -> Histogram | None:
     Examples
     --------
     >>> import numpy as np
-    >>> found = histogram(np.arange(640.0))
-    >>> found.linear, found.counts[:3], found.place(639.0)
-    (True, (10, 10, 10), 1.0)
-    >>> histogram(np.append(np.arange(640.0), 1e9)).linear
-    False
+    >>> found = histogram(np.arange(600.0))
+    >>> found.counts[:3], found.place(599.0), found.above
+    ((10, 10, 10), 1.0, None)
+    >>> far = histogram(np.append(np.arange(600.0), 1e9))
+    >>> far.high, far.above.near, far.above.far, far.above.counts[-1]
+    (599.0, 599.0, 1000000000.0, 1)
     """
     y = y_sorted
     if not y.size or y[0] == y[-1] or not math.isfinite(float(y[-1]) - float(y[0])):
         return None
     new = y[1:] != y[:-1]
-    n_bins = min(BINS, max(FEWEST, 1 + int(np.count_nonzero(new))))
-    low, high = float(y[0]), float(y[-1])
     first, centre, third = (_quantile(y, share) for share in QUARTERS)
     if first == third:  # half of the rows have one value
         first, centre, third = (_quantile(y[np.append(True, new)], share) for share in QUARTERS)
     half = third - first
-    if not 0.0 < half * WIDE < high - low:
-        edges = np.linspace(low, high, n_bins + 1)
-        scale: dict[str, float] = {}
-    else:
-        centre = 0.0 if abs(centre) <= NEAR_ZERO * half else _rounded(centre, half)
-        unit = half / 2.0
-        with np.errstate(over="ignore"):
-            ends = np.arcsinh(np.array([low, high]) / unit - centre / unit)
-        if not np.isfinite(ends).all():
-            return None
-        edges = np.sinh(np.linspace(ends[0], ends[1], n_bins + 1)) * unit + centre
-        scale = {"centre": centre, "unit": unit}
-    inner = np.searchsorted(y, edges[1:-1])
-    counts = np.diff(inner, prepend=0, append=y.size)
-    return Histogram(low, high, tuple(counts.tolist()), **scale)
+    start, stop = 0, y.size
+    if 0.0 < half * WIDE < float(y[-1]) - float(y[0]):
+        ends = np.array([centre - REACH * half, centre + REACH * half])
+        start, stop = (int(np.searchsorted(y, ends[0], "left")), int(np.searchsorted(y, ends[1], "right")))
+    middle = y[start:stop]
+    if middle.size < 2 or middle[0] == middle[-1]:
+        return None
+    low, high = float(middle[0]), float(middle[-1])
+    n_bins = min(BINS, max(FEWEST, 1 + int(np.count_nonzero(middle[1:] != middle[:-1]))))
+    counts = _counts(middle, np.linspace(low, high, n_bins + 1))
+    with np.errstate(over="ignore"):
+        below = _tail(-y[:start][::-1], -low, -centre)
+        above = _tail(y[stop:], high, centre)
+    if below is not None:
+        below = Tail(-below.near, -below.far, -below.centre, below.counts)
+    return Histogram(low, high, counts, below, above)
+
+
+def _tail(y_sorted: Floats, near: float, centre: float) -> Tail | None:
+    """Counts of the rows above the middle, which has rows above its centre."""
+    if not y_sorted.size:
+        return None
+    far = float(y_sorted[-1])
+    ratio = (far - centre) / (near - centre) if near > centre else math.inf
+    if not math.isfinite(ratio):  # nothing of the middle is on this side: begin where the rows do
+        near = float(y_sorted[0])
+        ratio = (far - centre) / (near - centre)
+    if not 1.0 < ratio < math.inf:
+        return Tail(near, far, centre, (y_sorted.size,))
+    edges = centre + (near - centre) * ratio ** np.linspace(0.0, 1.0, TAIL_BINS + 1)
+    return Tail(near, far, centre, _counts(y_sorted, edges))
+
+
+def _counts(y_sorted: Floats, edges: Floats) -> tuple[int, ...]:
+    """Rows in each bin; the outer ends hold all."""
+    inner = np.searchsorted(y_sorted, edges[1:-1])
+    return tuple(np.diff(inner, prepend=0, append=y_sorted.size).tolist())
 
 
 def _quantile(y_sorted: Floats, share: float) -> float:
@@ -110,9 +151,3 @@ def _quantile(y_sorted: Floats, share: float) -> float:
     low, high = float(y_sorted[at]), float(y_sorted[min(at + 1, y_sorted.size - 1)])
     part = place - at
     return high - (high - low) * (1.0 - part) if part >= 0.5 else low + (high - low) * part
-
-
-def _rounded(value: float, width: float) -> float:
-    """A round number near a value, for the middle tick."""
-    unit = 10.0 ** math.floor(math.log10(width))
-    return round(value / unit) * unit

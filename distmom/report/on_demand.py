@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, Protocol, overload
 
+from distmom.numerics.arrays import Ints
 from distmom.report.result import Result
 from distmom.status import Status
 
@@ -51,16 +52,19 @@ class OnDemand(Sequence[Result]):
         Attributes that all results have: `data` and `run`.
     put : dict
         Other results at some places.
+    order : ndarray of int64, optional
+        For each place the number of its result, counted through all parts; by default the same.
     """
 
     parts: tuple[ResultColumns, ...]
     facts: Mapping[str, Any]
     put: Mapping[int, Result]
+    order: Ints | None = None
 
     @classmethod
-    def of(cls, parts: Iterable[ResultColumns]) -> OnDemand:
+    def of(cls, parts: Iterable[ResultColumns], order: Ints | None = None) -> OnDemand:
         """The results of all these columns."""
-        return cls(tuple(parts), {}, {})
+        return cls(tuple(parts), {}, {}, order)
 
     def told(self, **facts: Any) -> OnDemand:
         """The same with these facts."""
@@ -94,23 +98,37 @@ class OnDemand(Sequence[Result]):
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (list(self),)  # results travel without what they were made of
 
+    def _places(self) -> Iterator[tuple[ResultColumns, int]]:
+        """Part and number there of each."""
+        if self.order is None:
+            return ((part, g) for part in self.parts for g in range(len(part)))
+        return map(self._place, range(len(self)))
+
+    def _place(self, i: int) -> tuple[ResultColumns, int]:
+        number = i if self.order is None else int(self.order[i])
+        part = bisect_right(self._starts, number) - 1
+        return self.parts[part], number - self._starts[part]
+
     def flags(self) -> Iterator[tuple[Status, ...]]:
         """What is wrong with each."""
-        return (part.flags(g) for part in self.parts for g in range(len(part)))
+        return (part.flags(g) for part, g in self._places())
 
     def labels(self) -> Iterator[tuple[str, dict[str, Any] | None]]:
         """Name and group of each."""
-        return ((part.name, part.group(g)) for part in self.parts for g in range(len(part)))
+        return ((part.name, part.group(g)) for part, g in self._places())
 
     def accused(self) -> list[int]:
         """Places of results that accuse files."""
         pairs = zip(self._starts, self.parts, strict=False)
-        return [start + g for start, part in pairs for g in part.accused()]
+        numbers = {start + g for start, part in pairs for g in part.accused()}
+        if self.order is None or not numbers:
+            return sorted(numbers)
+        return [i for i, number in enumerate(self.order) if number in numbers]
 
     def _made(self, i: int) -> Result:
         result = self.put.get(i)
         if result is None:
-            number = bisect_right(self._starts, i) - 1
-            result = self.parts[number].make(i - self._starts[number])
+            part, g = self._place(i)
+            result = part.make(g)
         vars(result).update(self.facts)
         return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich import box
 from rich.console import Console
@@ -61,9 +61,12 @@ def uncut(table: Table) -> Table:
     return table
 
 
-def remarks(results: Results) -> list[str]:
-    """What a reader should know beside the table, each once: missing rows, bad files, why no interval."""
-    lines = each_once(results, [r.remarks() for r in results])
+def remarks(results: Results, said: Callable[[str], str] = str) -> list[str]:
+    """What a reader should know beside the table, each once: missing rows, bad files, why no interval.
+
+    `said` puts each in other words, such as fewer.
+    """
+    lines = each_once(results, [list(dict.fromkeys(map(said, r.remarks()))) for r in results])
     lines += _left_out(results)
     skipped = [
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())

@@ -71,7 +71,7 @@ def quantiles(data: pa.Table) -> list[Picture]:
                     "",
                     _curves(mine, "row", "delta", "quantile"),
                     "delta",
-                    "deviation from the truth that the share delta of the samples exceeds",
+                    "deviation from the truth (log scale)",
                     Powers(deltas[::2]),
                     Powers(),
                     log_x=True,

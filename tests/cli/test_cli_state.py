@@ -192,6 +192,6 @@ def test_merge_options_are_those_of_python() -> None:
 
     from distmom.cli.commands.merge import merge_command
 
-    here = {p.name for p in merge_command.params} - {"as_json", "output", "quiet", "fail_on"}
+    here = {p.name for p in merge_command.params} - {"as_json", "output", "quiet", "fail_on", "explain"}
     of_python = set(inspect.signature(dm.merge_states).parameters)
     assert {name if name != "state" else "output" for name in here} == of_python

@@ -35,15 +35,15 @@ COMMANDS = {
     "weights": "mean LAKE -c x --weights w",
     "chunks": "mean LAKE -c x --chunk-rows 10",
     "stored": "mean LAKE -c x --order stored",
-    "samples": "mean LAKE -c x --scheme swor --tau 0.3 --blocks 31 --block-size 1000",
+    "samples": "mean LAKE -c x --scheme swor --blocks 31 --block-size 1000",
     "units": "mean LAKE -c x --block-by g",
     "groups": "mean LAKE -c x --by g",
     "text groups": "mean LAKE -c x --by t --weights w",
     "describe": "describe LAKE",
     "covariance": "ustat LAKE -c x -c w --kernel covariance",
     "kendall": "ustat LAKE -c x -c w --kernel kendall",
-    "distance": "ustat LAKE -c x -c w --kernel distance --blocks 40",
-    "weighted distance": "ustat LAKE -c x -c z --kernel distance --weights w --blocks 40",
+    "distance": "ustat LAKE -c x -c w --kernel distance --where x>2 --blocks 4",
+    "weighted distance": "ustat LAKE -c x -c z --kernel distance --where x>2 --weights w --blocks 4",
 }
 
 

@@ -58,6 +58,11 @@ def test_files_are_left_out_by_path_pattern_or_folder(lake: Path) -> None:
         assert found.estimate == rest.estimate and found.n_used == 1_000
         assert found.data["n_files"] == 5
     assert len(dm.scan(lake, exclude=["day=[0-2]/*", "day=5"]).files) == 2
+    (lake.parent / "bad.txt").write_text("# found yesterday\nday=0/part.parquet\nday=[34]/*\n", "utf-8")
+    listed = dm.scan(lake, exclude=[f"@{lake.parent / 'bad.txt'}", "day=5"])
+    assert [file.path for file in listed.files] == ["day=1/part.parquet", "day=2/part.parquet"]
+    with pytest.raises(dm.DataError, match=r"cannot read the list of files gone\.txt"):
+        dm.scan(lake, exclude="@gone.txt").files  # noqa: B018
 
 
 @pytest.mark.parametrize(

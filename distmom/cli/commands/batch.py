@@ -9,48 +9,59 @@ from typing import Any
 import click
 
 from distmom.cli.failures import write_stdout
-from distmom.cli.options import Option
+from distmom.cli.layout import MEMORY, PLACES, Argument, Option, command
+from distmom.cli.options import LOG_JSON
 
-CONFIG = click.Argument(["config"], metavar="CONFIG.toml")
-DRY_RUN = Option("--dry-run", "Check the configuration and show the plan; read no rows.", bool)
-LOG_JSON = Option("--log-json", "Log one JSON object a line on standard error.", bool)
-SCHEDULER = Option(
-    "--scheduler",
-    "Run on this Dask cluster, whatever the file says: an address, or a scheduler file (.json).",
-    "ADDRESS",
+CONFIG = Argument("config", "The job; 'distmom init' writes one to start from.", metavar="CONFIG.toml")
+DRY_RUN = Option("--dry-run", "Check the job and show its plan; read no rows.", bool, "Output")
+SCHEDULER = Option("--scheduler", "Run on this Dask cluster, whatever the file says.", "ADDRESS", PLACES)
+WORKERS = Option("--workers", "Run on N processes, whatever the file says.", int, PLACES, metavar="N")
+STATE = Option("--state", "Save checkpoints here; an interrupted run resumes from them.", "FILE", MEMORY)
+QUIET = Option("--quiet", "Log warnings and errors only.", bool, "Output")
+EXAMPLES_OF_RUN = (
+    ("check a job", "distmom run --dry-run summary.toml"),
+    ("run it, and log JSON lines", "distmom run --log-json summary.toml"),
+    ("on two processes, saying little", "distmom run --workers 2 --quiet summary.toml"),
 )
-WORKERS = Option(
-    "--workers",
-    "Run on this number of processes of this machine, whatever the file says.",
-    int,
-    metavar="N",
+EXAMPLES_OF_TRAIN = (
+    ("check a training", "distmom train --dry-run train.toml"),
+    ("train", "distmom train train.toml"),
+    ("keep checkpoints, saying little", "distmom train --state train.state --quiet train.toml"),
 )
-STATE = Option("--state", "Checkpoints; a run that was interrupted goes on from them.", "FILE")
-QUIET = Option("--quiet", "Log warnings and errors only.", bool)
+EXAMPLES_OF_INIT = (
+    ("a nightly job", "distmom init nightly"),
+    ("a summary under another name", "distmom init summary orders.toml"),
+    ("scripts for SLURM, replacing old ones", "distmom init slurm --force"),
+)
 
 
-@click.command(
+@command(
     "run",
-    short_help="Run a batch job from its TOML configuration.",
-    params=[CONFIG, DRY_RUN, LOG_JSON, SCHEDULER, WORKERS, QUIET],
+    "Run a batch job from its TOML file.",
+    *(CONFIG, SCHEDULER, WORKERS, DRY_RUN, LOG_JSON, QUIET),
+    examples=EXAMPLES_OF_RUN,
 )
 def run_command(config: str, **how: Any) -> int:
-    """Run the batch job named by the 'pipeline' key of a TOML file."""
+    """Run the batch job named by the 'pipeline' key of a TOML file.
+
+    SIGTERM and Ctrl-C end a run in order; a job with a state resumes.
+    """
     from distmom.jobs import run_config
 
     return run_config(config, **how)
 
 
-@click.command(
+@command(
     "train",
-    short_help="Learn a model by robust gradient descent, as a TOML file says.",
-    params=[CONFIG, DRY_RUN, STATE, LOG_JSON, SCHEDULER, QUIET],
+    "Train a model by robust gradient descent.",
+    *(CONFIG, STATE, SCHEDULER, DRY_RUN, LOG_JSON, QUIET),
+    examples=EXAMPLES_OF_TRAIN,
 )
 def train_command(config: str, **how: Any) -> int:
-    """Learn a metric, a ranking, a linear model or clusters from a lake, despite outliers.
+    """Train a metric, a ranking, a linear model or clusters from a lake, despite outliers.
 
-    CONFIG.toml is a batch job with pipeline = "train"; 'distmom init train' writes one that shows every
-    key. The model is written as JSON and .npy files, the learning curve as a table or a picture.
+    The TOML file has pipeline = "train". The model is written as JSON and .npy files, the learning curve as a
+    table or a picture.
     """
     from distmom.jobs import run_config
     from distmom.jobs.kinds.train import JOB
@@ -58,18 +69,6 @@ def train_command(config: str, **how: Any) -> int:
     return run_config(config, job=JOB, **how)
 
 
-HELP = """Write a template to start from, and say what to do next.
-
-\b
-nightly, summary, drift, train, tournament
-    a TOML file for 'distmom run' that shows every key of the job
-slurm
-    batch scripts: a cluster for one command, and more workers
-kubernetes
-    manifests for the Dask operator, from a file of values
-
-By default the file or folder is called as the template. Nothing is replaced without --force.
-"""
 NEXT = {
     "slurm": "set tasks, memory and time at the head of the two scripts; then",
     "kubernetes": """set image, command and sizes in values.yaml, and the secret with certificates, which
@@ -78,15 +77,26 @@ deploy/tls/make-certificates of the repository makes; then, with the Dask operat
 NEXT_OF_JOBS = "say in [data] what to read, and in the tables below what to do with it; then"
 
 
-@click.command(
-    "init", short_help="Write a template of a batch job, or scripts that start clusters.", help=HELP
+@command(
+    "init",
+    "Write a job, or scripts that start clusters.",
+    Argument(
+        "template",
+        "A job (summary, nightly, drift, tournament or train), slurm, or kubernetes.",
+    ),
+    Argument(
+        "path",
+        "File or folder to write.  [default: named as the template]",
+        required=False,
+        metavar="[PATH]",
+        type=click.Path(path_type=Path),
+    ),
+    Option("--force", "Replace what exists.", bool, "Output"),
+    examples=EXAMPLES_OF_INIT,
 )
-@click.argument("template")
-@click.argument("path", required=False, metavar="[FILE|FOLDER]", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Replace what exists.")
 @click.pass_context
 def init_command(ctx: click.Context, template: str, path: Path | None, force: bool) -> int:
-    """Write a template."""
+    """Write a template to start from, and say what to do next."""
     from distmom.checks import check_choice
     from distmom.jobs.template_files import is_folder, template_files, template_names
 

@@ -8,21 +8,33 @@ from pathlib import Path
 import click
 
 from distmom.cli.failures import RESOURCES, write_stdout
+from distmom.cli.layout import Argument, command
 
-HELP = """Remove temporary files of runs that were killed (SIGKILL, power loss).
-
-\b
-Looked for in the folders given, such as those named as --scratch, and those of
-outputs, states and models; by default where runs put such files themselves.
-What a run that lives still uses is kept, and what was made on another machine.
-"""
+EXAMPLES = (
+    ("where runs put temporary files by default", "distmom clean"),
+    ("a folder that was given as --scratch", "distmom clean scratch/"),
+    ("folders of outputs and states", "distmom clean . models/"),
+)
 REASONS = {"in use": "a run uses it", "could not be removed": "it cannot be removed; see its permissions"}
 
 
-@click.command("clean", short_help="Remove temporary files that killed runs have left.", help=HELP)
-@click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(path_type=Path))
+@command(
+    "clean",
+    "Remove temporary files that killed runs have left.",
+    Argument(
+        "folders",
+        "Folders of --scratch, outputs, states or models.",
+        nargs=-1,
+        metavar="[FOLDER]...",
+        type=click.Path(path_type=Path),
+    ),
+    examples=EXAMPLES,
+)
 def clean_command(folders: tuple[Path, ...]) -> int:
-    """Remove what is left, and say what becomes of each."""
+    """Remove temporary files of runs that were killed (SIGKILL, power loss).
+
+    Files that a live run uses, or that another machine made, are kept.
+    """
     from distmom.cluster.scratch import default_folder
     from distmom.errors import ConfigError
     from distmom.lake.files.leftovers import remove_leftovers

@@ -6,46 +6,52 @@ from typing import Any
 
 from distmom.cli import options as o
 from distmom.cli.answer import answer
+from distmom.cli.layout import Option
 
 OWN_OPTIONS = [
-    o.Option(
-        "-c --column",
-        "Column to compare; repeat it for several. May be left out if the data has only one.",
-        ["NAME"],
-    ),
-    o.Option("--by", "Column of which two values make the samples.", "NAME"),
-    o.Option("--sample samples", "These values: give it twice.", ["VALUE"]),
-    o.Option("--where", "Condition of all rows; given twice, that of each sample.", ["TEXT"]),
-    o.Option(
+    Option("-c --column", "Column to compare; repeatable.", ["NAME"], usual="the only one"),
+    Option("--by", "Column with two values, one per sample.", "NAME"),
+    Option("--sample samples", "Value of --by that makes a sample; give two.", ["VALUE"]),
+    Option("--where", "Keep rows that match; given twice, one condition per sample.", ["TEXT"]),
+    Option(
         "--statistic statistics",
-        "What to compare by; repeatable.",
+        "Statistics; repeatable.",
         ("mean", "auc", "energy", "mmd", "mmd-laplace"),
         multiple=True,
-        default=("mean", "auc", "energy"),
+        usual="the first 3",
     ),
-    o.Option("--bandwidth", "Of mmd.  [default: the median distance of rows]", float),
-    o.Option(
-        "--permutations --n-permutations n_permutations", "Permutations of the test.", int, default=9_999
+    Option("--bandwidth", "Bandwidth of mmd.", float, usual="the median distance of rows", metavar="H"),
+    Option(
+        "--permutations --n-permutations n_permutations",
+        "Permutations of the test.",
+        int,
+        default=9_999,
+        metavar="N",
     ),
-    o.Option("--test-rows", "Most rows of each sample in the test.", int, metavar="ROWS", default=10_000),
+    Option("--test-rows", "Rows of each sample in the test, at most.", int, metavar="ROWS", default=10_000),
 ]
-DATA = o.without(o.DATA, "column", "by", "where")
 BLOCKS = o.named(o.BLOCKS, "n_blocks", "block_by")
+EXAMPLES = (
+    ("two lakes", "distmom compare orders/day=01 orders/day=02 -c amount"),
+    ("two values of a column", "distmom compare orders/ -c amount --by variant --sample A --sample B"),
+    (
+        "two conditions, as a page",
+        "distmom compare orders/ -c amount --where 'items < 3' --where 'items >= 3' --output drift.html",
+    ),
+)
 
 
 @o.command(
     "compare",
-    "Two samples compared: did a column drift?",
-    *(*OWN_OPTIONS, *DATA, *BLOCKS),
+    "Compare two samples: did a column drift?",
+    *(*OWN_OPTIONS, *o.DATA, o.NAN, *BLOCKS),
     *(o.interval("auto", "order", "exact", "none"), o.CONFIDENCE, o.SEED),
     *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
+    examples=EXAMPLES,
+    data="Two lakes, one per sample; or one, with --by or with --where twice.",
 )
 def compare_command(data: tuple[str, ...], **flags: Any) -> int:
-    """Columns of two samples compared: differences that bad rows cannot move, and a permutation test.
-
-    DATA is two Parquet files, folders, patterns or @list.txt, one for each sample; or one, with --by, or with
-    --where given twice.
-    """
+    """Compare columns of two samples: robust differences with intervals, and a permutation test."""
     from distmom.estimators.compare.compare import compare
 
     return answer(compare, data, flags, n_samples=2 if flags["by"] is None else 1)

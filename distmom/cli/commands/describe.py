@@ -6,31 +6,37 @@ from typing import Any
 
 from distmom.cli import options as o
 from distmom.cli.answer import answer
+from distmom.cli.layout import Option
 
-COLUMNS = o.Option(
-    "-c --column columns", "Column to describe; repeat it for several.  [default: all]", ["NAME"]
+COLUMNS = Option(
+    "-c --column columns", "Column to describe; repeatable.", ["NAME"], "Rows", usual="all columns"
 )
-UNITS = o.Option(
-    "--by", "Column whose values make units, which are ranked and named as files are; repeatable.", ["NAME"]
+UNITS = Option(
+    "--by", "Also rank and name the values of this column; repeatable.", ["NAME"], "Rows", usual="files"
 )
-DATA = o.without(o.DATA, "column", "by", "nan")
+DATA = (*o.DATA, COLUMNS, UNITS, o.WHERE)
 BLOCKS = o.named(o.BLOCKS, "fine")
+EXAMPLES = (
+    ("every column, and which files break it", "distmom describe orders/"),
+    (
+        "two columns of recent days, as a page",
+        "distmom describe orders/day=3* -c amount -c tip --output orders.html",
+    ),
+    ("which users stand out", "distmom describe orders/ -c amount --by user_id"),
+)
 
 
 @o.command(
     "describe",
-    "Every column of a lake, and which files break it.",
-    *(COLUMNS, UNITS, *DATA, *BLOCKS, o.CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
+    "Profile every column, and name the files that break it.",
+    *(*DATA, *BLOCKS, o.CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
+    examples=EXAMPLES,
 )
 def describe_command(data: tuple[str, ...], **flags: Any) -> int:
-    """Robust profile of every column beside the plain one, and which files break it.
+    """Robust profile of every column beside the ordinary one, and which files break it.
 
-    DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
-    these a line; several are read together.
-
-    The tables go to standard output: the columns; where a plain mean leaves its robust interval, the files
-    that carry the difference; and files whose values are not those of the others. Contamination alone is no
-    failure: the exit code is 0, 4 if files were skipped, 5 where the damage may be beyond capacity.
+    The tables show the columns, the files that account for a difference between sample mean and robust mean,
+    and files whose values differ from those of the others.
     """
     from distmom.estimators.describe.describe import describe
 

@@ -6,40 +6,43 @@ from typing import Any
 
 from distmom.cli import options as o
 from distmom.cli.answer import answer
+from distmom.cli.layout import Option
 
 OWN_OPTIONS = [
-    o.Option("-c --column --metric metric", "Column to compare.", "NAME", required=True),
-    o.Option("--by", "Column whose values are the variants, two or more.", "NAME", required=True),
-    o.Option(
-        "--unit",
-        "Column of the independent units, such as users or days; repeatable.  [default: rows]",
-        ["NAME|file"],
-    ),
-    o.Option(
+    Option("-c --column --metric metric", "Column to compare.", "NAME", required=True),
+    Option("--by", "Column of variants, two or more.", "NAME", required=True),
+    Option("--unit", "Randomisation unit, such as user_id; repeatable.", ["NAME|file"], usual="rows"),
+    Option(
         "--crossover",
         "Units in several variants: keep them, or leave them out.",
         ("keep", "omit"),
         default="keep",
     ),
-    o.Option("--denominator", "For ratios: sum of the metric over sum of this column.", "NAME"),
-    o.Option("--control", "Variant to compare the others with.  [default: the first]", "NAME"),
+    Option("--denominator", "For ratios: divide by the sum of this column.", "NAME"),
+    Option("--control", "Variant to compare the others with.", "NAME", usual="the first"),
 ]
-DATA = o.without(o.DATA, "column", "by")
-CONFIDENCE = o.Option(o.LEVEL, "Confidence level of the intervals.", float, "Promise", default=0.95)
+CONFIDENCE = Option(
+    o.LEVEL, "Confidence level of the intervals.", float, "Uncertainty", default=0.95, metavar="LEVEL"
+)
+EXAMPLES = (
+    ("variants by user", "distmom difference orders/ -c amount --by variant --unit user_id"),
+    (
+        "a ratio against a named control",
+        "distmom difference orders/ -c amount --by variant --unit user_id --denominator items --control A",
+    ),
+    ("check the plan first", "distmom difference orders/ -c amount --by variant --dry-run"),
+)
 
 
 @o.command(
     "difference",
-    "Variants of an experiment compared: difference and lift.",
-    *(*OWN_OPTIONS, *DATA),
+    "Compare variants of an experiment: difference and lift.",
+    *(*OWN_OPTIONS, *o.DATA, o.WHERE, o.NAN),
     *(o.interval("auto", "order", "exact", "none"), CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
+    examples=EXAMPLES,
 )
 def difference_command(data: tuple[str, ...], **flags: Any) -> int:
-    """Difference and lift of a heavy-tailed metric between variants, with intervals, without capping it.
-
-    DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
-    these a line; several are read together.
-    """
+    """Difference and lift of a heavy-tailed metric between variants, with intervals and without capping."""
     from distmom.estimators.difference.difference import difference
 
     return answer(difference, data, flags)

@@ -4,42 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from distmom.cli import options as o
 from distmom.cli.answer import answer
+from distmom.cli.layout import Option, Word
 
-JOINT = o.Option(
+JOINT = Option(
     "--joint",
-    "One mean vector over all columns, or over a list column, by this median.",
+    "Estimate one mean vector over all columns.",
     ("geometric", "coordinatewise"),
 )
 
-PASSES = o.Option(
+PASSES = Option(
     "--passes",
-    "Where rows stand apart: 1 estimates from a sample of the others, 2 (the default) reads all again.",
-    click.Choice(["1", "2"]),
-    "Promise",
+    "Passes where rows stand apart: 1 estimates from a sample.",
+    Word(["1", "2"]),
+    "Uncertainty",
+    usual="2",
     callback=lambda context, option, value: None if value is None else int(value),
+)
+EXAMPLES = (
+    ("one column, with its interval", "distmom mean orders/ -c amount"),
+    ("groups, written as a page", "distmom mean orders/ -c amount --by country --output means.html"),
+    (
+        "a lake that grows: read new files only, and fail on bad ones",
+        "distmom mean orders/ -c amount --state orders.state --fail-on 'files disagree'",
+    ),
 )
 
 
 @o.command(
     "mean",
     "Robust means of columns, with intervals.",
-    *(JOINT, *o.DATA, o.WEIGHTS, *o.BLOCKS),
+    *(JOINT, *o.DATA, *o.ROWS, o.WEIGHTS, *o.BLOCKS),
     *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, PASSES, o.SEED, o.STATE, o.ON_CHANGE),
     *(*o.PLACE, *o.OUTPUT),
+    examples=EXAMPLES,
 )
 def mean_command(data: tuple[str, ...], **flags: Any) -> int:
-    """Robust means of columns, with intervals, next to the plain means.
+    """Robust means of columns, with intervals, next to the sample means.
 
-    DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
-    these a line; several are read together. Folders, files and patterns may lie in an object store:
-    s3://bucket/folder, gs://…, abfs://….
-
-    The table goes to standard output; progress and remarks (missing values, files that stand out or were
-    skipped, why there is no interval) go to standard error.
+    Outlying rows and files cannot move the estimate; they are reported. The table goes to standard output,
+    notes and progress go to standard error.
     """
     from distmom.estimators.mean.mean import mean
 

@@ -9,23 +9,39 @@ import click
 
 from distmom.cli import options as o
 from distmom.cli.answer import print_results
+from distmom.cli.layout import MEMORY, Argument, Option, command
+
+EXAMPLES = (
+    ("the result in a state, without its data", "distmom merge week1.state"),
+    ("two parts of a lake", "distmom merge week1.state week2.state --state both.state"),
+    ("another level, as JSON", "distmom merge week1.state week2.state --confidence 0.95 --json"),
+)
 
 
-@click.command(
+@command(
     "merge",
-    short_help="Merge saved states, or show what is in one.",
-    params=[
-        click.Argument(["states"], nargs=-1, required=True, type=click.Path()),
-        o.Option(
-            "-o --state state",
-            "Save the merged state there; it may be one of those merged.",
-            click.Path(),
-            metavar="FILE",
-        ),
-        o.Option("--interval", "Kind of interval.  [default: that of the states]", o.INTERVALS),
-        o.Option(o.LEVEL, "Confidence level of the interval.  [default: that of the states]", float),
-        *o.without(o.OUTPUT, "dry_run"),
-    ],
+    "Merge saved states, or show what is in one.",
+    Argument(
+        "states", "Files that 'distmom mean --state' saved.", nargs=-1, required=True, type=click.Path()
+    ),
+    Option(
+        "-o --state state",
+        "Save the merged state here.",
+        click.Path(),
+        MEMORY,
+        metavar="FILE",
+    ),
+    Option("--interval", "Kind of interval.", o.INTERVALS, "Uncertainty", usual="that of the states"),
+    Option(
+        o.LEVEL,
+        "Confidence level.",
+        float,
+        "Uncertainty",
+        usual="that of the states",
+        metavar="LEVEL",
+    ),
+    *o.without(o.OUTPUT, "dry_run"),
+    examples=EXAMPLES,
 )
 def merge_command(
     states: tuple[str, ...],
@@ -36,15 +52,15 @@ def merge_command(
     output: Path | None,
     quiet: bool,
     fail_on: tuple[str, ...],
+    explain: bool,
 ) -> int:
-    """Merge states that 'distmom mean --state' saved of disjoint lakes, and print the result of all.
+    """Merge states of disjoint lakes, and print the result of all.
 
-    With one state its result is shown without the data. States must have been made with the same columns,
-    options and seed; a file that two of them hold is an error.
+    States must have the same columns, options and seed; a file that two of them hold is an error.
     """
     from distmom.estimators.mean.merge_states import merge_states
 
     def found() -> Any:
         return merge_states(*states, output=state, interval=interval, confidence_level=confidence_level)
 
-    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on)
+    return print_results(found, output, as_json=as_json, quiet=quiet, fail_on=fail_on, explained=explain)

@@ -8,6 +8,7 @@ import click
 
 from distmom.cli import options as o
 from distmom.cli.answer import answer
+from distmom.cli.layout import Option, Word
 
 
 class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -19,7 +20,7 @@ class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return f"[{'|'.join(self._names())}]"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:  # noqa: D102
-        return str(click.Choice(self._names()).convert(value, param, ctx))
+        return str(Word(self._names()).convert(value, param, ctx))
 
     def _names(self) -> tuple[str, ...]:
         from distmom.estimators.tournament.options import pair_losses, row_losses
@@ -28,49 +29,65 @@ class LossName(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 OWN_OPTIONS = [
-    o.Option(
+    Option(
         "--candidate candidates",
-        "Column of predictions, scores or cells; a model's .skops or matrix's .npy file; repeatable.",
+        "Column of predictions, .skops model or .npy matrix; repeatable.",
         ["NAME"],
         required=True,
     ),
-    o.Option("--target", "Target column.", "NAME"),
-    o.Option("--loss", "Loss of a row, or of a pair of rows.", LossName(), default="squared"),
-    o.Option(
-        "--loss-parameter", "Threshold of huber (1) and mahalanobis (2), quantile of pinball (0.5).", float
+    Option("--target", "Target column.", "NAME"),
+    Option(
+        "--loss",
+        "Loss, such as squared, absolute, huber or ranking.",
+        LossName(),
+        default="squared",
+        metavar="LOSS",
     ),
-    o.Option(
-        "--feature features",
-        "Column that a matrix, a partition or a model takes which does not say so; repeatable.",
-        ["NAME"],
+    Option(
+        "--loss-parameter",
+        "Threshold of huber and mahalanobis, or quantile of pinball.",
+        float,
+        metavar="VALUE",
     ),
-    o.Option(
+    Option("--feature features", "Input column of a model that does not name its own; repeatable.", ["NAME"]),
+    Option(
         "--distance",
-        "What keeps candidates apart: predictions, or roots of losses.",
+        "Distance that decides which candidates meet.",
         ("auto", "prediction", "loss"),
         default="auto",
     ),
-    o.Option("--beta-r", "Candidates no farther apart do not meet.  [default: found]", float),
+    Option("--beta-r", "Candidates closer than this do not meet.", float, usual="found", metavar="R"),
 ]
-DATA = o.without(o.DATA, "column", "by", "nan")
 BLOCKS = o.without(o.BLOCKS, "order", "repeats", "fine", "tau")
+EXAMPLES = (
+    (
+        "two columns of predictions",
+        "distmom tournament orders/ --target amount --candidate model_a --candidate model_b",
+    ),
+    (
+        "another loss, as a page",
+        "distmom tournament orders/ --target amount --candidate model_a --candidate model_b --loss absolute "
+        "--output models.html",
+    ),
+    (
+        "scores that rank a label, and fail on a tie",
+        "distmom tournament orders/ --target label --candidate score --candidate tip --loss ranking "
+        "--fail-on 'not decided'",
+    ),
+)
 
 
 @o.command(
     "tournament",
     "Choose the best of several predictions or models.",
-    *(*OWN_OPTIONS, *DATA, *BLOCKS, *o.PAIRS),
+    *(*OWN_OPTIONS, *o.DATA, o.WHERE, *BLOCKS, *o.PAIRS),
     *(o.CONTAMINATION, o.CONFIDENCE, o.SEED, o.STATE, *o.PLACE, o.SCRATCH, *o.OUTPUT),
+    examples=EXAMPLES,
 )
 def tournament_command(data: tuple[str, ...], **flags: Any) -> int:
     """Choose among candidates by a median-of-means tournament, on data that cannot be cleaned.
 
-    DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
-    these a line; several are read together.
-
-    The league table goes to standard output, the champion first; JSON has champions, finalists, the table,
-    every duel, and what was left out as bad. Exit code 5 if there is no answer, such as a --beta-r that
-    leaves nobody, or the result is beyond capacity; --fail-on 'not decided' makes a tie an error.
+    The league table shows the champion first; JSON also has every duel, and what was left out.
     """
     from distmom.estimators.tournament.tournament import tournament
 

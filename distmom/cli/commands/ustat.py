@@ -7,79 +7,67 @@ from typing import Any
 from distmom.cli import options as o
 from distmom.cli.answer import answer
 from distmom.cli.commands.kernels import kernel_of
+from distmom.cli.layout import Option
 from distmom.errors import ConfigError
 
 KERNEL_OPTIONS = [
-    o.Option(
+    Option(
         "--kernel",
-        "Function of pairs of rows, such as gini, kendall (tau-a), kendall-b, variance, distance; or "
-        "MODULE:NAME, a function or kernel of your own.",
-        "NAME",
+        "Kernel, such as gini, kendall or auc; or a function of your own.",
+        "NAME|MODULE:NAME",
         required=True,
     ),
-    o.Option(
-        "--degree",
-        "Rows that a function of your own takes: 2 by default; 2,1 are two of a first sample, one of a "
-        "second.",
-        "D[,D…]",
+    Option("--degree", "Rows that your own function takes, per sample.", "D[,D]", usual="2"),
+    Option("--parameter", "Kernel parameter, such as bandwidth=1.5; repeatable.", ["NAME=VALUE"]),
+    Option(
+        "--statistic", "Pair rows with others only (u), or also with themselves (v).", ("u", "v"), default="u"
     ),
-    o.Option(
-        "--parameter",
-        "Of the kernel, such as bandwidth=1.5, or of a function symmetrize=true; repeatable.",
-        ["NAME=VALUE"],
-    ),
-    o.Option("--statistic", "Whether a row may be paired with itself (v).", ("u", "v"), default="u"),
 ]
 
 SAMPLE_OPTIONS = [
-    o.Option(
-        "--by",
-        "Column whose values form groups; repeatable. Of one lake and a kernel of two samples, that of which "
-        "two values make these, such as the label of a score.",
-        ["NAME"],
-        "Data",
-    ),
-    o.Option("--sample samples", "These values: give it twice.", ["VALUE"], "Data"),
-    o.Option(
-        "--where",
-        "Condition, such as \"status == 'paid' and amount > 0\"; given twice, that of each sample.",
-        ["TEXT"],
-        "Data",
-    ),
+    Option("--by", "Group by this column; with a two-sample kernel it makes the samples.", ["NAME"], "Rows"),
+    Option("--sample samples", "Value of --by that makes a sample; give two.", ["VALUE"], "Rows"),
+    Option("--where", "Keep rows that match; given twice, one condition per sample.", ["TEXT"], "Rows"),
 ]
-DATA = o.without(o.DATA, "by", "where")
 
 MATRIX_OPTIONS = [
-    o.Option(
+    Option(
         "--joint",
-        "Of a covariance matrix: the median of each entry, or of all together.",
+        "Median of a covariance matrix.",
         ("coordinatewise", "geometric"),
         default="coordinatewise",
     ),
-    o.Option(
+    Option(
         "--project",
-        "Give the nearest positive semi-definite matrix, or the correlations.",
+        "Project onto valid covariance matrices, or give correlations.",
         ("psd", "correlation"),
     ),
 ]
+EXAMPLES = (
+    ("Gini's mean difference", "distmom ustat orders/ -c amount --kernel gini"),
+    ("rank correlation of two columns", "distmom ustat orders/ -c amount -c tip --kernel kendall-b"),
+    (
+        "how well a score separates two labels",
+        "distmom ustat orders/ -c score --kernel auc --by label --sample 0 --sample 1",
+    ),
+)
 
 
 @o.command(
     "ustat",
     "Robust U-statistics: means over pairs of rows.",
-    *(*KERNEL_OPTIONS, *MATRIX_OPTIONS, *SAMPLE_OPTIONS, *DATA, o.WEIGHTS, *o.BLOCKS, *o.PAIRS),
-    *(o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED),
+    *(*KERNEL_OPTIONS, *MATRIX_OPTIONS, *o.DATA, o.COLUMN, *SAMPLE_OPTIONS, o.NAN, o.WEIGHTS),
+    *(*o.BLOCKS, *o.PAIRS, o.CONTAMINATION, o.interval(), o.CONFIDENCE, o.SEED),
     *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
+    examples=EXAMPLES,
 )
 def ustat_command(
     data: tuple[str, ...], parameter: tuple[str, ...], kernel: str, degree: str | None, **flags: Any
 ) -> int:
     """Robust U-statistics, with intervals: the mean of a kernel over pairs of rows.
 
-    DATA is a Parquet file, a folder, a pattern such as 'lake/2024-*/*.parquet', or @list.txt with one of
-    these a line; several are read together, or are the samples of a kernel that takes as many, unless --by
-    and --sample make these. A kernel of one column gives a result for each --column, another one takes all of
-    them, in its order.
+    A kernel of one column gives a result for each --column; another one takes all of them, in order. A kernel
+    of two samples takes two lakes, or one with --by.
     """
     from distmom.estimators.ustat.ustatistic import ustatistic
 

@@ -11,7 +11,7 @@ from distmom.estimators.difference.answer import differences
 from distmom.estimators.difference.crossover import without_crossover
 from distmom.estimators.facts import data_facts, told
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
-from distmom.estimators.mean.question import run_plan
+from distmom.estimators.mean.run.passes import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.survey import PASS, Surveyor

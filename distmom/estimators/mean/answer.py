@@ -25,7 +25,7 @@ from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, re
 from distmom.inference.share.look import Look
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.reductions.state import MeanState
+from distmom.reductions.state import Key, MeanState
 from distmom.report import MeanResult, Results, VectorResult
 from distmom.report.on_demand import OnDemand
 from distmom.report.times import as_times
@@ -107,7 +107,7 @@ def answer_of(
         If there are no rows, or not one of the results has a finite answer.
     """
     looks = looks_of(state, plan.options.window) if looks is None else looks
-    groups = look_at_groups(looks, state.keys, state.keys) if plan.reader.options.by else ()
+    groups = look_at_groups(looks, len(state.keys)) if plan.reader.options.by else ()
     return in_one(plan, [results_of(plan, state, looks, groups, second)], data, run, listed=listed)
 
 
@@ -151,19 +151,25 @@ def in_one(
     run: dict[str, Any],
     *,
     listed: bool,
+    keys: Sequence[Key] | None = None,
 ) -> MeanResult | VectorResult | Results:
-    """The results of consecutive ranges of groups together, column by column.
+    """The results of several sets of groups together, column by column, in the order of all their `keys`.
 
     NoAnswerError if none has a finite answer.
     """
     columns = [part for column in zip(*parts, strict=True) for part in column]
-    results: Any = OnDemand.of(columns)
+    order = None
+    if keys is not None:
+        mine = sorted(range(len(keys)), key=keys.__getitem__)
+        n_columns = len(parts[0])
+        order = (np.array(mine) + len(keys) * np.arange(n_columns)[:, None]).ravel()
+    results: Any = OnDemand.of(columns, order)
     if len(results) < MANY:
         results = list(results)
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(_why_none(results[0], plan))
     if scales := plan.reader.options.scales:
-        timed = OnDemand.of(replace(part, scale=scales.get(part.column)) for part in columns)
+        timed = OnDemand.of((replace(part, scale=scales.get(part.column)) for part in columns), order)
         results = list(timed) if isinstance(results, list) else timed
     several = bool(plan.reader.options.by) or not (plan.options.joint or (len(parts[0]) == 1 and not listed))
     return told(results, data, run, several=several)  # type: ignore[no-any-return]

@@ -28,12 +28,11 @@ from distmom.estimators.mean.partition import (
 from distmom.inference.share.gaps import FEWEST, MOST, NEAR, Apart, rows_apart
 from distmom.inference.share.look import Look, near_apart
 from distmom.inference.share.ranks import share_interval
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.small_files import file_moments
 from distmom.numerics.ranks.order import run_starts
 from distmom.numerics.samples.pool import RowPool
 from distmom.numerics.samples.sample import RowSample
-from distmom.reductions.keyed_pools import Pools
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import Key, MeanState, aligned
 from distmom.report.far_rows import Action, FarRows
@@ -135,19 +134,23 @@ class GroupsLook:
         return np.asarray((x > lows[self.codes]) & (x < highs[self.codes]))
 
 
-def look_at_groups(
-    looks: Sequence[Look], sampled: tuple[Key, ...], keys: tuple[Key, ...]
-) -> list[GroupsLook]:
-    """What is seen of the groups with these keys; `sampled` are those by which the samples are numbered."""
+def look_at_groups(looks: Sequence[Look], n_groups: int) -> list[GroupsLook]:
+    """What is seen of so many groups, by whose numbers the rows of the samples are numbered."""
+    return [GroupsLook(look, n_groups, look.pool) for look in looks]
+
+
+def look_at_hashes(looks: Sequence[Look], hashes: Words) -> list[GroupsLook]:
+    """What is seen of the groups whose keys have these ascending hashes, by which the rows are numbered."""
     found = []
-    where = Pools(sampled, ()).places_in(keys)
     for look in looks:
         pool = look.pool
-        if pool.codes is not None and sampled != keys:
-            pool = pool.renumbered(where)
-            assert pool.codes is not None
-            pool = pool.at(pool.codes >= 0)
-        found.append(GroupsLook(look, len(keys), pool))
+        if pool.codes is not None:
+            words = pool.codes.view(np.uint64)
+            places = np.searchsorted(hashes, words)
+            mine = np.flatnonzero(places < hashes.size)
+            mine = mine[hashes[places[mine]] == words[mine]]
+            pool = replace(pool, codes=places).at(mine)
+        found.append(GroupsLook(look, hashes.size, pool))
     return found
 
 

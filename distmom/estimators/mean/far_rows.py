@@ -27,11 +27,12 @@ from distmom.estimators.mean.partition import (
     stands,
 )
 from distmom.inference.share.extremes import without_extremes
+from distmom.inference.share.growth import PARTS, explained, growth
 from distmom.inference.share.look import NO_CUT, Look
 from distmom.inference.share.ranks import share_interval
 from distmom.inference.share.scale import block_scale, sample_scale
 from distmom.inference.status import NoInterval, in_order
-from distmom.numerics.arrays import Bools
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
@@ -174,8 +175,10 @@ class Found:
         allowed = [CONTRADICT * scale * (m**-0.5 + n**-0.5) for scale in scales]
         if self._agree([look.centre for look in self.looks], np.divide(allowed, 2.0)):
             return told
-        again, m = self._again()
+        again, m = self._of_sample(self.kept)
         if self._agree(again["estimate"], allowed):
+            return told
+        if self._agree(again["estimate"], np.add(allowed, self._explained(again))):
             return told
         again = correlated(self.first, again, of_sample=self.blind)
         return again | told | {"flags": in_order((Status.BEYOND_CAPACITY, *again["flags"])), "n_used": m}
@@ -185,7 +188,10 @@ class Found:
         again, n = self._again()
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
         own = error_of(self.first["block_estimates"])
-        agree = self._agree(again["estimate"], DISAGREE * np.hypot(np.divide(scales, math.sqrt(n)), own))
+        allowed = DISAGREE * np.hypot(np.divide(scales, math.sqrt(n)), own)
+        agree = self._agree(again["estimate"], allowed)
+        if not agree and self.second is None:
+            agree = self._agree(again["estimate"], allowed + self._explained(again))
         apart = any(look.apart.n for look in self.looks)
         if agree:
             near = any(look.near.n for look in self.looks)
@@ -209,22 +215,36 @@ class Found:
 
     def _again(self) -> tuple[dict[str, Any], int]:
         """The answer of the rows that are left, and how many they are: of all rows, or of the sample."""
-        if self.second is not None:
-            plan, state, columns = self.plan, self.second, self.columns
-        else:
-            plan, state = _of_sample(self.plan, self.looks, self.kept, self.units)
-            columns = slice(0, len(self.looks))
+        if self.second is None:
+            return self._of_sample(self.kept)
+        return self._of(self.plan, self.second, self.columns)
+
+    def _of_sample(self, kept: Bools) -> tuple[dict[str, Any], int]:
+        """The same of some rows of the sample."""
+        plan, state = _of_sample(self.plan, self.looks, kept, self.units)
+        again, n = self._of(plan, state, slice(0, len(self.looks)))
+        if plan.roots:  # where cells of the sample have other numbers
+            again["accused_files"] = self.first["accused_files"]
+        return again, n
+
+    def _of(self, plan: MeanPlan, state: MeanState, columns: slice) -> tuple[dict[str, Any], int]:
         blocks = slice(plan.blocks.layout.n_blocks or None)  # or only cells, of files
         n = int(state.moments.at((columns.start, 0, blocks)).count.sum())
         n //= plan.blocks.layout.repeats
         shared = [self.shared | {"n_used": n}]
         [again] = partition_fields(plan, state, columns, shared, answer_columns(plan, state, columns))
         again |= {"plain_estimate": self.first["plain_estimate"]}
-        if self.second is None and plan.roots:  # where cells of the sample have other numbers
-            again["accused_files"] = self.first["accused_files"]
         if plan.options.weights is not None:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
+
+    def _explained(self, again: dict[str, Any]) -> Floats:
+        """How much of the difference to the sample's answer comes of its fewer rows, under a heavy tail."""
+        m = int(self.kept.sum())
+        parts = np.arange(self.kept.size) * PARTS // self.kept.size
+        of_parts = [self._of_sample(self.kept & (parts == i))[0]["estimate"] for i in range(PARTS)]
+        grown = growth(again["estimate"], of_parts, m, int(self.shared["n_used"]))
+        return explained(self.first["estimate"], again["estimate"], grown)
 
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
         """What stands apart, in the column where that is most; `n_kept` rows made the answer."""

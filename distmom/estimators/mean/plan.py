@@ -33,7 +33,8 @@ from distmom.numerics.samples.row_samples import leaf_sizes
 from distmom.numerics.samples.sample_tree import SampleTree
 from distmom.numerics.samples.stretches import LEAST_ROWS, stretch_rows
 from distmom.passes.census import Census, count_rows, count_valid
-from distmom.passes.memory import ROW_BYTES, Scope, means_memory
+from distmom.passes.memory import Scope, means_memory
+from distmom.passes.rows_ahead import RowsAhead, rows_ahead
 from distmom.reductions.accumulate.rowwise import LEAVES_TOGETHER
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layout import Layout
@@ -191,10 +192,9 @@ def plan_mean(
         weights=options.weights,
     )
     if pooled and _has_sample(options, grouped, alone=source.one_pass or ledger is not None):
-        reduction = replace(
-            reduction,
-            **_pool(n_bytes * share, counted, ledger, stretches=not (grouped or options.design.blind)),
-        )
+        known = counted.n_rows, counted.n_valid
+        ahead = None if ledger is not None else rows_ahead(source, reader, files, n_bytes * share, *known)
+        reduction = replace(reduction, **_pool(ahead, stretches=not (grouped or options.design.blind)))
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
@@ -235,12 +235,11 @@ def _has_sample(options: MeanOptions, grouped: bool, *, alone: bool) -> bool:
     return not (grouped and by_number)
 
 
-def _pool(n_bytes: float, counted: LakeCounts, ledger: Ledger | None, *, stretches: bool) -> dict[str, Any]:
+def _pool(n_rows: RowsAhead | None, *, stretches: bool) -> dict[str, Any]:
     """Rows of the large sample, of each leaf those that are offered to it, and those of a stretch, if any."""
     size, quota, rows = POOL_OF_STATE, POOL_OF_STATE, LEAST_ROWS
-    if ledger is None:  # else how many rows will come is not known
-        n_rows = int(n_bytes / ROW_BYTES) if counted.n_rows is None else counted.n_rows
-        size, quota, rows = POOL, leaf_quota(POOL, n_rows), stretch_rows(n_rows)
+    if n_rows is not None:  # else how many rows will come is not known
+        size, quota, rows = POOL, leaf_quota(POOL, n_rows.at_least), stretch_rows(n_rows.about)
     return {"pool_size": size, "pool_quota": quota, "stretch_rows": rows if stretches else 0}
 
 

@@ -11,32 +11,30 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from distmom.checks import names_of
-from distmom.cluster import run_units
-from distmom.cluster.memory import give_back
-from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.cluster.work import SkippedFile
 from distmom.errors import ConfigError
 from distmom.estimators.command import explaining
 from distmom.estimators.describe.named_files import name_files
 from distmom.estimators.facts import data_facts, told
-from distmom.estimators.mean.answer import in_one, results_of
+from distmom.estimators.mean.answer import AnswerColumns, in_one, results_of
 from distmom.estimators.mean.blocks import needs_passing_rows
 from distmom.estimators.mean.checkpoint import Keeper
-from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.far_groups import GroupsLook, cuts_of_groups, look_at_groups
 from distmom.estimators.mean.far_rows import cuts_of, looks_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
+from distmom.estimators.mean.run.passes import OwnCuts, run_plan, within_cuts
+from distmom.estimators.mean.run.ranges import answers_by_ranges
 from distmom.estimators.mean.state import KIND
 from distmom.estimators.options import MeanOptions
 from distmom.estimators.question import RowsQuestion
 from distmom.estimators.whose import whose
 from distmom.inference.share.look import Look
-from distmom.lake.keys.ranges import KeyRange
 from distmom.memory import Memory
 from distmom.numerics.random.philox import resolve_seed
-from distmom.passes.key_ranges import most_groups, next_range
+from distmom.passes.key_ranges import most_groups
 from distmom.passes.opening import Names, open_data
 from distmom.passes.scan import Scan
-from distmom.reductions.ranged import RangedMeans
+from distmom.reductions.block_means import TooManyGroups
 from distmom.report import Results
 from distmom.state import open_checkpoint
 
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
     from distmom.estimators.mean.manifest import Ledger
     from distmom.lake import ReadOptions, Source
-    from distmom.reductions.state import Key, MeanState
 
 
 SECOND = "a second pass follows if rows are set aside"
@@ -174,19 +171,24 @@ class PlannedMean:
         plan = (
             question.planned(executor, progress, read, question.ledger) if self.filter_counts else self.pass_
         )
+        keys = None
         if self._by_ranges(plan):
-            parts, skipped = self._ranges(plan, executor, progress)
+            sizes = plan.reduction.state_bytes(), len(plan.units)
+            few = most_groups(executor, plan.memory, *sizes)
+            limited = replace(plan, reduction=replace(plan.reduction, most_groups=few))
+            try:
+                parts, skipped = self._at_once(limited, executor, progress)
+            except TooManyGroups:
+                parts, skipped, keys = answers_by_ranges(
+                    plan, len(read.by), executor, progress, partial(self._looks, plan), self._cuts
+                )
         else:
-            found, skipped = run_plan(plan, len(read.by), executor, progress, question.keeper)
-            looks = self._looks(plan, looks_of(found, plan.options.window))
-            groups = look_at_groups(looks, found.keys, found.keys) if read.by else []
-            second = self._second_pass(plan, found, looks, groups, executor, progress)
-            parts = [results_of(plan, found, looks, groups, second)]
+            parts, skipped = self._at_once(plan, executor, progress)
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
         listed = question.column is not None and not isinstance(question.column, str)
-        results = in_one(plan, parts, data, run, listed=listed)
+        results = in_one(plan, parts, data, run, listed=listed, keys=keys)
         if source.one_pass or question.keeper is not None:
             return results
         several = isinstance(results, Results)
@@ -198,40 +200,20 @@ class PlannedMean:
         means = plan.reduction
         return means.grouped and means.rowwise and means.count_units is None and self.question.rereads
 
-    def _ranges(
+    def _at_once(
         self, plan: MeanPlan, executor: Executor, progress: Progress | None
-    ) -> tuple[list[Any], list[SkippedFile]]:
-        """The results of the groups of each range of keys, and the files that were left out.
-
-        The first pass is over all groups unless these turn out to be too many. It alone samples the rows of
-        whole columns, so what stands apart does not depend on the ranges.
-        """
-        n_keys, means = len(self.question.opened[1].by), plan.reduction
-        later = replace(plan, reduction=replace(means, pool_size=0))
-        parts: list[Any] = []
-        skipped: list[SkippedFile] = []
-        looks: tuple[Look, ...] = ()
-        first: tuple[Key, ...] | None = None
-        within, n_done = KeyRange(0), 0
-        while first is None or within.low is not None:
-            sizes = (means.state_bytes(), len(plan.units), n_done, len(means.columns))
-            within = replace(within, most=most_groups(executor, plan.memory, *sizes))
-            now = plan if first is None else later
-            found, left_out = run_plan(now, n_keys, executor, progress, within=within)
-            if first is None:
-                first, skipped = found.pools.keys, left_out
-                looks = self._looks(plan, tuple(Look(pool.in_order()) for pool in found.pools.pools))
-            groups = look_at_groups(looks, first, found.state.keys)
-            mine = replace(within, high=found.high)
-            second = self._second_pass(plan, found.state, looks, groups, executor, progress, mine)
-            parts.append(results_of(plan, found.state, looks, groups, second))
-            n_done += len(found.state.keys)
-            if found.high is None:
-                return parts, skipped
-            within = next_range(found, first, within, within.most)
-            del found, groups, second
-            give_back()
-        raise AssertionError("unreachable")  # pragma: no cover
+    ) -> tuple[list[list[AnswerColumns]], list[SkippedFile]]:
+        """The results of all groups from one pass over them, and the files that were left out."""
+        n_keys = len(self.question.opened[1].by)
+        found, skipped = run_plan(plan, n_keys, executor, progress, self.question.keeper)
+        looks = self._looks(plan, looks_of(found, plan.options.window))
+        groups = look_at_groups(looks, len(found.keys)) if n_keys else []
+        cuts = self._cuts(looks, groups)
+        second = None
+        if cuts is not None:
+            known = tuple(found.keys[g] for g in cuts.own)
+            second, _ = run_plan(within_cuts(plan, cuts), n_keys, executor, progress, known=known)
+        return [results_of(plan, found, looks, groups, second)], skipped
 
     def _looks(self, plan: MeanPlan, looks: tuple[Look, ...]) -> tuple[Look, ...]:
         """What stands apart in each column, and whose it is."""
@@ -241,65 +223,10 @@ class PlannedMean:
             replace(look, whose=partial(whose, source, read, plan.files, column)) for look, column in both
         )
 
-    def _second_pass(
-        self,
-        plan: MeanPlan,
-        found: MeanState,
-        looks: tuple[Look, ...],
-        groups: Sequence[GroupsLook],
-        executor: Executor,
-        progress: Progress | None,
-        within: KeyRange | None = None,
-    ) -> MeanState | None:
-        """The rows within the cuts, where rows stand apart and all can be read once more."""
-        n_keys = len(self.question.opened[1].by)
+    def _cuts(self, looks: tuple[Look, ...], groups: Sequence[GroupsLook]) -> OwnCuts | None:
+        """Cuts for a second pass, where rows stand apart and all can be read once more."""
         if not self.question.rereads or not looks:
             return None
-        own: list[int] = []
-        if n_keys:
-            cuts, own = cuts_of_groups(groups)
-        else:
-            cuts = cuts_of(looks)
-        if all(map(math.isinf, chain.from_iterable(chain.from_iterable(cuts)))):
-            return None
-        kept = replace(plan, reduction=replace(plan.reduction, cuts=cuts, pool_size=0))
-        known = tuple(found.keys[g] for g in own)
-        state, _ = run_plan(kept, n_keys, executor, progress, known=known, within=within)
-        return state if within is None else state.state  # type: ignore[no-any-return]
-
-
-def run_plan(
-    plan: MeanPlan,
-    n_keys: int,
-    executor: Executor,
-    progress: Progress | None,
-    keeper: Keeper | None = None,
-    known: tuple[Key, ...] = (),
-    within: KeyRange | None = None,
-) -> tuple[Any, list[SkippedFile]]:
-    """Run the units; the merged state, and the files that were left out.
-
-    Groups with `known` keys have the first numbers in each unit. The state is a `RangedState` if only keys
-    `within` a range are asked for.
-    """
-    reduction: Any = plan.reduction
-    if within is not None:
-        reduction = RangedMeans(replace(reduction, most_bytes=None), within.most)
-    work = ReadAndReduce(
-        plan.reader,
-        reduction,
-        n_keys,
-        plan.options.on_bad_file,  # type: ignore[arg-type]
-        unit_seed=plan.reduction.seed if plan.reader.options.units else None,
-        compiled=plan.reduction.compiled,
-        known=known,
-        within=within,
-    )
-    if keeper is None:
-        merge, grows = reduction.merge, plan.reduction.grouped
-        found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
-        state, skipped = found.state, [*plan.skipped, *found.skipped]
-    else:
-        state, skipped = keeper.run(plan, work, executor, progress)
-    check_state(state, skipped, filtered=plan.reader.options.where is not None)
-    return state, skipped
+        found = OwnCuts(*cuts_of_groups(groups)) if groups else OwnCuts(cuts_of(looks), [])
+        ends = chain.from_iterable(chain.from_iterable(found.cuts))
+        return None if all(map(math.isinf, ends)) else found

@@ -13,7 +13,7 @@ from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import plan_mean
-from distmom.estimators.mean.question import run_plan
+from distmom.estimators.mean.run.passes import run_plan
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
 from distmom.estimators.ustat.cost import in_words

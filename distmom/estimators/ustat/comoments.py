@@ -11,7 +11,7 @@ import numpy as np
 from distmom.cluster import Executor, Progress
 from distmom.cluster.work import SkippedFile
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.mean.question import run_plan
+from distmom.estimators.mean.run.passes import run_plan
 from distmom.estimators.ustat.cells import fine_blocks_of
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.memory import Held, Memory

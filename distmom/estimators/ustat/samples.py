@@ -14,7 +14,7 @@ from distmom.estimators.mean.blocks import blocks_of_size
 from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
-from distmom.estimators.mean.question import run_plan
+from distmom.estimators.mean.run.passes import run_plan
 from distmom.estimators.ustat.comoments import from_comoments, run_comoments
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.lake import ReadOptions, Source

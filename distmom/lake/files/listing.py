@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -86,7 +87,7 @@ def open_lake(
 
 def named_items(data: Any) -> list[str]:
     """Files, folders and patterns that `data` names, lists of files read; none where it is no path."""
-    return [item for name in _path_list(data) or () for item in _read_list_file(name)]
+    return [item for name in _path_list(data) or () for item in read_list(name)]
 
 
 def _path_list(data: Any) -> list[str] | None:
@@ -115,7 +116,7 @@ def _path_text(item: str | os.PathLike[str]) -> str:
 
 
 def _open_files(names: list[str], storage_options: Mapping[str, object] | None) -> Lake:
-    wanted = [item for name in names for item in _read_list_file(name)]
+    wanted = [item for name in names for item in read_list(name)]
     if len(wanted) == 1:
         table = open_table(wanted[0], storage_options)
         if table is not None:
@@ -137,7 +138,7 @@ def _open_files(names: list[str], storage_options: Mapping[str, object] | None) 
     return build_lake(filesystem, prefix, root, infos)
 
 
-def _read_list_file(name: str) -> list[str]:
+def read_list(name: str) -> list[str]:
     """Items of ``@list.txt``; any other name is its own only item."""
     if not name.startswith("@"):
         return [name]
@@ -155,6 +156,18 @@ def _read_list_file(name: str) -> list[str]:
     if any(item.startswith("@") for item in items):
         raise ConfigError(f"the list of files {name[1:]} names another list; write its lines out instead")
     return items
+
+
+def pattern_of(path: str) -> str:
+    """The pattern that this path alone matches, also as a line of a list.
+
+    Examples
+    --------
+    >>> pattern_of("day=1/a.parquet"), pattern_of("a[1].parquet"), pattern_of("@a")
+    ('day=1/a.parquet', 'a[[]1].parquet', '[@]a')
+    """
+    inner = re.sub(r"[*?[]", r"[\g<0>]", path)
+    return re.sub(r"^[#@\s]|\s$", r"[\g<0>]", inner)
 
 
 def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, list[pafs.FileInfo]]:

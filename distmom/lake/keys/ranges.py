@@ -1,51 +1,18 @@
-"""Ranges of keys: where groups are too many for memory, those of one range are summed up at a time."""
+"""Codes of the keys whose hashes lie in a range: where all groups are too many, these are told apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from distmom.lake.keys.codes import Mask
 from distmom.lake.keys.encoder import KeyEncoder
+from distmom.lake.keys.key_hashes import KeyHashes
 from distmom.lake.keys.keyvalues import Key
-from distmom.numerics.arrays import Ints
-
-
-@dataclass(frozen=True)
-class KeyRange:
-    """Keys from `low` on and below `high` (None: without an end), of which at most so many fit.
-
-    Examples
-    --------
-    >>> within = KeyRange(2, low=((1, 3),))
-    >>> within.holds(((1, 2),)), within.holds(((1, 3),))
-    (False, True)
-    >>> within.narrowed([((1, 3),), ((1, 9),), ((1, 5),)]).high
-    ((1, 5),)
-    """
-
-    most: int
-    low: Key | None = None
-    high: Key | None = None
-
-    def holds(self, key: Key) -> bool:
-        """Whether a key lies in the range."""
-        return (self.low is None or key >= self.low) and (self.high is None or key < self.high)
-
-    def narrowed(self, keys: Iterable[Key]) -> KeyRange:
-        """The range with seven eighths of the keys that fit, of these: more may be met later."""
-        return replace(self, high=sorted(keys)[max(1, 7 * self.most // 8)])
-
-
-class TooManyKeys(Exception):
-    """A unit of work has met more keys than fit; `within` is a range of which it has met fewer."""
-
-    def __init__(self, within: KeyRange) -> None:
-        super().__init__(within)
-        self.within = within
+from distmom.numerics.arrays import Bools, Ints, Words
+from distmom.numerics.hash_ranges import HashRange
 
 
 class RangeEncoder:
@@ -54,47 +21,63 @@ class RangeEncoder:
     Parameters
     ----------
     encoder : KeyEncoder
-        Numbers all keys.
-    within : KeyRange
+        Numbers the keys of the range.
+    hashes : KeyHashes
+    within : HashRange
+        May be narrowed between batches.
     n_known : int
-        Keys of the range that the encoder knows already: their codes stay; the group of the others is next.
-
-    Attributes
-    ----------
-    keys : list of Key or None
-        In the order of the codes; None of the others.
+        Keys that the encoder knows already: their codes stay; the group of the others is next.
     """
 
-    def __init__(self, encoder: KeyEncoder, within: KeyRange, n_known: int) -> None:
-        self.encoder, self.within = encoder, within
-        self.keys: list[Key | None] = [*encoder.keys_from(0), None]
-        self._others = n_known
-        self._places = np.arange(n_known)
+    def __init__(self, encoder: KeyEncoder, hashes: KeyHashes, within: HashRange, n_known: int) -> None:
+        self.within = within
+        self._encoder, self._hashes, self.others = encoder, hashes, n_known
+        self._met = np.zeros(n_known + 1, np.uint64)
+        self._is_met = np.zeros(n_known + 1, np.bool_)
 
     @property
     def n_keys(self) -> int:
         """Number of codes."""
-        return len(self.keys)
+        return self._encoder.n_keys + 1
 
-    def encode(self, keys: Sequence[pa.Array], keep: Mask) -> tuple[Ints, Ints]:
-        """Codes in the range, and among all keys, of the rows of a batch; -1 for rows that `keep` drops.
+    @property
+    def hashes(self) -> Words:
+        """Hash of each code's key; anything where it has not been met."""
+        return self._met[: self.n_keys]
 
-        TooManyKeys if more keys of the range have been met than fit.
-        """
-        every = self.encoder.encode(keys, keep)
-        if self.encoder.n_keys > self._places.size:
-            self._take_up(self.encoder.keys_from(self._places.size))
-        codes = self._places.take(every, mode="wrap") if self._places.size else every.copy()
+    @property
+    def inside(self) -> Bools:
+        """Whether the key of each code has been met, and lies in the range."""
+        found = self._is_met[: self.n_keys] & self.within.holds(self.hashes)
+        found[self.others] = False
+        return found
+
+    def keys_of(self, codes: Ints) -> list[Key]:
+        """The keys with these codes, of which none is that of the others."""
+        keys = self._encoder.keys_from(0)
+        return [keys[code] for code in (codes - (codes > self.others)).tolist()]
+
+    def encode(self, keys: Sequence[pa.Array], keep: Mask) -> tuple[Ints, Words]:
+        """Codes and hashes of the rows of a batch; the code is -1 for rows that `keep` drops."""
+        hashes = self._hashes.of(keys)
+        inside = self.within.holds(hashes)
+        if keep is not None:
+            inside &= keep
+        codes = self._encoder.encode(keys, inside)
+        codes = codes + (codes >= self.others)
+        self._note(codes, hashes, inside)
+        codes[~inside] = self.others
         if keep is not None:
             codes[~keep] = -1
-        return codes, every
+        return codes, hashes
 
-    def _take_up(self, fresh: list[Key]) -> None:
-        places = np.full(len(fresh), self._others)
-        for i, key in enumerate(fresh):
-            if self.within.holds(key):
-                places[i] = len(self.keys)
-                self.keys.append(key)
-        self._places = np.concatenate([self._places, places])
-        if len(self.keys) - 1 > self.within.most:
-            raise TooManyKeys(self.within.narrowed(key for key in self.keys if key is not None))
+    def _note(self, codes: Ints, hashes: Words, inside: Bools) -> None:
+        """Keep the hashes of the keys that are met for the first time."""
+        more = self.n_keys - self._met.size
+        if more > 0:
+            room = max(more, self._met.size)
+            self._met, self._is_met = np.pad(self._met, (0, room)), np.pad(self._is_met, (0, room))
+        rows = np.flatnonzero(inside)
+        rows = rows[~self._is_met[codes[rows]]]
+        self._met[codes[rows]] = hashes[rows]
+        self._is_met[codes[rows]] = True

@@ -51,7 +51,7 @@ class UnitHashes:
     """
 
     def __init__(self, n_columns: int, seed: int, *, compiled: bool = False) -> None:
-        self._columns = [_ColumnHashes(seed, compiled) for _ in range(n_columns)]
+        self._columns = [ColumnHashes(seed, compiled) for _ in range(n_columns)]
         self._compiled = compiled
 
     def of(self, keys: Sequence[pa.Array]) -> Words:
@@ -62,7 +62,7 @@ class UnitHashes:
         return found
 
 
-class _ColumnHashes:
+class ColumnHashes:
     """Hashes of the values of one column."""
 
     def __init__(self, seed: int, compiled: bool) -> None:

@@ -20,8 +20,8 @@ class Rows:
     """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
 
     The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units
-    that the rows belong to, where such have been asked for; `groups` are codes of all groups where `codes`
-    tell those of a range of keys apart, and no others.
+    that the rows belong to, where such have been asked for; `groups` are hashes of the keys where `codes`
+    tell the groups of a range of keys apart, and no others.
     """
 
     first_row: int

@@ -57,6 +57,7 @@ class RowwiseMeans(MeansKeeper):
                 self._push()
 
     def _make_room(self, n_groups: int) -> None:
+        self._spec.check_groups(n_groups)
         cell = CELL_BYTES if self._spec.weights is None else WEIGHTED_CELL_BYTES
         each = self._blocks * cell + 32 * self._spec.sample_size
         needed = n_groups * each * len(self._cells)

@@ -54,9 +54,9 @@ def meaning(r: EstimateResult) -> str:
     if r.interval_kind == "order":
         return (
             f"{often} hold the middle value that such blocks have in the long run, which for large blocks is "
-            "nearly the true value; see 'What this rests on'."
+            "nearly the true value; see 'Assumptions'."
         )
-    return f"{often} hold the true value, if what stands under 'What this rests on' is so."
+    return f"{often} hold the true value, under the assumptions below."
 
 
 def block_facts(r: EstimateResult) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from distmom.report.page.blocks import LAWS, UNSEEN
 from distmom.report.page.distribution import distribution
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Bars, Ends, Picture, Span, Spans
-from distmom.report.page.scales import Numbers
+from distmom.report.page.scales import Numbers, titled
 from distmom.report.page.telling import (
     Telling,
     closing_blocks,
@@ -102,7 +102,7 @@ def story(found: DescribeResult) -> Story:
     columns = Grid.of("The columns", as_table(found), marked, COLUMNS)
     files = [*_named(found), *leave_out(found.named_files, found.run)]
     blocks = (
-        *(_advice(found, word), *_far(profiles), *files, *pictures(found), columns),
+        *(columns, _advice(found, word), *files, *_far(profiles), *pictures(found)),
         *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found)),
     )
     after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
@@ -250,5 +250,6 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
         gap = f"Plain mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
         caption = f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}"
         head, words = f"Which {kind}s move the plain mean of {cell(p.column)}", ("", "share of the gap", "")
-        found.append(Spans(head, caption, tuple(lines), Numbers(percent=True), words))
+        scale = Numbers(percent=True)
+        found.append(Spans(head, caption, tuple(lines), scale, words, titled(words[1], scale)))
     return found

@@ -1,26 +1,38 @@
-"""The picture of how the values of a column are distributed, with what lies far out."""
+"""The picture of how the values of a column are distributed, with what lies far out on a scale of its own."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from distmom.report.histogram import Histogram
-from distmom.report.page.pictures import AxisScale, Bars
-from distmom.report.page.scales import Numbers, Times
-from distmom.report.page.svg import NEAR_END
+import numpy as np
+
+from distmom.report.far_rows import FarRows
+from distmom.report.histogram import Histogram, Tail
+from distmom.report.page.pictures import AxisScale, Bars, Ends, Panel
+from distmom.report.page.scales import Numbers, Times, titled
+from distmom.report.page.svg import LETTER, anchored
 from distmom.report.words import cell
 
-MOST_TICKS = 5
-LETTER = 0.024
-"""Share of the axis that a letter takes on a narrow telephone."""
+MOST_TICKS = 4
+TAIL, GAP = 0.17, 0.04
+"""Shares of the axis that an outlying part takes, and the break beside it."""
+
+MOST_DOTS = 400
+"""Blocks drawn; of more, as many quantiles."""
 
 LEAST_CODE = 0.1
 """Values far out that are named have this share of the rows far out."""
 
-HEIGHTS = "The height of a bar is the square root of its share, so that few rows are seen, too."
-SIGNED_LOG = " Across: linear near the middle, logarithmic farther out, on both sides."
+OUTSIDE = {
+    "set aside": "left out",
+    "borne": "far out",
+    "told": "far out, in the estimate",
+}
+OWN_SCALE = (
+    " Beyond a break, bars have a height of their own and widths that grow with the distance from the median."
+)
 
 
 def distribution(r: Any) -> tuple[Bars, ...]:
@@ -28,40 +40,98 @@ def distribution(r: Any) -> tuple[Bars, ...]:
     found: Histogram | None = r.numbers.histogram
     if found is None:
         return ()
-    far, scale = r.numbers.far_rows, Numbers() if r.scale is None else Times(r.scale)
-    low, high = (-math.inf, math.inf) if far is None else (far.low, far.high)
-    n, total = len(found.counts), sum(found.counts)
-    beyond = [k for k in range(n) if not found.place(low) < (k + 0.5) / n < found.place(high)]
-    cuts = tuple(found.place(end) for end in (low, high) if math.isfinite(end))
-    codes = [] if far is None else [v for v, share in far.values if share >= LEAST_CODE * far.share]
-    caption = HEIGHTS if found.linear else HEIGHTS + SIGNED_LOG
-    heading = f"How the values of {cell(r.column)} are distributed"
-    word = {"set aside": "left out", "borne": "far out", "told": "far out, in the estimate"}
+    scale: AxisScale = Numbers() if r.scale is None else Times(r.scale)
+    start = TAIL + GAP if found.below is not None else 0.0
+    end = 1.0 - TAIL - GAP if found.above is not None else 1.0
+    far: FarRows | None = r.numbers.far_rows
+
+    def at(value: float) -> float:
+        return start + (end - start) * found.place(value)
+
+    panels = [_middle(found, far, start, end)]
+    if found.below is not None:
+        panels.insert(0, _outside(found.below, found, far, scale, (0.0, TAIL), reverse=True))
+    if found.above is not None:
+        panels.append(_outside(found.above, found, far, scale, (1.0 - TAIL, 1.0)))
+    tallest = max(found.counts) / found.n
+    caption = f"From a uniform sample of {found.n:,} rows."
     return (
         Bars(
-            heading,
-            f"{caption} From a uniform sample of {total:,} rows.",
-            tuple(math.sqrt(count / total) for count in found.counts),
-            tuple(_ticks(found, scale)),
-            frozenset(beyond),
-            cuts,
-            tuple(_apart((found.place(value), scale.text(value)) for value in codes)),
-            "" if far is None else word[far.action],
+            f"Distribution of {cell(r.column)}",
+            caption + OWN_SCALE * (len(panels) > 1),
+            tuple(panels),
+            tuple(_ticks(found, scale, at, start, end)),
+            titled(cell(r.column), scale),
+            f"rows in a bar, {100.0 * tallest:.2g}% in the tallest",
+            **_answer(r, at, start, end),
+            far_word="" if far is None else OUTSIDE[far.action],
         ),
     )
 
 
-def _ticks(found: Histogram, scale: AxisScale) -> list[tuple[float, str]]:
-    """Places and labels: round numbers, or the centre with powers of ten around it."""
-    if found.linear:
-        marks = scale.ticks(found.low, found.high, MOST_TICKS)
-        return [(found.place(value), label) for value, label in marks]
-    first = math.ceil(math.log10(2.0 * found.unit))
-    last = math.floor(math.log10(max(abs(found.low - found.centre), abs(found.high - found.centre))))
-    powers = [10.0**k for k in range(last, first - 1, -1)]
-    wanted = [found.centre, *(found.centre + sign * power for power in powers for sign in (1.0, -1.0))]
-    places = ((found.place(value), scale.text(value)) for value in wanted)
-    return sorted(_apart(one for one in places if 0.0 <= one[0] <= 1.0))
+def _answer(r: Any, at: Callable[[float], float], start: float, end: float) -> dict[str, Any]:
+    """The estimate, its interval and the values of blocks, as far as they lie in the middle."""
+    numbers = r.numbers
+    told: dict[str, Any] = {}
+    place = math.nan if numbers.estimate is None else at(numbers.estimate)
+    if start <= place <= end:
+        told["estimate"] = place
+    if numbers.interval is not None:
+        low, high = (min(max(at(value), start), end) for value in numbers.interval)
+        if low < high:
+            told |= {"band": (low, high), "band_word": f"{r.level} interval"}
+    values = np.asarray(getattr(numbers, "block_estimates", ()), float)
+    places = np.array([at(value) for value in np.sort(values[np.isfinite(values)]).tolist()])
+    inside = places[(places >= start) & (places <= end)]
+    if inside.size > MOST_DOTS:
+        inside = np.quantile(inside, np.linspace(0.0, 1.0, MOST_DOTS))
+    if places.size > 1 and inside.size:
+        outside = values.size - int(((places >= start) & (places <= end)).sum())
+        words = f"{r.drawn[0]} of {values.size:,} blocks" + (f", {outside:,} outside" if outside else "")
+        told |= {"dots": tuple(inside.tolist()), "dots_word": words}
+    return told
+
+
+def _middle(found: Histogram, far: FarRows | None, start: float, end: float) -> Panel:
+    tallest, n = max(found.counts), len(found.counts)
+    width = (found.high - found.low) / n
+    bars = range(n) if far is not None else ()
+    beyond = frozenset(k for k in bars if _is_far(found.low + (k + 0.5) * width, far))
+    return Panel(start, end, tuple(count / tallest for count in found.counts), beyond)
+
+
+def _outside(
+    tail: Tail, found: Histogram, far: FarRows | None, scale: AxisScale, place: Ends, *, reverse: bool = False
+) -> Panel:
+    """One side: its bars, their share of all rows, and the values that many of them have."""
+    n, tallest = len(tail.counts), max(tail.counts)
+    distances = [(tail.near - tail.centre, tail.far - tail.centre)] * n
+    middles = [tail.centre + a * abs(b / a) ** ((k + 0.5) / n) for k, (a, b) in enumerate(distances)]
+    beyond = [k for k, value in enumerate(middles) if _is_far(value, far)]
+    heights = [count / tallest for count in tail.counts]
+    words = f"{100.0 * sum(tail.counts) / found.n:.2g}% of the rows"
+    known = [] if far is None else [v for v, share in far.values if share >= LEAST_CODE * far.share]
+    codes = [scale.text(value) for value in known if (value < tail.centre) == reverse]
+    if codes:
+        words += f", at {', '.join(codes)}" if len(codes) == 1 else f", many at {', '.join(codes)}"
+    if reverse:
+        heights, beyond = heights[::-1], [n - 1 - k for k in beyond]
+    return Panel(*place, tuple(heights), frozenset(beyond), words)
+
+
+def _is_far(value: float, far: FarRows | None) -> bool:
+    return far is not None and not far.low < value < far.high
+
+
+def _ticks(
+    found: Histogram, scale: AxisScale, at: Callable[[float], float], start: float, end: float
+) -> list[tuple[float, str]]:
+    """Round numbers in the middle, and the ends of what lies outside."""
+    ends = [(0.0, found.below)] * (found.below is not None) + [(1.0, found.above)] * (found.above is not None)
+    outer = [(place, scale.text(tail.far)) for place, tail in ends if tail is not None]
+    most = MOST_TICKS + 1 - len(ends)
+    inner = [(at(value), label) for value, label in scale.ticks(found.low, found.high, most)]
+    return sorted(_apart([*outer, *((place, label) for place, label in inner if start <= place <= end)]))
 
 
 def _apart(places: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
@@ -75,8 +145,8 @@ def _apart(places: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
     return kept
 
 
-def _extent(place: float, words: str) -> tuple[float, float]:
+def _extent(place: float, words: str) -> Ends:
     """Where words begin and end that stand at a place, or inside of an end of the axis."""
     width = LETTER * len(words)
-    low = place if place < NEAR_END else place - width if place > 1 - NEAR_END else place - width / 2
+    low = place - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchored(place, words)] * width
     return low, low + width

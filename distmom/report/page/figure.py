@@ -10,15 +10,16 @@ from functools import cache
 from pathlib import Path
 
 from distmom.errors import ConfigError
+from distmom.report.page.bars import draw_bars
 from distmom.report.page.pictures import Bars, Curve, Matrix, Picture, Spans
 from distmom.report.page.render import svg_document
+from distmom.report.page.scales import shortened
 from distmom.report.page.svg import (
     AXIS_HEIGHT,
     BAR_HEIGHT,
     Drawing,
     Mark,
     draw_axis,
-    draw_bars,
     draw_curve,
     draw_span,
     draw_strip,
@@ -105,20 +106,14 @@ def _placed(picture: Picture, y: float) -> tuple[list[Mark], float]:
     if isinstance(picture, Matrix):
         return _matrix(picture, y)
     if isinstance(picture, Curve):
-        drawing, below, beside = draw_curve(picture), picture.x_name, picture.y_name
+        drawing = draw_curve(picture)
     elif isinstance(picture, Bars):
-        drawing, below, beside = draw_bars(picture), "", ""
+        drawing = draw_bars(picture)
     else:
-        drawing, below, beside = draw_strip(picture), f"{picture.what} of blocks", ""
+        drawing = draw_strip(picture)
     marks, top = _legend(drawing.legend, y)
     marks.append(_inner(drawing, MARGIN, y + top, INNER))
-    bottom = y + top + drawing.height
-    if beside:
-        middle = y + top + drawing.height / 2
-        turned = {"transform": f"rotate(-90 14 {middle:.0f})", **MIDDLE}
-        marks.append(_text(14, middle, beside, "label", **turned))
-    marks.append(_text(WIDTH / 2, bottom + 12, below, "label", **MIDDLE))
-    return marks, bottom + LINE - y
+    return marks, top + drawing.height
 
 
 def _spans(spans: Spans, y: float) -> tuple[list[Mark], float]:
@@ -133,8 +128,7 @@ def _spans(spans: Spans, y: float) -> tuple[list[Mark], float]:
         marks.append(_text(WIDTH - MARGIN, at + 15, shortened(line.text, 36), "label", **END))
         at += BAR_HEIGHT
     marks.append(_inner(axis, MARGIN + NAMES, at, width))
-    marks.append(_text(MARGIN + NAMES + width / 2, at + AXIS_HEIGHT + 10, spans.words[0], "label", **MIDDLE))
-    return marks, at + AXIS_HEIGHT + LINE - y
+    return marks, at + AXIS_HEIGHT - y
 
 
 def _matrix(matrix: Matrix, y: float) -> tuple[list[Mark], float]:
@@ -201,11 +195,6 @@ def _inner(drawing: Drawing, x: float, y: float, width: float) -> Mark:
 
 def _text(x: float, y: float, words: str, kind: str = "name", **more: str) -> Mark:
     return Mark("text", {"x": round(x, 1), "y": round(y, 1), "class": kind, **more}, words)
-
-
-def shortened(words: str, most: int) -> str:
-    """Words that find room."""
-    return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 @cache

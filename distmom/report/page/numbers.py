@@ -16,7 +16,7 @@ from distmom.report.page.advice import advice
 from distmom.report.page.blocks import assumptions, block_facts, how_made, is_median, meaning
 from distmom.report.page.distribution import distribution
 from distmom.report.page.pictures import AxisScale, Curve, Ends, Line, Picture, Span, Spans, Strip
-from distmom.report.page.scales import Numbers, Powers, Times
+from distmom.report.page.scales import Numbers, Powers, Times, titled
 from distmom.report.page.telling import Telling, heading, interval_words, mood
 from distmom.report.words import cell
 from distmom.status import Status
@@ -68,7 +68,8 @@ def tell_difference(r: DifferenceResult) -> Telling:
     told = _tell(r, f"the difference in {what}, {variant.name} minus {control.name},", facts)
     caption = f"Robust means with their {r.level} intervals."
     words = ("robust mean", "interval", "plain mean")
-    sides = Spans(f"{what} of the two", caption, (control, variant), Numbers(), words)
+    axis = titled(f"mean of {what}", Numbers(), "" if r.denominator else "unit of the metric")
+    sides = Spans(f"{what} of the two", caption, (control, variant), Numbers(), words, axis)
     return replace(told, answer=(*told.answer, _verdict(r)), pictures=(*told.pictures, sides))
 
 
@@ -148,20 +149,29 @@ def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     if values.ndim != 1 or values.size < 1:
         return ()
     head = f"The {what} of the {values.size:,} blocks" if values.size > 1 else "One block"
-    caption = f"Across: the {what.removesuffix('s')} of a block, in the unit of the column. A dot is "
-    caption += "a block; its height means nothing. The estimate is "
+    caption = "Each dot is a block; its vertical position is jitter. The estimate is "
     caption += "" if is_median(r) else "where smaller blocks balance, near "
     caption += "the median of the dots"
     caption += ", among which those set aside are not." if r.n_set_aside else "."
     ends = None if r.interval is None else numbers.interval
     found = float(numbers.estimate), ends, float(numbers.plain_estimate)
     words = (what if r.repeats == 1 else f"{what}, {r.repeats} partitions", plain_word)
-    strip = Strip(head, caption, values, *found, scale, *words, r.confidence_level, r.n_ruined_blocks)
-    ladder = ladder_of(numbers, scale, by_files=r.by_files)
+    title = _axis(r, scale)
+    strip = Strip(head, caption, values, *found, scale, *words, r.confidence_level, r.n_ruined_blocks, title)
+    ladder = ladder_of(numbers, scale, title, by_files=r.by_files)
     return (strip,) if ladder is None else (strip, ladder)
 
 
-def ladder_of(numbers: Any, scale: AxisScale, *, by_files: bool) -> Curve | None:
+def _axis(r: EstimateResult, scale: AxisScale) -> str:
+    """The title of an axis of estimates."""
+    if isinstance(r, UStatisticResult):
+        return titled(f"{cell(r.kernel)} of {cell(r.column)}", scale, "")
+    if isinstance(r, DifferenceResult):
+        return titled(f"difference in {cell(r.metric)}", scale, "" if r.denominator else "unit of the metric")
+    return titled(f"mean of {cell(r.name)}", scale)
+
+
+def ladder_of(numbers: Any, scale: AxisScale, title: str, *, by_files: bool) -> Curve | None:
     """EstimateResult and half-width at every number of blocks that was tried."""
     if len(numbers.path) < 2:
         return None
@@ -181,7 +191,7 @@ def ladder_of(numbers: Any, scale: AxisScale, *, by_files: bool) -> Curve | None
             "report, for which files were kept whole, so that a bad file spoils one block only."
         )
     lines = (Line(word, blocks, estimates, halves, points=True),)
-    places, names = Powers(tuple(blocks.tolist())), ("number of blocks", "estimate")
+    places, names = Powers(tuple(blocks.tolist())), ("number of blocks (log scale)", title)
     return Curve(heading, caption, lines, *names, places, scale, log_x=True, level=level)
 
 

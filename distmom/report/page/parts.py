@@ -12,6 +12,9 @@ from distmom.report.page.pictures import Picture
 
 Mood = Literal["good", "look", "bad"]
 """Nothing to do; something to look into; not to be relied upon."""
+TALL_ROWS = 20
+"""Tables of more rows scroll in their place."""
+
 MOODS: tuple[Mood, ...] = ("bad", "look", "good")
 
 
@@ -32,6 +35,7 @@ class Facts:
     rows: tuple[tuple[str, str], ...]
     caption: str = ""
     names: bool = False
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,14 +46,27 @@ class Listing:
     lines: tuple[str, ...]
     caption: str = ""
     names: bool = False
+    folded: bool = False
 
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to copy, each with what it is."""
+    """Lines to copy, each with what it is.
+
+    Attributes
+    ----------
+    heading : str
+    lines : tuple of (str, str)
+    files : tuple of (str, str)
+        Names and contents of the files that the lines need.
+    folded : bool
+        Whether it is closed until a reader opens it, as everywhere.
+    """
 
     heading: str
     lines: tuple[tuple[str, str], ...]
+    files: tuple[tuple[str, str], ...] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,6 +83,7 @@ class Grid:
     marked : tuple of bool
         Rows to look at.
     caption : str
+    folded : bool
     """
 
     heading: str
@@ -74,6 +92,7 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     marked: tuple[bool, ...]
     caption: str = ""
+    folded: bool = False
 
     @staticmethod
     def of(heading: str, table: Table, marked: Sequence[bool] | None = None, caption: str = "") -> Grid:
@@ -93,7 +112,7 @@ Block = Advice | Facts | Listing | Code | Grid | Picture
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks under a heading of their own: one of several results."""
+    """Blocks under a heading of their own: one of several results. The first sentence is seen when folded."""
 
     heading: str
     answer: tuple[str, ...]
@@ -115,6 +134,8 @@ class Story:
     sections : tuple of Section
     after : tuple
         Blocks below the sections: data, assumptions, how to run it again.
+    folded : bool
+        Whether the sections are closed until a reader opens them.
     """
 
     title: str
@@ -124,3 +145,4 @@ class Story:
     blocks: tuple[Block, ...]
     sections: tuple[Section, ...] = ()
     after: tuple[Block, ...] = ()
+    folded: bool = False

@@ -42,6 +42,8 @@ class Strip:
     level : float
         Confidence level.
     ruined : int
+    x_name : str
+        What stands below the axis: what it shows, and in which unit.
     """
 
     heading: str
@@ -55,6 +57,7 @@ class Strip:
     plain_word: str
     level: float
     ruined: int = 0
+    x_name: str = ""
 
     def view(self) -> Ends:
         """Limits that hold the middle of the blocks, the interval and the estimate, with a margin."""
@@ -98,6 +101,7 @@ class Spans:
     scale : AxisScale
     words : tuple of str
         What estimate, interval and plain estimate are called; empty ones are not drawn.
+    x_name : str
     """
 
     heading: str
@@ -105,6 +109,7 @@ class Spans:
     lines: tuple[Span, ...]
     scale: AxisScale
     words: tuple[str, str, str]
+    x_name: str = ""
 
     def view(self) -> Ends:
         """Limits that hold all intervals; plain estimates lie inside or are pointed at."""
@@ -185,32 +190,61 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """Bars of equal width over a part of an axis, on a scale of their own.
+
+    Attributes
+    ----------
+    start, end : float
+        The part, as shares of the axis.
+    heights : tuple of float
+        Of the bars; the tallest is 1.
+    far : frozenset of int
+        Numbers of the bars that are far out.
+    words : str
+        What stands above it, at its outer end.
+    """
+
+    start: float
+    end: float
+    heights: tuple[float, ...]
+    far: frozenset[int] = frozenset()
+    words: str = ""
+
+
+@dataclass(frozen=True)
 class Bars:
-    """How often values are, on a scale of its own: all places are shares of the axis.
+    """How often values are, with the interval and the values of blocks; all places are shares of the axis.
 
     Attributes
     ----------
     heading, caption : str
-    heights : tuple of float
-        Of bars of equal width.
+    panels : tuple of Panel
+        The middle, and what lies outside.
     ticks : tuple of (float, str)
-    far : frozenset of int
-        Numbers of the bars that are far out.
-    cuts : tuple of float
-        Where these begin.
-    named : tuple of (float, str)
-        Places with a name.
+    x_name, y_name : str
+    band : (float, float) or None
+        The interval, which has the name `band_word`.
+    band_word : str
+    estimate : float or None
+    dots : tuple of float
+        Values of blocks, called `dots_word`.
+    dots_word : str
     far_word : str
-        What becomes of those far out.
+        What becomes of rows far out.
     """
 
     heading: str
     caption: str
-    heights: tuple[float, ...]
+    panels: tuple[Panel, ...]
     ticks: tuple[tuple[float, str], ...]
-    far: frozenset[int] = frozenset()
-    cuts: tuple[float, ...] = ()
-    named: tuple[tuple[float, str], ...] = ()
+    x_name: str
+    y_name: str
+    band: Ends | None = None
+    band_word: str = ""
+    estimate: float | None = None
+    dots: tuple[float, ...] = ()
+    dots_word: str = ""
     far_word: str = ""
 
 
@@ -235,6 +269,8 @@ class Matrix:
     kinds : dict of str to str
         The kinds and their names in the legend; those of style: ``won``, ``lost``, ``close``, ``open``,
         ``self``, ``p1`` … ``p3`` and ``n1`` … ``n3`` for positive and negative numbers, ``zero``.
+    corner : str
+        What rows and columns are.
     """
 
     heading: str
@@ -243,6 +279,7 @@ class Matrix:
     columns: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
     kinds: dict[str, str] = field(default_factory=dict)
+    corner: str = ""
 
 
 def square(names: tuple[str, ...], cell: Callable[[int, int], Cell]) -> tuple[tuple[Cell, ...], ...]:

@@ -10,11 +10,15 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from distmom.report.page import svg
-from distmom.report.page.parts import Code, Story
+from distmom.report.page.bars import draw_bars
+from distmom.report.page.parts import TALL_ROWS, Code, Story
 from distmom.report.page.svg import Mark
 
 MOST_BLOCKS = 4
 """Of a fragment."""
+
+FEW_ROWS = 2
+"""Tables of so few rows are lists on a telephone."""
 
 FIGURE_SPACE, POINT_SPACE = "\u2007", "\u2008"
 """As wide as a digit, and as a point."""
@@ -31,8 +35,8 @@ def _environment() -> Environment:
     environment.trim_blocks = environment.lstrip_blocks = True
     environment.filters |= {"kind": _kind, "aligned": _aligned, "breakable": breakable}
     draw = {"strip": svg.draw_strip, "curve": svg.draw_curve, "span": svg.draw_span, "axis": svg.draw_axis}
-    draw |= {"bars": svg.draw_bars}
-    environment.globals["draw"] = draw
+    draw |= {"bars": draw_bars}
+    environment.globals |= {"draw": draw, "few_rows": FEW_ROWS, "tall_rows": TALL_ROWS}
     return environment
 
 

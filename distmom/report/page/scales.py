@@ -20,6 +20,9 @@ TIME_STEPS = (
     *(DAY * n for n in (1, 2, 5, 10, 20, 50, 100, 200, 365, 730, 1826, 3652)),
 )
 
+MOST_LETTERS = 38
+"""Of the title of an axis; more would stick out of a telephone."""
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -106,6 +109,29 @@ class Times:
     def text(self, value: float) -> str:
         """To the second."""
         return readable(self.scale, value, 0)
+
+
+def titled(what: str, scale: object, unit: str = "column's unit") -> str:
+    """The title of an axis: what it shows, and its unit.
+
+    Examples
+    --------
+    >>> titled("mean of fare", Numbers())
+    "mean of fare [column's unit]"
+    >>> titled("share", Numbers(percent=True))
+    'share [%]'
+    """
+    if isinstance(scale, Times):
+        unit = "duration" if scale.scale.kind == "duration" else scale.scale.zone or "no time zone"
+    elif isinstance(scale, Numbers) and scale.percent:
+        unit = "%"
+    unit = f" [{unit}]" if unit else ""
+    return shortened(what, MOST_LETTERS - len(unit)) + unit
+
+
+def shortened(words: str, most: int) -> str:
+    """Words that find room."""
+    return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def _round_step(width: float, most: int) -> tuple[float, int]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from distmom.report.page.parts import MOODS, Block, Facts, Grid, Section, Story
+from distmom.report.page.chosen import FILES, chosen, rest_words
+from distmom.report.page.parts import TALL_ROWS, Block, Facts, Grid, Section, Story
 from distmom.report.page.pictures import Picture, Span, Spans
-from distmom.report.page.scales import Numbers, Times
+from distmom.report.page.scales import Numbers, Times, titled
 from distmom.report.page.telling import (
     Telling,
     advice_block,
@@ -23,8 +24,9 @@ from distmom.report.results import Results
 from distmom.report.text import as_table
 from distmom.report.words import cell
 
-MOST_SECTIONS, MOST_GROUPS = 12, 60
-"""Results with pictures of their own, those to look at first; groups in a picture."""
+MOST_SECTIONS, MOST_OPEN, MOST_GROUPS, MOST_ROWS = 12, 2, 40, 500
+"""Results with pictures of their own, those to look at first, and how many of them are open; groups in a
+picture, and in the table."""
 
 
 def story(results: Results) -> Story:
@@ -35,24 +37,26 @@ def story(results: Results) -> Story:
     those = [r for r in results if getattr(r, "files_named", False) == named]
     accused = tuple(dict.fromkeys(f for r in those for f in getattr(r, "accused_files", ())))
     after = closing_blocks(results, [line for one in told for line in one.assumptions])
-    first, notes = (advice_block(told), *files_block(accused, results.run, named=named)), notes_block(results)
+    advice, notes = (
+        (advice_block(told), *files_block(accused, results.run, named=named)),
+        notes_block(results),
+    )
+    first = (_table(results), *advice)
     if len(told) == 1:
         one = told[0]
         title = f"{results[0].kind}: {one.heading}"
-        table = [_table(results)] if len(results[0].lines()) > 1 else []
-        return Story(title, one.answer, mood, word, (*first, *_figures(one), *notes, *table), (), after)
+        return Story(title, one.answer, mood, word, (*first, *_figures(one), *notes), (), after)
     names = list(dict.fromkeys(cell(r.name) for r in results))
     kinds = results[0].kind if len(results) else results.title
     title = f"{kinds}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
-    order = sorted(range(len(told)), key=lambda i: (MOODS.index(told[i].mood), i))
-    chosen = [told[i] for i in sorted(order[:MOST_SECTIONS])]
-    sections = tuple(Section(one.heading, one.answer, _figures(one)) for one in chosen)
-    blocks = (*first, *groups(results), _table(results), *notes)
-    return Story(title, _answer(results, told), mood, word, blocks, sections, after)
+    mine = [told[i] for i in chosen(results, MOST_SECTIONS)]
+    sections = tuple(Section(one.heading, one.answer, _figures(one)) for one in mine)
+    blocks, folded = (*first, *groups(results), *notes), len(sections) > MOST_OPEN
+    return Story(title, _answer(results, told), mood, word, blocks, sections, after, folded)
 
 
 def _figures(one: Telling) -> tuple[Block, ...]:
-    return (Facts("In figures", one.facts), *one.pictures)
+    return (*one.pictures, Facts("Summary", one.facts))
 
 
 def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
@@ -72,8 +76,13 @@ def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
 
 
 def _table(results: Results) -> Grid:
-    marked = [not r.ok for r in results for _ in r.lines()]
-    return Grid.of("All figures", as_table(results), marked, "Marked lines have a status to look at.")
+    mine = [results[i] for i in chosen(results, MOST_ROWS)]
+    marked = [not r.ok for r in mine for _ in r.lines()]
+    said = ["Highlighted rows need attention."] * (any(marked) and len(marked) > 1)
+    said += ["Scroll inside the table for more."] * (len(marked) > TALL_ROWS)
+    said += [rest_words(results, MOST_ROWS, FILES)]
+    table = as_table(Results(mine, results.data, results.run))
+    return Grid.of("Results", table, marked, " ".join(said).strip())
 
 
 def groups(results: Results) -> list[Picture]:
@@ -97,16 +106,19 @@ def _single(r: Result) -> bool:
 def _spans(name: str, mine: list[Result]) -> Spans:
     scale = getattr(mine[0], "scale", None)
     lines = []
-    for r in mine[:MOST_GROUPS]:
+    for r in (mine[i] for i in chosen(mine, MOST_GROUPS)):
         numbers: Any = r.numbers
         estimate, interval, _ = r.shown_values()
         label = heading(r).split(" | ", 1)[-1]
         text = f"{estimate.strip()} ({interval.strip()})"
         lines.append(Span(label, text, numbers.estimate, numbers.interval, numbers.plain_estimate, not r.ok))
-    more = f" {len(mine) - MOST_GROUPS:,} more are in the table." if len(mine) > MOST_GROUPS else ""
-    caption = "Estimates with their intervals; arrows point to plain ones that lie outside of the picture."
-    axis, words = Numbers() if scale is None else Times(scale), ("estimate", f"{mine[0].level} interval")
-    return Spans(cell(name), caption + more, tuple(lines), axis, (*words, mine[0].drawn[1]))
+    caption = f"Estimates with their intervals. An arrow points to a {mine[0].drawn[1]} outside the picture."
+    axis = Numbers() if scale is None else Times(scale)
+    where = "All are in the table." if len(mine) <= MOST_ROWS else FILES
+    rest = rest_words(mine, MOST_GROUPS, where)
+    words = ("estimate", f"{mine[0].level} interval", mine[0].drawn[1])
+    caption = f"{caption} {rest}".strip()
+    return Spans(cell(name), caption, tuple(lines), axis, words, titled(cell(name), axis))
 
 
 def pictures(results: Results) -> list[Picture]:

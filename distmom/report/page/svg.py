@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from distmom.report.page.pictures import Bars, Curve, Line, Span, Spans, Strip, placed
+from distmom.report.page.pictures import Curve, Line, Span, Spans, Strip, placed
+from distmom.report.page.scales import MOST_LETTERS, shortened
 
 GOLDEN = 0.6180339887498949
 """Fractions of its multiples spread points evenly, the same in every picture."""
@@ -23,9 +24,12 @@ MOST_VERTICES = 400
 TICKS = 4
 """On a telephone more labels would touch each other."""
 
-STRIP_HEIGHT, AXIS_HEIGHT, BAR_HEIGHT, CURVE_HEIGHT = 110, 26, 22, 200
-NEAR_END = 0.06
-"""Labels so near an end of an axis stand inside of it."""
+STRIP_HEIGHT, AXIS_HEIGHT, BAR_HEIGHT, CURVE_HEIGHT = 110, 44, 22, 220
+CURVE_TOP = 24
+"""Room for the name of the vertical axis."""
+
+LETTER = 0.031
+"""Share of the axis that a letter takes on a narrow telephone."""
 
 INNER = 1000
 """Units of an inner picture, on both sides."""
@@ -58,7 +62,7 @@ def draw_strip(strip: Strip) -> Drawing:
     marks: list[Mark] = []
     legend = [("dot block", _block_words(strip))]
     if strip.interval is not None:
-        marks.append(_band(at, strip.interval, 18, STRIP_HEIGHT - 18))
+        marks.append(band(at, strip.interval, 18, STRIP_HEIGHT - 18))
         legend.append(("band", f"{100 * strip.level:.6g} % interval"))
     values = strip.values[np.isfinite(strip.values)]
     inside = values[(values >= view[0]) & (values <= view[1])]
@@ -66,11 +70,11 @@ def draw_strip(strip: Strip) -> Drawing:
     shown = inside if inside.size <= MOST_POINTS else np.quantile(inside, quantiles)
     spread = (np.arange(shown.size) * GOLDEN) % 1.0
     marks += [
-        _dot(at(value), 26 + (STRIP_HEIGHT - 34) * height, 4)
+        dot(at(value), 26 + (STRIP_HEIGHT - 34) * height, 4)
         for value, height in zip(shown.tolist(), spread.tolist(), strict=True)
     ]
     if np.isfinite(strip.estimate):
-        marks.append(_upright(at(strip.estimate), 18, STRIP_HEIGHT, "estimate"))
+        marks.append(upright(at(strip.estimate), 18, STRIP_HEIGHT, "estimate"))
         legend.append(("rule estimate", f"estimate {strip.text(strip.estimate)}"))
     marks += _plain_marks(strip, view)
     if view[0] <= strip.plain <= view[1]:
@@ -78,13 +82,13 @@ def draw_strip(strip: Strip) -> Drawing:
     marks += _beyond(values, view)
     if strip.ruined:
         marks += [
-            Mark("text", {"x": f"{3 + 3 * i}%", "y": 13, "class": "ruined"}, "×")
+            Mark("text", {"x": f"{5 + 3 * i}%", "y": 13, "class": "ruined"}, "×")
             for i in range(min(strip.ruined, 10))
         ]
         legend.append(
             ("cross", f"{strip.ruined} ruined block{'s' * (strip.ruined > 1)} (infinite or not a number)")
         )
-    marks += _axis(strip.scale.ticks(*view, TICKS), at, STRIP_HEIGHT)
+    marks += axis_marks(strip.scale.ticks(*view, TICKS), at, STRIP_HEIGHT, strip.x_name)
     return Drawing(STRIP_HEIGHT + AXIS_HEIGHT, tuple(marks), strip.heading, tuple(legend))
 
 
@@ -101,24 +105,24 @@ def draw_span(line: Span, spans: Spans) -> Drawing:
     middle = BAR_HEIGHT / 2
     marks: list[Mark] = []
     if line.ends is not None:
-        marks.append(_band(at, line.ends, 4, BAR_HEIGHT - 8))
+        marks.append(band(at, line.ends, 4, BAR_HEIGHT - 8))
     if line.plain is not None and np.isfinite(line.plain):
         share = at(line.plain)
         if 0.0 <= share <= 1.0:
-            marks.append(_upright(share, 2, BAR_HEIGHT - 2, "plain"))
+            marks.append(upright(share, 2, BAR_HEIGHT - 2, "plain"))
         else:
             arrow = "▸" if share > 1.0 else "◂"
             end = {"x": "99%" if share > 1.0 else "1%", "text-anchor": "end" if share > 1.0 else "start"}
             marks.append(Mark("text", {**end, "y": middle + 5, "class": "plain"}, arrow))
     if line.estimate is not None and np.isfinite(line.estimate):
-        marks.append(_dot(at(line.estimate), middle, 5, "middle"))
+        marks.append(dot(at(line.estimate), middle, 5, "middle"))
     return Drawing(BAR_HEIGHT, tuple(marks), f"{line.name}: {line.text}")
 
 
 def draw_axis(spans: Spans) -> Drawing:
     """The axis below all lines of `Spans`."""
     view = spans.view()
-    marks = _axis(spans.scale.ticks(*view, TICKS), placed(view), 0)
+    marks = axis_marks(spans.scale.ticks(*view, TICKS), placed(view), 0, spans.x_name)
     kinds = ("dot middle", "band", "rule plain")
     legend = tuple((kind, word) for kind, word in zip(kinds, spans.words, strict=True) if word)
     return Drawing(AXIS_HEIGHT, tuple(marks), spans.heading, legend)
@@ -128,16 +132,18 @@ def draw_curve(curve: Curve) -> Drawing:
     """Lines or points with bars, a level line, both axes."""
     x_view, y_view = curve.limits()
     y_ticks = curve.y_scale.ticks(*y_view, TICKS)
-    left = min(34.0, 3.0 + 2.1 * max((len(label) for _, label in y_ticks), default=1))
+    left = min(40.0, 3.0 + 2.5 * max((len(label) for _, label in y_ticks), default=1))
     share_x, share_y = placed(x_view, curve.log_x), placed(y_view, curve.log_y)
 
     def across(value: float) -> float:
         return (left + (98.0 - left) * share_x(value)) / 100.0
 
     def down(value: float) -> float:
-        return 8.0 + (CURVE_HEIGHT - 12.0) * (1.0 - share_y(value))
+        return CURVE_TOP + (CURVE_HEIGHT - CURVE_TOP - 4.0) * (1.0 - share_y(value))
 
-    marks: list[Mark] = []
+    marks: list[Mark] = [
+        Mark("text", {"x": "0%", "y": 11, "class": "label"}, shortened(curve.y_name, MOST_LETTERS))
+    ]
     for value, label in y_ticks:
         y = round(down(value), 1)
         marks.append(Mark("line", {"x1": f"{left}%", "x2": "100%", "y1": y, "y2": y, "class": "guide"}))
@@ -151,40 +157,9 @@ def draw_curve(curve: Curve) -> Drawing:
         y = round(down(curve.level[0]), 1)
         marks.append(Mark("line", {"x1": f"{left}%", "x2": "100%", "y1": y, "y2": y, "class": "estimate"}))
         legend.append(("rule estimate", curve.level[1]))
-    marks += _axis(curve.x_scale.ticks(*x_view, TICKS + 1), across, CURVE_HEIGHT)
+    marks += axis_marks(curve.x_scale.ticks(*x_view, TICKS + 1), across, CURVE_HEIGHT, curve.x_name)
     label = f"{curve.y_name} by {curve.x_name}"
     return Drawing(CURVE_HEIGHT + AXIS_HEIGHT, tuple(marks), label, tuple(legend))
-
-
-def draw_bars(bars: Bars) -> Drawing:
-    """Two outlines of bars in an inner picture that is stretched, cuts, names and the axis."""
-    n, top = len(bars.heights), 18
-    tallest = max(bars.heights)
-    marks: list[Mark] = []
-    for kind in ("bar", "bar far"):
-        mine = [k for k in range(n) if (k in bars.far) == (kind == "bar far") and bars.heights[k]]
-        outline = "".join(
-            f"M{INNER * k / n:.0f} {STRIP_HEIGHT}V{_bar_top(bars.heights[k] / tallest, top):.1f}"
-            f"H{INNER * (k + 1) / n:.0f}V{STRIP_HEIGHT}"
-            for k in mine
-        )
-        if mine:
-            marks.append(Mark("path", {"d": outline, "class": kind}))
-    frame = {"width": "100%", "height": STRIP_HEIGHT, "preserveAspectRatio": "none"}
-    drawn = [Mark("svg", {**frame, "viewBox": f"0 0 {INNER} {STRIP_HEIGHT}"}, inner=tuple(marks))]
-    drawn += [_upright(cut, top, STRIP_HEIGHT, "plain") for cut in bars.cuts]
-    for place, words in bars.named:
-        anchor = _anchor(place)
-        at = {"x": _percent(place), "y": 13, "text-anchor": anchor, "class": "plain"}
-        drawn.append(Mark("text", at, words))
-    drawn += _axis(list(bars.ticks), lambda share: share, STRIP_HEIGHT)
-    legend = [("bar", "rows"), *[("bar far", bars.far_word)] * bool(bars.far)]
-    return Drawing(STRIP_HEIGHT + AXIS_HEIGHT, tuple(drawn), bars.heading, tuple(legend))
-
-
-def _bar_top(height: float, top: int) -> float:
-    """The upper end of a bar, at least a pixel above the axis."""
-    return min(STRIP_HEIGHT - (STRIP_HEIGHT - top) * height, STRIP_HEIGHT - 1)
 
 
 def _class(line: Line) -> str:
@@ -199,11 +174,11 @@ def _points(line: Line, across: Any, down: Any) -> list[Mark]:
     for x, y, half in zip(line.x.tolist(), line.y.tolist(), halves.tolist(), strict=True):
         if not np.isfinite(y):
             continue
-        place = _percent(across(x))
+        place = percent(across(x))
         if np.isfinite(half) and half > 0.0:
             ends = {"y1": round(down(y + half), 1), "y2": round(down(y - half), 1)}
             marks.append(Mark("line", {"x1": place, "x2": place, **ends, "class": "reach"}))
-        marks.append(_dot(across(x), down(y), 4))
+        marks.append(dot(across(x), down(y), 4))
     return marks
 
 
@@ -226,7 +201,7 @@ def _plain_marks(strip: Strip, view: tuple[float, float]) -> list[Mark]:
     """A dashed line, or an arrow with the value where it lies outside."""
     plain = strip.plain
     if view[0] <= plain <= view[1]:
-        return [_upright(placed(view)(plain), 18, STRIP_HEIGHT, "plain")]
+        return [upright(placed(view)(plain), 18, STRIP_HEIGHT, "plain")]
     if not np.isfinite(plain):
         return []
     text = f"{strip.plain_word} {strip.text(plain)}"
@@ -247,35 +222,45 @@ def _beyond(values: Any, view: tuple[float, float]) -> list[Mark]:
     return marks
 
 
-def _axis(ticks: list[tuple[float, str]], at: Any, top: int) -> list[Mark]:
+def axis_marks(ticks: list[tuple[float, str]], at: Any, top: int, name: str) -> list[Mark]:
+    """An axis with its name in the middle below."""
     marks = [Mark("line", {"x1": "0%", "x2": "100%", "y1": top + 0.5, "y2": top + 0.5, "class": "axis"})]
     for value, label in ticks:
         share = at(value)
-        anchor = _anchor(share)
-        place = _percent(share)
+        anchor = anchored(share, label)
+        place = percent(share)
         marks.append(Mark("line", {"x1": place, "x2": place, "y1": top, "y2": top + 5, "class": "axis"}))
         marks.append(Mark("text", {"x": place, "y": top + 19, "text-anchor": anchor}, label))
+    if name:
+        below = {"x": "50%", "y": top + 37, "text-anchor": "middle", "class": "label"}
+        marks.append(Mark("text", below, shortened(name, MOST_LETTERS)))
     return marks
 
 
-def _anchor(share: float) -> str:
-    return "start" if share < NEAR_END else "end" if share > 1 - NEAR_END else "middle"
+def anchored(share: float, words: str) -> str:
+    """How words stand at a place of an axis: inside of its ends."""
+    half = LETTER * len(words) / 2.0
+    return "start" if share < half else "end" if share > 1.0 - half else "middle"
 
 
-def _band(at: Any, ends: tuple[float, float], y: float, height: float) -> Mark:
+def band(at: Any, ends: tuple[float, float], y: float, height: float) -> Mark:
+    """An interval, inside of the axis."""
     low, high = (min(1.0, max(0.0, at(end))) for end in ends)
-    width = _percent(max(high - low, 0.002))
-    return Mark("rect", {"x": _percent(low), "width": width, "y": y, "height": height, "class": "band"})
+    width = percent(max(high - low, 0.002))
+    return Mark("rect", {"x": percent(low), "width": width, "y": y, "height": height, "class": "band"})
 
 
-def _dot(share: float, y: float, radius: int, kind: str = "block") -> Mark:
-    return Mark("circle", {"cx": _percent(share), "cy": round(y, 1), "r": radius, "class": kind})
+def dot(share: float, y: float, radius: int, kind: str = "block") -> Mark:
+    """A point."""
+    return Mark("circle", {"cx": percent(share), "cy": round(y, 1), "r": radius, "class": kind})
 
 
-def _upright(share: float, top: float, bottom: float, kind: str) -> Mark:
-    place = _percent(share)
+def upright(share: float, top: float, bottom: float, kind: str) -> Mark:
+    """A vertical line."""
+    place = percent(share)
     return Mark("line", {"x1": place, "x2": place, "y1": top, "y2": bottom, "class": kind})
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A place along the width."""
     return f"{100.0 * share:.2f}%"

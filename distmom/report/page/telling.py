@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from distmom.report import excluded
 from distmom.report.again import Again
 from distmom.report.page.advice import DO, advice
 from distmom.report.page.parts import MOODS, Advice, Block, Code, Facts, Grid, Listing, Mood
@@ -17,8 +18,8 @@ from distmom.report.text import each_once, left_out
 from distmom.report.words import cell, listed
 from distmom.words import printable
 
-MOST_FILES = 30
-"""Names of files in a page."""
+MOST_FILES, OPEN_LINES = 30, 5
+"""Names of files in a page; lists of more lines than the second are folded."""
 
 SHELL, PYTHON = "In a shell:", "In Python (import distmom as dm):"
 
@@ -111,7 +112,7 @@ def notes_block(results: Results) -> list[Block]:
         found = [f"{note[0].upper()}{note[1:]}." for note in results[0].notes if note]
     else:
         found = [f"{line}." for line in each_once(results, [r.notes for r in results])]
-    return [Listing("Also good to know", tuple(found))] if found else []
+    return [Listing("Notes", tuple(found), folded=len(found) > OPEN_LINES)] if found else []
 
 
 def files_block(files: Sequence[str], run: dict[str, Any], *, named: bool) -> list[Block]:
@@ -125,20 +126,22 @@ def files_block(files: Sequence[str], run: dict[str, Any], *, named: bool) -> li
         f"is listed, too. 'distmom describe' looks at each file alone. {more}"
     ).strip()
     head = f"The bad files are among these {len(files):,}"
-    if named or len(files) == 1:
+    sure = named or len(files) == 1
+    if sure:
         one, caption = "This file holds other values", more
         head = one if len(files) == 1 else f"These {len(files):,} files hold other values than the rest"
-    return [Listing(head, shown, caption, names=True), *leave_out(files, run)]
+    listing = Listing(head, shown, caption, names=True, folded=len(shown) > OPEN_LINES)
+    return [listing, *(leave_out(files, run) if sure else [])]
 
 
 def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
-    """How to run again without some files; nothing for data in memory."""
+    """How to run again without files that are known to be bad; nothing for data in memory."""
     again: Again = run.get("again", Again())
-    if not again.of_files or not 0 < len(files) <= MOST_FILES or not all(map(str.isprintable, files)):
+    if not again.of_files or not files or not all(map(str.isprintable, files)):
         return []
     shell, python = again.command(files), f"found = {printable(again.python(files))}"
     lines = ((SHELL, shell), (PYTHON, python)) if shell else ((PYTHON, python),)
-    return [Code("Leave these files out and run again", lines)]
+    return [Code("Leave these files out and run again", lines, excluded.files(files))]
 
 
 def data_block(results: Results) -> list[Block]:
@@ -162,7 +165,8 @@ def data_block(results: Results) -> list[Block]:
     if skipped:
         lines = tuple((cell(s["file"]), cell(s["reason"])) for s in skipped[:MOST_FILES])
         head = f"{len(skipped):,} files were skipped: their rows are missing from the result"
-        blocks.append(Grid(head, ("file", "reason"), (False, False), lines, (True,) * len(lines)))
+        marked, many = (True,) * len(lines), len(lines) > OPEN_LINES
+        blocks.append(Grid(head, ("file", "reason"), (False, False), lines, marked, folded=many))
     return blocks
 
 
@@ -185,12 +189,13 @@ def again_block(run: dict[str, Any]) -> Code:
         text += f" It took {seconds:.2g} s on {threads} threads." if seconds and threads else ""
         (name, first), *others = lines or [("The same call with", f"rng={seed!r}")]
         lines = [(f"{text} {name}", first), *others]
-    return Code("Run it again", tuple(lines))
+    return Code("Run it again", tuple(lines), folded=True)
 
 
 def closing_blocks(results: Results, assumptions: Sequence[str]) -> tuple[Block, ...]:
     """What stands last in a report: data, assumptions, how to run it again."""
-    rests = [Listing("What this rests on", tuple(dict.fromkeys(assumptions)))] if assumptions else []
+    lines = tuple(dict.fromkeys(assumptions))
+    rests = [Listing("Assumptions", lines, folded=True)] if assumptions else []
     return (*data_block(results), *rests, again_block(results.run))
 
 

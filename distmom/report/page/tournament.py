@@ -12,14 +12,20 @@ from distmom.report.kinds.tournament import TournamentResult
 from distmom.report.page.numbers import span
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Cell, Matrix, Picture, Spans, square
-from distmom.report.page.scales import Numbers
+from distmom.report.page.scales import Numbers, titled
 from distmom.report.page.telling import closing_blocks, interval_words, notes_block
 from distmom.report.text import as_table
 from distmom.report.words import cell, listed, number
 from distmom.status import Status
 from distmom.words import printable
 
-KINDS = {"won": "won", "lost": "lost", "close": "no match: too close", "open": "distance not evaluated"}
+KINDS = {
+    "won": "smaller loss (W)",
+    "lost": "larger loss (L)",
+    "p1": "smaller loss, distance not evaluated (w)",
+    "n1": "larger loss, distance not evaluated (l)",
+    "close": "too close for a match (=)",
+}
 MOST = 40
 """Candidates in a matrix."""
 
@@ -47,13 +53,13 @@ def story(found: TournamentResult) -> Story:
     word = "cycle" if found.cycle else "champion found" if found.decided else "not decided"
     if not found.champions:
         mood, word = "bad", "beyond capacity"
-    facts = Facts("How it was decided", _facts(found))
+    facts = Facts("Summary", _facts(found))
     caption = (
         "won and lost count the matches that were allowed; t is the distance to the farthest candidate that "
         "was better."
     )
-    table = Grid.of("League table", as_table(found), [not r.ok for r in found], caption)
-    blocks: list[Block] = [_advice(found, mood), facts, *pictures(found), table, *notes_block(found)]
+    table = Grid.of("Results", as_table(found), [not r.ok for r in found], caption)
+    blocks: list[Block] = [table, _advice(found, mood), *pictures(found), facts, *notes_block(found)]
     after = closing_blocks(found, _assumptions(found))
     return Story("Tournament", tuple(answer), mood, word, tuple(blocks), (), after)
 
@@ -114,15 +120,16 @@ def _risks(found: TournamentResult) -> Spans:
         "it lies outside, is the plain mean loss."
     )
     words = ("robust risk", f"{found[0].level} interval", "plain mean loss")
-    return Spans("Risk of each candidate", caption, tuple(lines), Numbers(), words)
+    title = titled("risk", Numbers(), f"{cell(found.settings['loss'])} loss")
+    return Spans("Risk of each candidate", caption, tuple(lines), Numbers(), words, title)
 
 
 def duel_kinds(found: TournamentResult) -> NDArray[np.str_]:
     """What each cell is, in the order of the league."""
-    distances = _in_order(found, found.duels.distances)
-    kinds = np.where(_in_order(found, found.duels.loses), "lost", "won").astype("<U5")
+    distances, loses = _in_order(found, found.duels.distances), _in_order(found, found.duels.loses)
+    kinds = np.where(loses, "lost", "won").astype("<U5")
     kinds[distances <= found.beta_r] = "close"
-    kinds[np.isnan(distances)] = "open"
+    kinds = np.where(np.isnan(distances), np.where(loses, "n1", "p1"), kinds)
     np.fill_diagonal(kinds, "self")
     return kinds
 
@@ -145,18 +152,23 @@ def duel_matrix(found: TournamentResult) -> Matrix:
     """Who beat whom, candidates in the order of the league."""
     kinds = duel_kinds(found)[:MOST, :MOST]
     loses = _in_order(found, found.duels.loses)
-    names = tuple(printable(r.name) for r in found)[:MOST]
+    names = tuple(f"{k} {printable(r.name)}" for k, r in enumerate(found[:MOST], 1))
+    columns = tuple(str(k) for k in range(1, len(names) + 1))
 
     def duel(i: int, j: int) -> Cell:
         kind = str(kinds[i, j])
         return Cell(_sign(kind, bool(loses[i, j])), kind, f"{names[i]} against {names[j]}")
 
     caption = (
-        "Read along a row: W, the candidate has the smaller loss on most blocks than that of the column; L, "
-        "the larger; =, the two are too close for a match. Small letters say the same of pairs whose "
-        "distance cannot change the outcome and was not evaluated."
+        "Read along a row: its candidate against that of each column, on most blocks. Columns are numbered "
+        "as the rows. A distance that cannot change the outcome is not evaluated."
     )
-    return Matrix("Who beat whom", caption, names, names, square(names, duel), KINDS)
+    if len(found) > MOST:
+        caption += f" Shown are the first {MOST} of {len(found):,} candidates; the table has all."
+    cells = square(names, duel)
+    present = {cell.kind for row in cells for cell in row}
+    legend = {kind: words for kind, words in KINDS.items() if kind in present}
+    return Matrix("Who beat whom", caption, names, columns, cells, legend, "row against column")
 
 
 def _assumptions(found: TournamentResult) -> tuple[str, ...]:

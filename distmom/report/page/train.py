@@ -68,5 +68,5 @@ def learning_curve(r: TrainResult) -> Curve:
     far = bool(finite.size and finite.min() > 0.0 and finite.max() > FAR * finite.min())
     caption = "The loss should fall and then stay level; "
     caption += "held-out blocks tell whether the model fits new rows."
-    scales = Numbers(), Powers() if far else Numbers()
-    return Curve("Learning curve", caption, tuple(lines), "step", "loss", *scales, log_y=far)
+    scales, title = (Numbers(), Powers() if far else Numbers()), f"loss{' (log scale)' * far}"
+    return Curve("Learning curve", caption, tuple(lines), "step", title, *scales, log_y=far)

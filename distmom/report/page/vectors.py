@@ -12,7 +12,7 @@ from distmom.report.page.advice import advice
 from distmom.report.page.blocks import assumptions, block_facts
 from distmom.report.page.numbers import span, tell_ustat
 from distmom.report.page.pictures import Cell, Ends, Matrix, Spans, Strip, square
-from distmom.report.page.scales import Numbers
+from distmom.report.page.scales import Numbers, titled
 from distmom.report.page.telling import Telling, heading, mood
 from distmom.report.words import cell
 
@@ -48,16 +48,17 @@ def tell_vector(r: VectorResult) -> Telling:
         "Robust estimate, its interval or the shadow of the ball, and the plain mean (an arrow where it "
         "lies outside)."
     )
-    spans = _spans(r, "All coordinates", caption, ("estimate", band, "plain mean"))
+    title = titled("mean", Numbers(), "unit of each column")
+    spans = _spans(r, "All coordinates", caption, ("estimate", band, "plain mean"), title)
     strips = [_strip(r, i, reach[i], band) for i in range(min(len(names), MOST_STRIPS))]
     pictures: tuple[Spans | Strip, ...] = (spans, *strips) if r.n_blocks > 1 else (spans,)
     return Telling(heading(r), answer, tuple(facts), pictures, assumptions(r), mood(r), advice(r))
 
 
-def _spans(r: JointResult, head: str, caption: str, words: tuple[str, str, str]) -> Spans:
+def _spans(r: JointResult, head: str, caption: str, words: tuple[str, str, str], title: str) -> Spans:
     """The first coordinates or entries, each with its interval or the shadow of the ball."""
     lines = tuple(span(cell(e[0]), e[1], r.reach(e), e[2]) for e in r.entries()[:MOST_LINES])
-    return Spans(head, caption, lines, Numbers(), words)
+    return Spans(head, caption, lines, Numbers(), words, title)
 
 
 def _reach_words(r: JointResult, norm: str, each: str) -> str:
@@ -72,7 +73,8 @@ def _reach_words(r: JointResult, norm: str, each: str) -> str:
 def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
     head, caption = cell(r.columns[i]), f"The band is the {band} of this coordinate." if reach else ""
     found = r.block_estimates[:, i], float(r.estimate[i]), reach, float(r.plain_estimate[i])
-    return Strip(head, caption, *found, Numbers(), *r.drawn, r.confidence_level, r.n_ruined_blocks)
+    scale, title = Numbers(), titled(f"mean of {head}", Numbers())
+    return Strip(head, caption, *found, scale, *r.drawn, r.confidence_level, r.n_ruined_blocks, title)
 
 
 def tell_statistic(r: UStatisticResult) -> Telling:
@@ -87,7 +89,8 @@ def tell_statistic(r: UStatisticResult) -> Telling:
     pictures: list[Matrix | Spans] = [number_matrix(f"The {cell(r.kernel)} matrix", names, r.estimate)]
     if len(r.entries()) <= MOST_LINES:
         caption = "Robust entries with their intervals; a dashed line or an arrow is the plain entry."
-        pictures.append(_spans(r, "Its entries", caption, ("estimate", "interval", "plain")))
+        words = ("estimate", "interval", "plain")
+        pictures.append(_spans(r, "Its entries", caption, words, titled(cell(r.kernel), Numbers(), "")))
     return Telling(heading(r), answer, facts, tuple(pictures), assumptions(r), mood(r), advice(r))
 
 
@@ -105,7 +108,7 @@ def number_matrix(head: str, names: tuple[str, ...], values: np.ndarray) -> Matr
     caption = "Colours tell the sign, and the size relative to the two entries of the diagonal."
     if len(names) > len(few):
         caption += f" {len(names) - len(few)} more columns are in the JSON document."
-    return Matrix(head, caption, few, few, square(few, cell), MATRIX_KINDS)
+    return Matrix(head, caption, few, few, square(few, cell), MATRIX_KINDS, "column and column")
 
 
 def _tint(relative: float) -> str:

@@ -16,8 +16,11 @@ from peak_memory import PRINT_PEAK
 import distmom as dm
 from distmom.errors import ResourceError
 from distmom.estimators.mean import question
-from distmom.lake.keys.ranges import KeyRange
+from distmom.estimators.mean.run import ranges
+from distmom.numerics.hash_ranges import ALL_WORDS
 from distmom.passes import key_ranges
+
+ROOM = key_ranges.Room(100_000.0, 300_000.0)
 
 
 def lake_of(folder: Path, n_files: int, n_rows: int, n_groups: int) -> Path:
@@ -52,14 +55,16 @@ def bits(results: dm.Results) -> list[list[tuple[str, Any]]]:
 def few(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """So few groups fit that several ranges are needed; the states that passes left."""
     passes: list[Any] = []
-    run = question.run_plan
+    run = ranges.run_range
 
-    def counted(*args: Any, **more: Any) -> Any:
-        passes.append((more["within"], run(*args, **more)))
-        return passes[-1][1]
+    def counted(*args: Any) -> Any:
+        found = run(*args)
+        passes.append(found[0])
+        return found
 
-    monkeypatch.setattr(question, "run_plan", counted)
-    monkeypatch.setattr(question, "most_groups", lambda *args: 25)
+    monkeypatch.setattr(ranges, "run_range", counted)
+    monkeypatch.setattr(question, "most_groups", lambda *args: 7)
+    monkeypatch.setattr(ranges, "room_for_groups", lambda *args: ROOM)
     return passes
 
 
@@ -78,18 +83,18 @@ def test_the_bits_are_those_of_one_pass(
     lake: Path, few: list[Any], call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = bits(dm.mean(lake, rng=1, executor=dm.Threads(2), **call))
-    sizes = [len(state.state.keys) for _, (state, _) in few]
-    assert max(sizes) <= 25
-    assert len(few) >= (2 if call["by"] != "b" else 1) and few[-1][1][0].high is None
+    assert all(state.of_groups <= ROOM.merged for state in few)
+    assert len(few) >= (2 if call["by"] != "b" else 0) and (not few or few[-1].high == ALL_WORDS)
     monkeypatch.setattr(question, "most_groups", lambda *args: 10**6)
     few.clear()
     assert found == bits(dm.mean(lake, rng=1, executor=dm.Threads(2), **call))
-    assert len({within.low for within, _ in few}) == 1
+    assert not few
 
 
 def test_rows_far_out_are_set_aside_in_all_ranges(lake: Path, few: list[Any]) -> None:
     found = dm.mean(lake, "x", by="a", rng=1, executor=dm.Threads(2))
     assert len(few) >= 4
+    assert [r.group["a"] for r in found if r.group] == list(range(40))
     assert sum(r.far_rows is not None and r.far_rows.values[0][0] == -9999.0 for r in found) >= 35
 
 
@@ -101,19 +106,12 @@ def test_files_are_cut_and_batches_small(lake: Path, few: list[Any]) -> None:
 
 
 def test_too_many_results_end_with_one_line(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_ranges, "LEAST", 8)
-    monkeypatch.setattr(key_ranges, "AT_WORK", 10**5)  # states as large as that leave room for few
+    monkeypatch.setattr(question, "most_groups", lambda *args: 7)
+    monkeypatch.setattr(key_ranges, "WITH_SECOND", 10**4)
     monkeypatch.setattr(key_ranges, "RESULT_BYTES", 30_000_000)
     with pytest.raises(ResourceError, match="there are more groups; group by fewer values") as met:
         dm.mean(lake, "x", by=["a", "b"], rng=1, executor=dm.Threads(1, memory_limit="400MB"))
     assert "\n" not in str(met.value)
-
-
-def test_a_range_ends_before_there_are_too_many_keys() -> None:
-    keys = [((1, i),) for i in (7, 3, 9, 1, 5)]
-    within = KeyRange(4).narrowed(keys)
-    assert within.high == ((1, 7),)
-    assert [within.holds(key) for key in keys] == [False, True, False, True, True]  # three, and room for one
 
 
 JOB = """

@@ -43,12 +43,21 @@ def _tournament(_: Path) -> Any:
     return dm.tournament(columns, ["good", "same", "bad", EVIL], "y", rng=0)
 
 
+def _many_groups(_: Path) -> Any:
+    """Of which one is bad and ten are large."""
+    i = np.arange(60_000)
+    k = np.where(i < 6_000, i % 10, i % 300)
+    x = np.where((k == 77) & (i % 7 == 0), 1e7, G.exponential(size=i.size))
+    return dm.mean({"x": x, "k": k}, "x", by="k", rng=0)
+
+
 PAGES: dict[str, Callable[[Path], Any]] = {
     "mean": lambda _: dm.mean({"x": X}, "x", rng=0),
     "wild": lambda _: dm.mean({"x": WILD}, "x", rng=0, blocks=101),
     "ruined": lambda _: dm.mean({"x": RUINED}, "x", rng=0, blocks=31),
     "many blocks": lambda _: dm.mean({"x": X}, "x", rng=0, blocks=3_001),
     "groups": lambda _: dm.mean({"x": WILD, "k": GROUP}, "x", by="k", rng=0),
+    "many groups": _many_groups,
     "columns": lambda _: dm.mean({"x": X, EVIL: 2 * X, "one": np.ones(N)}, ["x", EVIL, "one"], rng=0),
     "times": lambda _: dm.mean(pa.table({"t": TIMES, "d": TIMES - TIMES[0]}), ["t", "d"], rng=0),
     "one row": lambda _: dm.mean({"x": X[:1]}, "x", rng=0),

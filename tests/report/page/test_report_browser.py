@@ -41,6 +41,18 @@ for (const e of document.querySelectorAll(texts)) {
 return worst;
 """
 
+CLIPPED = """
+const wide = document.documentElement.clientWidth, found = [];
+for (const e of document.querySelectorAll('pre, p, li, dt, dd, summary, .name, .text, svg text')) {
+  const box = e.getBoundingClientRect();
+  if (!box.width || e.closest('.scroll')) continue;
+  if (box.left < -1 || box.right > wide + 1 || (e.clientWidth && e.scrollWidth > e.clientWidth + 1))
+    found.push(e.tagName + ' ' + e.textContent.slice(0, 60));
+}
+return found;
+"""
+"""Texts that stick out of the page or are cut off, tables that scroll in their place aside."""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
@@ -67,11 +79,13 @@ def look(browser: Any, page: Path, width: int, scheme: str) -> None:
     sent = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
     urls = {m["params"]["request"]["url"] for m in sent if m["method"] == "Network.requestWillBeSent"}
     assert {url for url in urls if not url.startswith("data:")} <= {page.as_uri()}
+    browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
     wide, tall, dots = browser.execute_script(
         "const e = document.documentElement; return [e.scrollWidth, e.scrollHeight,"
         " document.querySelectorAll('svg.picture > *, td').length]"
     )
     assert wide <= width and tall > 600 and dots > 10
+    assert browser.execute_script(CLIPPED) == []
     background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, background[4:-1].split(","))) < 3 * 128) == (scheme == "dark")
     ratio, where = browser.execute_script(CONTRAST)
@@ -118,7 +132,12 @@ def test_every_kind_of_report_opens_on_every_screen(browser: Any, name: str, tmp
 
 @pytest.mark.slow
 def test_a_page_that_asks_for_the_network_or_is_too_wide_is_found(browser: Any, tmp_path: Path) -> None:
-    for body in ("<p>x</p><img src='https://example.invalid/a.png'>", "<div style='width: 999px'>x</div>"):
+    clipped = "<pre style='overflow: auto'>" + "x" * 400 + "</pre>"
+    for body in (
+        "<p>x</p><img src='https://example.invalid/a.png'>",
+        "<div style='width: 999px'>x</div>",
+        clipped + "<svg class='picture'>" + "<circle/>" * 20 + "</svg>",
+    ):
         (tmp_path / "bad.html").write_text(f"<body style='background: white'>{body}" + "<p>x</p>" * 60)
         with pytest.raises(AssertionError):
             look(browser, tmp_path / "bad.html", 375, "light")

@@ -1,0 +1,1 @@
+"""What statuses, notes, exit codes and intervals mean: the table of ``distmom explain`` and the docs."""

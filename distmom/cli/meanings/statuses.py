@@ -1,0 +1,140 @@
+"""Statuses: what each means, what was done, what to do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from distmom.status import Status
+
+
+class StatusMeaning(NamedTuple):
+    """A row of the table of statuses.
+
+    Attributes
+    ----------
+    statuses : tuple of Status
+        One, or several that mean nearly the same.
+    meaning, done, do : str
+        What it means, what was done about it, what to do; empty where there is nothing.
+    """
+
+    statuses: tuple[Status, ...]
+    meaning: str
+    done: str = ""
+    do: str = ""
+
+    @property
+    def code(self) -> int:
+        """With what a command ends that has such a result, without --fail-on."""
+        return 5 if any(status.no_answer for status in self.statuses) else 0
+
+
+STATUSES = (
+    StatusMeaning((Status.OK,), "no sign of damage; also where all values are identical"),
+    StatusMeaning(
+        (Status.CONTAMINATED,),
+        "some values are so far out that their blocks contradict the others: they are wrong, or the data has "
+        "extremely heavy tails",
+        "outlying blocks were left out",
+        "use the robust estimate, and look for outliers",
+    ),
+    StatusMeaning(
+        (Status.SHARE_SET_ASIDE,),
+        "a share of the rows lies far from all others and would move the mean",
+        "these rows were left out; the notes name them",
+        "check these rows; if they are real, use `where` or `contamination`",
+    ),
+    StatusMeaning(
+        (Status.SHARE_FAR_OUT,),
+        "a share of the rows stands apart, but only 10 to 30 standard deviations away, or as a second group "
+        "decades away; of a model: over a tenth of a column is 20 standard deviations from the middle",
+        "these rows are in the estimate",
+        "check these rows; `where` leaves them out",
+    ),
+    StatusMeaning(
+        (Status.FILES_DISAGREE,),
+        "some files hold other values than the rest: file-level and row-level estimates disagree, or a file "
+        "is far from all others",
+        "these files were left out, or whole files are the blocks; the notes name them",
+        "correct these files, or `exclude` them",
+    ),
+    StatusMeaning(
+        (Status.ROWS_CORRELATED,),
+        "rows within a file or folder, or neighbouring rows, are correlated",
+        "the interval of a mean is based on whole files, folders or stretches of rows; with fewer than 24 of "
+        "them there is none. Other statistics only say so",
+        "add files; `FileBlocks()` (`--block-by file`)",
+    ),
+    StatusMeaning(
+        (Status.ROWS_IN_ORDER,),
+        "statistics of pairs: the order of the rows depends on their values, which biases random blocks",
+        "nothing",
+        "rewrite the lake in random order",
+    ),
+    StatusMeaning(
+        (Status.CARRIED_BY_FEW_ROWS,),
+        "fewer than about 30 rows decide the mean, and nearly all others lie on one side of it; in groups, "
+        "fewer than 10% of the rows; or blocks hold few rows of a sample",
+        "nothing",
+        "check the largest values; take more rows or fewer blocks",
+    ),
+    StatusMeaning(
+        (Status.PLAIN_MEAN,),
+        "too few rows, or too few different values, for five blocks; one outlier can move the result "
+        "anywhere",
+        "the ordinary mean is shown, without an interval",
+        "take more rows",
+    ),
+    StatusMeaning(
+        (Status.BEYOND_CAPACITY,),
+        "too many blocks are outlying, or files disagree with a given number of blocks and could not be left "
+        "out: the estimate may be wrong",
+        "there is no p-value and no lift",
+        "do not rely on the estimate; find the bad rows or files; `FileBlocks()` (`--block-by file`)",
+    ),
+    StatusMeaning(
+        (Status.NO_FINITE_ANSWER,),
+        "half or more of the blocks are infinite or NaN",
+        "there is no estimate",
+        'filter infinite values; `nan="omit"`',
+    ),
+    StatusMeaning(
+        (Status.NO_ROWS,), "no row is left", "there is no estimate", "check filter, column and data"
+    ),
+    StatusMeaning(
+        (Status.COUNTED_ONLY,), "`describe`: neither numbers nor times", "missing values were counted"
+    ),
+    StatusMeaning((Status.NO_VALUES,), "`describe`: all rows are null or NaN", "", "check the column"),
+    StatusMeaning((Status.CHAMPION, Status.FINALIST, Status.BEATEN), "the candidate's place in a tournament"),
+    StatusMeaning(
+        (Status.NOT_DECIDED,),
+        "others may be as good as the champion, or rows that may be bad decide",
+        "the notes name them",
+        "take more rows; check the rows that decide",
+    ),
+    StatusMeaning(
+        (Status.CYCLE,),
+        "candidates beat each other in a circle",
+        "the champion is the one whose farthest better is nearest",
+        "take more rows",
+    ),
+    StatusMeaning((Status.CONVERGED, Status.STATIONARY), "how a training ended"),
+    StatusMeaning(
+        (Status.ALL_STEPS_TAKEN,),
+        "a training ended, and nothing shows whether more steps would help",
+        "",
+        "hold rows out",
+    ),
+    StatusMeaning(
+        (Status.STILL_IMPROVING, Status.NOT_CONVERGED),
+        "a training ended while the loss still fell, or while its gradient was more than noise",
+        "",
+        'take more steps; `scaling="whitened"`',
+    ),
+    StatusMeaning(
+        (Status.CLUSTER_TOO_SMALL,),
+        "blocks hold fewer than three rows of the smallest cluster, or rows that lie together have no centre",
+        "its centre is less certain, or is missing",
+        "take larger blocks, more rows, or another number of clusters",
+    ),
+)

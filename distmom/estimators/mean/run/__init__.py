@@ -1,0 +1,1 @@
+"""Running the passes of a mean: all groups at once, or range by range."""

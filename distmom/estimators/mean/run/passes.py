@@ -1,0 +1,93 @@
+"""One pass over the units of a plan: its merged state, for all groups or for those of a range of keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from distmom.cluster import run_units
+from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.estimators.mean.counts import check_state
+from distmom.passes.key_ranges import RangeMerger, Room
+from distmom.reductions.ranged import RangedMeans, RangedState
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.estimators.mean.checkpoint import Keeper
+    from distmom.estimators.mean.far_rows import Cuts
+    from distmom.estimators.mean.plan import MeanPlan
+    from distmom.numerics.hash_ranges import HashRange
+    from distmom.reductions.state import Key
+
+
+class OwnCuts(NamedTuple):
+    """Between what values the rows of each column lie, and the groups that have such ends of their own."""
+
+    cuts: tuple[Cuts, ...]
+    own: list[int]
+
+
+def within_cuts(plan: MeanPlan, cuts: OwnCuts) -> MeanPlan:
+    """The pass over the rows that lie within the cuts."""
+    return replace(plan, reduction=replace(plan.reduction, cuts=cuts.cuts, pool_size=0))
+
+
+def run_plan(
+    plan: MeanPlan,
+    n_keys: int,
+    executor: Executor,
+    progress: Progress | None,
+    keeper: Keeper | None = None,
+    known: tuple[Key, ...] = (),
+) -> tuple[Any, list[SkippedFile]]:
+    """Run the units; the merged state, and the files that were left out.
+
+    Groups with `known` keys have the first numbers in each unit.
+    """
+    work = work_of(plan, plan.reduction, n_keys, known)
+    if keeper is None:
+        merge, grows = plan.reduction.merge, plan.reduction.grouped
+        found = run_units(work, plan.units, merge, executor, progress=progress, grows=grows)
+        state, skipped = found.state, [*plan.skipped, *found.skipped]
+    else:
+        state, skipped = keeper.run(plan, work, executor, progress)
+    check_state(state, skipped, filtered=plan.reader.options.where is not None)
+    return state, skipped
+
+
+def run_range(
+    plan: MeanPlan,
+    n_keys: int,
+    executor: Executor,
+    progress: Progress | None,
+    within: HashRange,
+    room: Room,
+    known: tuple[Key, ...] = (),
+) -> tuple[RangedState, list[SkippedFile], int]:
+    """Run the units for keys within a range; also the most bytes that the groups took."""
+    reduction = RangedMeans(plan.reduction, len(known), room.unit)
+    work = work_of(plan, reduction, n_keys, known, within)
+    n_files = max((unit.first_file + len(unit.files) for unit in plan.units), default=0)
+    merger = RangeMerger(n_files, reduction.merge, within, room.merged)
+    found = run_units(
+        work, plan.units, reduction.merge, executor, progress=progress, merger=merger, grows=True
+    )
+    skipped = [*plan.skipped, *found.skipped]
+    check_state(found.state, skipped, filtered=plan.reader.options.where is not None)
+    return found.state, skipped, merger.largest
+
+
+def work_of(
+    plan: MeanPlan, reduction: Any, n_keys: int, known: tuple[Key, ...], within: HashRange | None = None
+) -> ReadAndReduce:
+    """What each unit of the plan does."""
+    return ReadAndReduce(
+        plan.reader,
+        reduction,
+        n_keys,
+        plan.options.on_bad_file,  # type: ignore[arg-type]
+        unit_seed=plan.reduction.seed if plan.reader.options.units or within is not None else None,
+        compiled=plan.reduction.compiled,
+        known=known,
+        within=within,
+    )

@@ -1,0 +1,94 @@
+"""Very many groups: the answers of those of each range of keys, one range after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from distmom.cluster.memory import give_back
+from distmom.estimators.mean.answer import AnswerColumns, results_of
+from distmom.estimators.mean.counts import check_state
+from distmom.estimators.mean.far_groups import GroupsLook, look_at_hashes
+from distmom.estimators.mean.run.passes import OwnCuts, run_range, within_cuts
+from distmom.inference.share.look import Look
+from distmom.numerics.hash_ranges import HashRange
+from distmom.passes.key_ranges import next_range, room_for_groups
+
+if TYPE_CHECKING:
+    from distmom.cluster import Executor, Progress
+    from distmom.cluster.work import SkippedFile
+    from distmom.estimators.mean.plan import MeanPlan
+    from distmom.reductions.ranged import RangedState
+    from distmom.reductions.sparse_state import SparseState
+    from distmom.reductions.state import Key, MeanState
+
+ANSWERED_BYTES = 1 << 25
+"""Of the sums of groups with all their blocks, from which answers are made at a time."""
+
+LooksOf = Callable[[tuple[Look, ...]], tuple[Look, ...]]
+CutsOf = Callable[[tuple[Look, ...], list[GroupsLook]], OwnCuts | None]
+
+
+def answers_by_ranges(
+    plan: MeanPlan,
+    n_keys: int,
+    executor: Executor,
+    progress: Progress | None,
+    looks_of: LooksOf,
+    cuts_of: CutsOf,
+) -> tuple[list[list[AnswerColumns]], list[SkippedFile], list[Key]]:
+    """The results of the groups of each range of keys, the files that were left out, and all keys.
+
+    The first pass alone samples the rows of whole columns, so what stands apart does not depend on the
+    ranges.
+    """
+    means = plan.reduction
+    later = replace(plan, reduction=replace(means, pool_size=0))
+    parts: list[list[AnswerColumns]] = []
+    keys: list[Key] = []
+    skipped: list[SkippedFile] = []
+    looks: tuple[Look, ...] | None = None
+    within, largest = HashRange(), 0
+    at_once = max(1, ANSWERED_BYTES // means.state_bytes())
+    while looks is None or not within.last:
+        sizes = means.state_bytes(), len(keys), len(means.columns)
+        room = room_for_groups(executor, plan.memory, *sizes)
+        now = plan if looks is None else later
+        if looks is not None:
+            within = next_range(within, largest, room)
+        found, left_out, largest = run_range(now, n_keys, executor, progress, within, room)
+        if looks is None:
+            skipped = left_out
+            looks = looks_of(tuple(Look(pool.in_order()) for pool in found.pools))
+        within, second = within.ending(found.high), None
+        if found.state is None or not found.state.n_groups:
+            continue
+        state = found.state
+        cuts = cuts_of(looks, look_at_hashes(looks, state.hashes))
+        if cuts is not None:
+            known = tuple(state.keys[cuts.own].tolist())
+            cut = within_cuts(later, cuts)
+            second, _, _ = run_range(cut, n_keys, executor, progress, within, room, known)
+            within = within.ending(second.high)
+            state = state.within(HashRange(high=second.high))
+        for piece, kept in pieces_of(state, second, at_once):
+            groups = look_at_hashes(looks, piece.hashes)
+            parts.append(results_of(plan, piece.dense(), looks, groups, kept))
+        keys += state.keys.tolist()
+        del found, second, state
+        give_back()
+    check_state(parts or None, skipped, filtered=plan.reader.options.where is not None)
+    return parts, skipped, keys
+
+
+def pieces_of(
+    found: SparseState, second: RangedState | None, n: int
+) -> Iterator[tuple[SparseState, MeanState | None]]:
+    """At most `n` groups at a time, and what the second pass has of them."""
+    for piece in found.pieces(n):
+        kept = None
+        if second is not None:
+            ends = HashRange(int(piece.hashes[0]), int(piece.hashes[-1]) + 1)
+            kept = (piece.groups(0, 0) if second.state is None else second.state.within(ends)).dense()
+        yield piece, kept
