@@ -90,7 +90,10 @@ def entry(
 def _compiled(function: F, *, nogil: bool, error_model: str) -> F:
     # no kernel is passed to another one, so none needs a C function of its own
     how = {"nogil": nogil, "error_model": error_model, "no_cfunc_wrapper": True}
-    made = numba.njit(cache=KEPT, **how)(function)
+    try:
+        made = numba.njit(cache=KEPT, **how)(function)
+    except RuntimeError:  # Numba knows no place for the files of this module
+        made = numba.njit(**how)(function)
     made._cache.save_overload = _suppressing(made._cache.save_overload)
     return made  # type: ignore[no-any-return]
 
