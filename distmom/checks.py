@@ -11,9 +11,14 @@ from typing import Any
 from distmom.errors import ConfigError
 
 
-def check_choice(name: str, value: Any, allowed: Sequence[str]) -> None:
-    """ConfigError unless the value is one of the allowed words."""
+def check_choice(
+    name: str, value: Any, allowed: Sequence[str], retired: Mapping[str, str] | None = None
+) -> None:
+    """ConfigError unless the value is one of the allowed words; of a `retired` one it names the word now."""
     if value not in allowed:
+        now = retired.get(value) if retired and isinstance(value, str) else None
+        if now in allowed:
+            raise ConfigError(f"{name}: {value!r} is now {now!r}")
         hint = did_you_mean(str(value), allowed)
         raise ConfigError(f"{name}: must be one of {', '.join(map(repr, allowed))}, not {value!r}{hint}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 
@@ -24,14 +25,14 @@ class Status(StrEnum):
     OK = "ok"
     NO_ROWS = "no rows"
     NO_FINITE_ANSWER = "no finite answer"
-    BEYOND_CAPACITY = "beyond capacity"
-    SHARE_SET_ASIDE = "share set aside"
+    BREAKDOWN_POINT_EXCEEDED = "breakdown point exceeded"
+    SHARE_SCREENED_OUT = "share screened out"
     FILES_DISAGREE = "files disagree"
     CONTAMINATED = "contaminated"
     SHARE_FAR_OUT = "share far out"
     ROWS_CORRELATED = "rows correlated"
-    CARRIED_BY_FEW_ROWS = "carried by few rows"
-    PLAIN_MEAN = "plain mean, no guarantee"
+    DOMINATED_BY_FEW_ROWS = "dominated by few rows"
+    SAMPLE_MEAN = "sample mean, no guarantee"
     ROWS_IN_ORDER = "rows in order"
     # of columns that are described
     COUNTED_ONLY = "counted only"
@@ -58,13 +59,33 @@ class Status(StrEnum):
     @property
     def no_answer(self) -> bool:
         """Whether the result must not be relied upon."""
-        return self in (Status.NO_ROWS, Status.NO_FINITE_ANSWER, Status.BEYOND_CAPACITY)
+        return self in (Status.NO_ROWS, Status.NO_FINITE_ANSWER, Status.BREAKDOWN_POINT_EXCEEDED)
 
     def __repr__(self) -> str:
         return repr(str(self))
 
 
+RETIRED_STATUSES = {
+    "beyond capacity": Status.BREAKDOWN_POINT_EXCEEDED,
+    "carried by few rows": Status.DOMINATED_BY_FEW_ROWS,
+    "plain mean, no guarantee": Status.SAMPLE_MEAN,
+    "share set aside": Status.SHARE_SCREENED_OUT,
+}
+"""Words of before 0.1.0, and what they are now."""
+
 _FINE = (
     *(Status.OK, Status.COUNTED_ONLY, Status.CHAMPION, Status.FINALIST, Status.BEATEN),
     *(Status.CONVERGED, Status.STATIONARY),
 )
+
+
+def listed_statuses(text: str) -> list[str]:
+    """Words of a list that commas separate; those with a comma of their own stay whole.
+
+    Examples
+    --------
+    >>> listed_statuses("contaminated, sample mean, no guarantee,any")
+    ['contaminated', 'sample mean, no guarantee', 'any']
+    """
+    whole = "|".join(word for word in (*Status, *RETIRED_STATUSES) if "," in word)
+    return [word.strip() for word in re.findall(rf"(?:^|,)\s*({whole}|[^,]*)", text)]

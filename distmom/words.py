@@ -60,8 +60,8 @@ class Wording:
         >>> fields = {"RandomBlocks": {"n": "--blocks", "size": "--block-size"}}
         >>> kinds, heads = {"RandomBlocks": "random blocks"}, {"RandomBlocks": ""}
         >>> flags = Wording(kinds, heads, fields, {"interval": "--interval"})
-        >>> flags.of("RandomBlocks: size: must be 1; use interval='exact'")
-        '--block-size: must be 1; use --interval exact'
+        >>> flags.of("RandomBlocks: size: must be 1; use interval='cantelli'")
+        '--block-size: must be 1; use --interval cantelli'
         >>> flags.of("RandomBlocks(5) makes other blocks than RandomBlocks()")
         '--blocks 5 makes other blocks than random blocks'
         """

@@ -42,8 +42,8 @@ def damaged(array: Any, choice: random.Random) -> Any:
         changed = array.copy()
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            wild = np.array(choice.choice([0, 1, -1, 2**62, 1e300, np.inf])).astype(array.dtype)
-        changed.flat[choice.randrange(array.size)] = wild
+            outlying = np.array(choice.choice([0, 1, -1, 2**62, 1e300, np.inf])).astype(array.dtype)
+        changed.flat[choice.randrange(array.size)] = outlying
         return changed
     if kind == 1 and array.ndim:
         return array[:-1] if array.size else np.zeros((1, *array.shape[1:]), array.dtype)

@@ -202,7 +202,7 @@ def leaf_rows_of(files: Sequence[File]) -> list[int]:
 
 
 def compare(state: MeanState, expected: Twin, n_places: int) -> None:
-    """Counts exactly, means and second moments up to rounding, ruined ones by their kind."""
+    """Counts exactly, means and second moments up to rounding, non-finite ones by their kind."""
     met = sorted(expected.n_rows)
     assert list(state.keys) == met or (state.keys == ((),) and not met)  # all rows filtered
     for g, group in enumerate(state.keys):

@@ -22,7 +22,7 @@ def moments_of(x, label, n_blocks):
     return count, mean, m2
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "normal": lambda g, n: g.normal(size=n),
     "shifted": lambda g, n: 1e6 + g.normal(size=n),
     "pareto": lambda g, n: g.pareto(2.1, n),
@@ -31,7 +31,7 @@ LAWS = {
     "rare": lambda g, n: (g.random(n) < 0.02) * 1.0,
     "few values": lambda g, n: g.integers(0, 3, n) * 1.0,
 }
-WILD = {
+OUTLYING = {
     "none": lambda g, x, file: x,
     "one": lambda g, x, file: np.where(np.arange(x.size) == 0, 1e9, x),
     "rows": lambda g, x, file: np.where(g.random(x.size) < 0.02, 1e6, x),
@@ -74,11 +74,11 @@ WEIGHTS = {
 }
 
 
-def make_group(seed, n, law, wild, n_fine, n_cells, n_files, deal, weights=None):
+def make_group(seed, n, distribution, outlying, n_fine, n_cells, n_files, deal, weights=None):
     """Rows of one group in fine blocks, cells of files, and a sample."""
     g = np.random.default_rng(seed)
     file = np.sort(np.minimum(g.integers(0, n_files, n), g.integers(0, n_files, n)))
-    x = WILD[wild](g, LAWS[law](g, n), file)
+    x = OUTLYING[outlying](g, DISTRIBUTIONS[distribution](g, n), file)
     if deal == "stratified":
         label = np.concatenate([g.permutation(n_fine) for _ in range(n // n_fine + 1)])[:n]
     else:
@@ -105,6 +105,9 @@ def stack(groups):
     return rows, files, sample, n_sample
 
 
-def a_batch(law="pareto", wild="rows", n_groups=6, n=2000, n_fine=105):
-    made = [make_group(seed, n, law, wild, n_fine, 105, 400, "stratified") for seed in range(n_groups)]
+def a_batch(distribution="pareto", outlying="rows", n_groups=6, n=2000, n_fine=105):
+    made = [
+        make_group(seed, n, distribution, outlying, n_fine, 105, 400, "stratified")
+        for seed in range(n_groups)
+    ]
     return stack(made)

@@ -83,8 +83,8 @@ def join(blocks):
     if len(blocks[0]) == 6:
         weight, weight2 = math.fsum(b[3] for b in blocks), math.fsum(b[4] for b in blocks)
         if not all(math.isfinite(b[1]) for b in blocks):
-            ruined_mean = sum(b[1] for b in blocks if not math.isfinite(b[1]))
-            return n, ruined_mean, NAN, weight, weight2, ruined_mean
+            non_finite_mean = sum(b[1] for b in blocks if not math.isfinite(b[1]))
+            return n, non_finite_mean, NAN, weight, weight2, non_finite_mean
         mean, _ = union([b[3] for b in blocks], [b[1] for b in blocks], [])
         mean2, m2 = union([b[4] for b in blocks], [b[5] for b in blocks], [b[2] for b in blocks])
         return n, mean, m2, weight, weight2, mean2
@@ -121,7 +121,7 @@ def factor(k, delta, o=0):
     return math.sqrt(1 / p - 1) if sharp else math.sqrt(1 / p)
 
 
-def ruined(blocks):
+def non_finite(blocks):
     return sum(not math.isfinite(b[1]) for b in blocks)
 
 
@@ -137,12 +137,12 @@ def answer_level(levels, n, least=9):
     return next((k for k in enough if k >= least), enough[0] if enough else levels[-1])
 
 
-def ladder_test(medians, halfwidths, levels):
+def ladder_test(medians, margins, levels):
     """K_hat: the first level whose interval meets those of all larger levels."""
     for i, k in enumerate(levels):
-        low = max(medians[j] - halfwidths[j] for j in range(i, len(levels)))
-        high = min(medians[j] + halfwidths[j] for j in range(i, len(levels)))
-        if any(math.isnan(medians[j] - halfwidths[j]) for j in range(i, len(levels))):
+        low = max(medians[j] - margins[j] for j in range(i, len(levels)))
+        high = min(medians[j] + margins[j] for j in range(i, len(levels)))
+        if any(math.isnan(medians[j] - margins[j]) for j in range(i, len(levels))):
             continue
         if low <= high:
             return k
@@ -181,10 +181,10 @@ def run_set(
         out["h"].append(h * out["inflation"][-1])
     f_count = len(finest)
     centre = lower_median(b[1] for b in finest)
-    r = ruined(finest)
+    r = non_finite(finest)
     out["answerable"] = r <= math.ceil(f_count / 2) - 1
     out["testable"] = out["answerable"] and se > 0 and math.isfinite(se)
-    out["n_ruined_finest"] = r
+    out["n_non_finite_finest"] = r
     far, d, d_near = [False] * f_count, 0.0, 0.0
     t = max(8.0, math.sqrt(f_count) / 2)
     if out["testable"]:
@@ -204,7 +204,7 @@ def run_set(
     out["beyond"] = wrong and (
         4 * out["k_hat"] > f_count or 4 * sum(far) > f_count or not out["D_near"] <= out["h"][0]
     )
-    kept = [b for b, wild in zip(finest, far, strict=True) if not (wild and wrong)]
+    kept = [b for b, outlying in zip(finest, far, strict=True) if not (outlying and wrong)]
     out["kept"] = kept
     source = kept if wrong else merge_from
     k0 = k_answer if k_answer is not None else answer_level(levels, n, least)
@@ -217,8 +217,8 @@ def run_set(
     out["estimate"], out["around"] = out["centre"], None
     if located:
         out["estimate"], out["around"] = location(kept, out["centre"], len(out["blocks"]), se)
-    out["finite"] = ruined(out["blocks"]) <= math.ceil(len(out["blocks"]) / 2) - 1
-    out["kept_share"] = sum(s for s, wild in zip(share, far, strict=True) if not (wild and wrong))
+    out["finite"] = non_finite(out["blocks"]) <= math.ceil(len(out["blocks"]) / 2) - 1
+    out["kept_share"] = sum(s for s, outlying in zip(share, far, strict=True) if not (outlying and wrong))
     return out
 
 
@@ -239,7 +239,7 @@ def cutoff(pulls, z):
 
 def location(kept, centre, k, se):
     """Huber's estimate, two steps from the median; and what the interval takes."""
-    if k < 2 or ruined(kept) or not math.isfinite(centre):
+    if k < 2 or non_finite(kept) or not math.isfinite(centre):
         return centre, None
     masses = [b[3] if len(b) == 6 else b[0] for b in kept]
     shares = [m / math.fsum(masses) for m in masses]
@@ -354,11 +354,11 @@ def order_interval(blocks, delta, o):
         return None, "few"
     values = sorted(b[1] for b in blocks if not math.isnan(b[1]))
     if rank > len(values) or not (math.isfinite(values[rank - 1]) and math.isfinite(values[-rank])):
-        return None, "ruined ends"
+        return None, "non-finite ends"
     return (values[rank - 1], values[-rank], 1 - 2 * stats.binom.cdf(rank - 1, k - o, 0.5), rank), ""
 
 
-def exact_auto(found, delta, between):
+def cantelli_auto(found, delta, between):
     scores = [
         (k * factor(k, delta) ** 2 * more**2, k)
         for k, more in zip(found["levels"], found["inflation"], strict=True)
@@ -378,9 +378,9 @@ def exact_auto(found, delta, between):
     return sized(found, blocks, sd, centre, delta, 0), ""
 
 
-def exact_given(found, delta, between):
+def cantelli_given(found, delta, between):
     blocks = found["blocks"]
-    k, o = len(blocks), ruined(blocks)
+    k, o = len(blocks), non_finite(blocks)
     m = math.ceil(k / 2)
     sd = found["se"] * math.sqrt(k) * math.sqrt(found["efficiency"] / average_efficiency(blocks))
     if between:
@@ -405,7 +405,7 @@ def sized(found, blocks, sd, centre, delta, o):
 def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     """One group. rows, cells: lists of blocks; sample: list of used rows."""
     n = sum(b[0] for b in rows)
-    out = {"n": n, "status": set(), "files_first": False, "suspects": set(), "order": None, "exact": None}
+    out = {"n": n, "status": set(), "files_first": False, "suspects": set(), "order": None, "cantelli": None}
     if n == 0:
         out["status"].add("no rows")
         return out
@@ -426,16 +426,18 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     out["row"] = found
     out["k"] = len(found["blocks"])
     out["estimate"] = out["row_estimate"] = found["estimate"] if finite else NAN
-    out["n_set_aside"] = sum(found["far"]) if wrong and k_given is None else 0
-    out["n_ruined"] = found["n_ruined_finest"] if wrong and k_given is None else ruined(found["blocks"])
+    out["n_screened_out"] = sum(found["far"]) if wrong and k_given is None else 0
+    out["n_non_finite"] = (
+        found["n_non_finite_finest"] if wrong and k_given is None else non_finite(found["blocks"])
+    )
     if not finite:
         out["status"].add("no finite answer")
     elif wrong:
         out["status"].add("contaminated")
         if found["beyond"]:
-            out["status"].add("beyond capacity")
+            out["status"].add("breakdown point exceeded")
     if finite and k_given is not None and n < k_given and not out["constant"]:  # blocks of one row
-        out["status"].add("carried by few rows")
+        out["status"].add("dominated by few rows")
     shown = found
     if cells is not None and source != "units" and levels and (k_given is None or n >= k_given):
         shown = _files(out, found, finite, cells, n, told, k_given)
@@ -456,7 +458,7 @@ def automatic(out, rows, sample, least):
         found["sure"] = found["finite"] and found["answerable"]
         return found, levels
     finite = math.isfinite(out["plain"])
-    out["status"].add("plain mean, no guarantee")
+    out["status"].add("sample mean, no guarantee")
     out["estimate"] = out["plain"] if finite else NAN
     if not finite:
         out["status"].add("no finite answer")
@@ -487,18 +489,18 @@ def _intervals(out, found, shown, delta, k_given):
     elif shown is found and found["se"] == 0 and not out["constant"]:
         out["why"] = ("constant",) * 2
     else:
-        o = ruined(shown["blocks"]) if k_given is not None else 0
+        o = non_finite(shown["blocks"]) if k_given is not None else 0
         out["order"], why_order = order_interval(shown["blocks"], delta, o)
         if k_given is None:
             out["order"] = around(out["order"], shown, delta)
-            out["exact"], why_exact = exact_auto(shown, delta, out["between"] and shown is found)
+            out["cantelli"], why_cantelli = cantelli_auto(shown, delta, out["between"] and shown is found)
         else:
-            out["exact"], why_exact = exact_given(shown, delta, out["between"])
-        out["why"] = (why_order, why_exact)
+            out["cantelli"], why_cantelli = cantelli_given(shown, delta, out["between"])
+        out["why"] = (why_order, why_cantelli)
 
 
 def given_set(rows, levels, ladder, n, f, k_now, some_good, columns=1):
-    """A given K: step 3's rule for a fixed K, nothing set aside."""
+    """A given K: step 3's rule for a fixed K, nothing screened out."""
     found = row_set(rows, levels, ladder, n, f, k_now, columns, located=False)
     wrong = False
     if found["testable"] and some_good and levels and levels[0] <= n:
@@ -512,7 +514,7 @@ def given_set(rows, levels, ladder, n, f, k_now, some_good, columns=1):
     found["source"], found["kept"] = rows, None
     found["blocks"] = merge(rows, k_now)
     found["estimate"] = lower_median(b[1] for b in found["blocks"])
-    found["finite"] = ruined(found["blocks"]) <= math.ceil(len(found["blocks"]) / 2) - 1
+    found["finite"] = non_finite(found["blocks"]) <= math.ceil(len(found["blocks"]) / 2) - 1
     return found
 
 
@@ -542,17 +544,19 @@ def _files(out, found, finite, cells, n, sample, k_given):
     if not (differ and sharper):
         return found
     if k_given is not None:
-        out["status"].add("beyond capacity")
+        out["status"].add("breakdown point exceeded")
         return found
     out["files_first"] = True
     out["status"] = {"files disagree"}
     if files["contradicted"]:
         out["status"].add("contaminated")
         if files["beyond"]:
-            out["status"].add("beyond capacity")
+            out["status"].add("breakdown point exceeded")
     out["estimate"], out["k"] = files["estimate"], len(files["blocks"])
-    out["n_set_aside"] = sum(files["far"]) if files["contradicted"] else 0
-    out["n_ruined"] = files["n_ruined_finest"] if files["contradicted"] else ruined(files["blocks"])
+    out["n_screened_out"] = sum(files["far"]) if files["contradicted"] else 0
+    out["n_non_finite"] = (
+        files["n_non_finite_finest"] if files["contradicted"] else non_finite(files["blocks"])
+    )
     return files
 
 
@@ -560,4 +564,4 @@ def _few(out, sample):
     below = sum(x < out["estimate"] for x in sample)
     above = sum(x > out["estimate"] for x in sample)
     if sample and (10 * below > 9 * len(sample) or 10 * above > 9 * len(sample)):
-        out["status"].add("carried by few rows")
+        out["status"].add("dominated by few rows")

@@ -55,8 +55,8 @@ BELOW = {
 """Rooms that a room may import from, beside itself."""
 
 FREE = (
-    *("checks", "errors", "keywords", "memory", "remedies", "signals", "status", "stopping", "version"),
-    "words",
+    *("checks", "errors", "json_lines", "keywords", "memory", "remedies", "signals", "status", "stopping"),
+    *("version", "words"),
 )
 """Modules that every room may import."""
 
@@ -182,7 +182,7 @@ def _is_public(module: str, path: Path) -> bool:
 
     room = module.split(".")[1]
     return (
-        room in {*distmom.__all__, "errors", "signals", "words"}
+        room in {*distmom.__all__, "errors", "json_lines", "signals", "words"}
         or (room == "jobs" and (module == "distmom.jobs" or PACKAGE in path.parents))
         or module == "distmom.cluster"
         or module.startswith("distmom.report.page.")

@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 
 from distmom.errors import leave
+from distmom.json_lines import failure
 from distmom.signals import endings
 
 __all__ = ["main"]
@@ -22,5 +23,5 @@ def main() -> None:
         except KeyboardInterrupt:  # while it was still loading
             word, code = endings.told()
             with suppress(OSError):  # the terminal may be gone
-                sys.stderr.write(f"distmom: {word}\n")
+                sys.stderr.write(f"{failure(sys.argv[1:], word, code)}\n")
         leave(code)

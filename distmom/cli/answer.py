@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,10 @@ import click
 from click.core import ParameterSource
 
 from distmom.cli.build import arguments
+from distmom.cli.failures import tell
 from distmom.cli.show import show_plan, show_results
 from distmom.cli.words import wording
+from distmom.json_lines import json_stderr
 
 if TYPE_CHECKING:
     from distmom.report import Results
@@ -61,7 +64,7 @@ def print_results(
     """
     from distmom.cluster import make_progress
     from distmom.estimators.session import options
-    from distmom.jobs.log_lines import on_stderr
+    from distmom.jobs.log_lines import JsonLine, on_stderr
     from distmom.lake.files.outputs import writing
     from distmom.report import Results, check_output, write_results
 
@@ -69,7 +72,8 @@ def print_results(
     if output is not None:
         check_output(output)
     quiet = quiet or sys.stderr is None  # closed by the shell: 2>&-
-    form = logging.Formatter("%(asctime)s distmom: %(message)s")
+    people = logging.Formatter("%(asctime)s distmom: %(message)s")
+    form = JsonLine() if json_stderr.active else people
     with (
         on_stderr(form, logging.ERROR if quiet else logging.INFO),
         options(progress=make_progress(quiet=quiet), warn=False),
@@ -84,7 +88,12 @@ def print_results(
         write_results(found, output)
     if as_json or not (quiet and output is not None):
         show_results(found, as_json=as_json, quiet=quiet, explain=explained)
-    return found.exit_code_if(statuses)
+    code = found.exit_code_if(statuses)
+    if json_stderr.active:
+        counts = Counter(str(one.status) for one in found)
+        text = f"{len(found)} results: {', '.join(f'{n} {word}' for word, n in counts.items())}"
+        tell("results", text, "warning" if code else "info", n_results=len(found), statuses=dict(counts))
+    return code
 
 
 def remember_command(found: Results) -> None:

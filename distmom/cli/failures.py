@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import click
 
 from distmom.errors import DistmomError, ResourceError
+from distmom.json_lines import json_line, json_stderr
 from distmom.signals import endings
 from distmom.words import printable
 
@@ -67,6 +69,11 @@ def write_stdout(text: str) -> None:
         raise ResourceError(f"standard output cannot be written: {error.strerror or error}") from error
 
 
+def tell(event: str, text: str, level: str = "info", **fields: Any) -> None:
+    """Write a line about an event: the text alone or, with --log-json, an object that has it."""
+    write_stderr(json_line(event, text, level, **fields) if json_stderr.active else text)
+
+
 def write_stderr(text: str) -> None:
     """Write a line; that nobody can read it is no reason to fail."""
     if sys.stderr is not None:
@@ -88,7 +95,8 @@ def _tell(text: str, code: int) -> int:
         import traceback
 
         write_stderr(traceback.format_exc().rstrip())
-    write_stderr(f"distmom: {printable(text)}")
+    said = printable(text)
+    tell("error", said if json_stderr.active else f"distmom: {said}", "error", exit_code=code)
     return code
 
 

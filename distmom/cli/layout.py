@@ -8,12 +8,15 @@ from typing import Any
 import click
 
 from distmom.checks import did_you_mean
+from distmom.json_lines import FLAG
 
 MEMORY, PLACES = "Saved state", "Where it runs"
 HEADINGS = ("Arguments", "Estimate", "Data", "Rows", "Blocks", "Uncertainty", MEMORY, PLACES, "Output")
 
 LABEL = 28
 """The widest flag that has its text beside it."""
+
+LOG_JSON = "Log one JSON object per line on standard error."
 
 Examples = Sequence[tuple[str, str]]
 """What each example does, and its command line."""
@@ -91,6 +94,8 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, examples: Examples = (), **rest: Any) -> None:
         super().__init__(*args, **rest)
+        # the program looks for it before it understands any other word
+        self.params.append(Option(FLAG, LOG_JSON, bool, "Output", expose_value=False))
         self.examples = examples
         lines = (f"# {what}\n{line}" for what, line in examples)
         self.epilog = "\b\n" + "\n".join(lines) if examples else None  # for the pages of docs/

@@ -12,7 +12,7 @@ from distmom.cli import types
 from distmom.cli.layout import MEMORY, PLACES, Argument, Examples, Option
 from distmom.cli.layout import command as layout_command
 
-INTERVALS = ("auto", "order", "exact", "paper", "none")
+INTERVALS = ("auto", "order", "cantelli", "closed-form", "none")
 
 _data, _rows = partial(Option, heading="Data"), partial(Option, heading="Rows")
 _blocks, _uncertainty = partial(Option, heading="Blocks"), partial(Option, heading="Uncertainty")
@@ -126,7 +126,6 @@ SCRATCH = _place(
     metavar="FOLDER",
 )
 
-LOG_JSON = _output("--log-json", "Log one JSON object per line on standard error.", bool)
 OUTPUT = [
     _output("--dry-run", "Show what would be read and needed; read no rows.", bool),
     _output("--json as_json", "Print a JSON document instead of the table.", bool),

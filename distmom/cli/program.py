@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
 import click
@@ -23,9 +24,10 @@ from distmom.cli.commands.merge import merge_command
 from distmom.cli.commands.tournament import tournament_command
 from distmom.cli.commands.ustat import ustat_command
 from distmom.cli.commands.warm_up import warm_up_command
-from distmom.cli.failures import run_guarded
+from distmom.cli.failures import run_guarded, tell
 from distmom.cli.meanings.codes import CODES
 from distmom.cli.words import telling_flags
+from distmom.json_lines import asked, json_stderr
 
 COMPLETION = "_DISTMOM_COMPLETE"
 
@@ -56,7 +58,13 @@ class Program(click.Group):
 
     def run(self, arguments: Sequence[str]) -> int:
         """Run one command line; the exit code."""
-        return run_guarded(lambda: self._invoke(list(arguments)))
+        started = monotonic()
+        with json_stderr.on(asked(arguments)):
+            code = run_guarded(lambda: self._invoke(list(arguments)))
+            if json_stderr.active and not json_stderr.finished:  # jobs say it themselves
+                seconds = round(monotonic() - started, 3)
+                tell("finish", f"finished with exit code {code}", exit_code=code, seconds=seconds)
+        return code
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> Any:
         """Run one command line and leave with its exit code, as click's own entry point does."""

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from distmom.cli.failures import write_stderr, write_stdout
+from distmom.cli.failures import tell, write_stdout
 from distmom.cli.words import wording
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ def show_results(results: Results, *, as_json: bool, quiet: bool, explain: bool 
         said = wording()
         whole = [said(line) for line in remarks(results)]
         lines = whole if explain else [said(line) for line in remarks(results, brief)]
-        for line in [*lines, *(_explained(results) if explain else _hint(results, cut=whole != lines))]:
-            write_stderr(line)
+        for line in lines:
+            tell("note", line)
+        for line in _explained(results) if explain else _hint(results, cut=whole != lines):
+            tell("explanation", line)
 
 
 def _hint(results: Results, *, cut: bool) -> list[str]:
@@ -45,7 +47,7 @@ def _explained(results: Results) -> list[str]:
     from distmom.cli.meanings.lookup import meaning_of
 
     found = dict.fromkeys(status for r in results for status in (r.status, *r.flags))
-    return ["", *(one.text() for status in found for one in meaning_of(str(status)))]
+    return [one.text() for status in found for one in meaning_of(str(status))]
 
 
 def show_json(document: dict[str, Any]) -> None:

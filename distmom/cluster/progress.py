@@ -109,7 +109,13 @@ class LogProgress:
         now = monotonic()
         if now - self.said >= self.every:
             self.said = now
-            logger.info("%s: %s", self.title, self.rate.describe())
+            fields = {
+                "n_rows": self.rate.n_rows,
+                "n_bytes": self.rate.n_bytes,
+                "total_bytes": self.rate.total,
+            }
+            told = {"event": "progress", "fields": fields}
+            logger.info("%s: %s", self.title, self.rate.describe(), extra=told)
 
     def end(self) -> None:
         """Stop."""

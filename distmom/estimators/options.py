@@ -13,7 +13,10 @@ from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError
 from distmom.passes.scan import NAN, Scan
 
-INTERVALS = ("auto", "order", "exact", "paper", "none")
+INTERVALS = ("auto", "order", "cantelli", "closed-form", "none")
+RETIRED_INTERVALS = {"exact": "cantelli", "paper": "closed-form"}
+"""Words of states and calls of before 0.1.0, and what they are now."""
+
 
 MOST_IN_WINDOW = 0.33
 """A window must leave out less than a third of the rows."""
@@ -21,7 +24,7 @@ MOST_IN_WINDOW = 0.33
 JOINT = ("geometric", "coordinatewise")
 """How block mean vectors become one; True means the first."""
 
-PLAIN_INTERVALS = ("auto", "order", "exact", "none")
+PLAIN_INTERVALS = ("auto", "order", "cantelli", "none")
 """Intervals of differences and comparisons: all but the paper's."""
 
 REFUSED: tuple[tuple[str, str, str], ...] = (
@@ -35,38 +38,54 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
         "SampledBlocks",
         "interval='order'",
         "its blocks share rows, so their order statistics cover only the "
-        "median given the data; use interval='exact'",
+        "median given the data; use interval='cantelli'",
     ),
     (
         "SampledBlocks(replace=True)",
-        "interval='paper'",
-        "the paper has no bound for samples with replacement; use interval='exact'",
+        "interval='closed-form'",
+        "the paper has no bound for samples with replacement; use interval='cantelli'",
     ),
-    ("blocks of units", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
-    ("chunk_rows", "interval='paper'", "the proposition is for independent rows; use interval='exact'"),
+    (
+        "blocks of units",
+        "interval='closed-form'",
+        "the proposition is for independent rows; use interval='cantelli'",
+    ),
+    (
+        "chunk_rows",
+        "interval='closed-form'",
+        "the proposition is for independent rows; use interval='cantelli'",
+    ),
     ("repeats", "weights", "partitions of weighted rows are not repeated; drop one"),
     (
         "repeats",
         "interval='order'",
         "blocks of different partitions share rows, so their order statistics cover too little; "
-        "use interval='exact'",
+        "use interval='cantelli'",
     ),
-    ("repeats", "interval='paper'", "the paper has no bound for repeated partitions; use interval='exact'"),
+    (
+        "repeats",
+        "interval='closed-form'",
+        "the paper has no bound for repeated partitions; use interval='cantelli'",
+    ),
     (
         "UnitBlocks",
         "a share as contamination",
         "units are counted only as they are read; give a number",
     ),
     ("contamination", "blocks='paper'", "the proposition knows no outlying rows; use blocks='auto'"),
-    ("contamination", "interval='paper'", "the proposition knows no outlying rows; use interval='exact'"),
-    ("weights", "interval='paper'", "the proposition is for unweighted means; use interval='exact'"),
+    (
+        "contamination",
+        "interval='closed-form'",
+        "the proposition knows no outlying rows; use interval='cantelli'",
+    ),
+    ("weights", "interval='closed-form'", "the proposition is for unweighted means; use interval='cantelli'"),
     ("joint", "blocks='paper'", "the proposition is for single means; use blocks='auto' or a number"),
     (
         "joint='geometric'",
         "interval='order'",
-        "vectors have no order; use interval='exact', or joint='coordinatewise'",
+        "vectors have no order; use interval='cantelli', or joint='coordinatewise'",
     ),
-    ("joint", "interval='paper'", "the paper has no bound for vectors; use interval='exact'"),
+    ("joint", "interval='closed-form'", "the paper has no bound for vectors; use interval='cantelli'"),
 )
 """Pairs of options that exclude each other, with the remedy: the only list of them."""
 
@@ -78,7 +97,7 @@ class RowKeywords(TypedDict, total=False):
     weights: str | None
     blocks: Blocks
     contamination: int | float | None
-    interval: Literal["auto", "order", "exact", "paper", "none"]
+    interval: Literal["auto", "order", "cantelli", "closed-form", "none"]
     confidence_level: float
     rng: Any
     executor: Any
@@ -113,7 +132,7 @@ class MeanOptions:
 
     def __post_init__(self) -> None:
         check_choice("nan", self.nan, NAN)
-        check_choice("interval", self.interval, INTERVALS)
+        check_choice("interval", self.interval, INTERVALS, RETIRED_INTERVALS)
         check_fraction("confidence_level", self.confidence_level, 1.0, "such as 0.99")
         if self.passes is not None:
             check_count("passes", self.passes, least=1, most=2)
@@ -153,7 +172,7 @@ class MeanOptions:
             "joint": bool(self.joint),
             "joint='geometric'": self.joint == "geometric",
             "interval='order'": self.interval == "order",
-            "interval='paper'": self.interval == "paper",
+            "interval='closed-form'": self.interval == "closed-form",
             "blocks='paper'": design.n == "paper",
         }
         refuse_pairs(REFUSED, met, {})

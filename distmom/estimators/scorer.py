@@ -23,7 +23,7 @@ from distmom.status import Status
 
 RowLoss = Callable[[Any, Any], Any]
 
-DOUBTFUL = (Status.BEYOND_CAPACITY, Status.SHARE_SET_ASIDE)
+DOUBTFUL = (Status.BREAKDOWN_POINT_EXCEEDED, Status.SHARE_SCREENED_OUT)
 """A score with one of these warns: it may be wrong, or leaves out rows for which the model is so."""
 
 
@@ -100,7 +100,7 @@ def robust_scorer(
         `predict_proba`), or ``loss(y_true, y_predicted)`` giving one number a row.
     blocks : int, {"auto", "paper"}, or block design
         As for `distmom.mean`. A fold of fewer than 40 rows has too few for the automatic rule, which then
-        takes their plain mean: give a number.
+        takes their sample mean: give a number.
     contamination : int or float, optional
         Number or share of outliers in a fold: takes the number of blocks that is best for it.
     response : str
@@ -120,8 +120,8 @@ def robust_scorer(
 
     Notes
     -----
-    A few milliseconds a fold. It warns (`DoubtfulResultWarning`) where the losses are ``beyond capacity``, or
-    a share of them was set aside.
+    A few milliseconds a fold. It warns (`DoubtfulResultWarning`) where the losses are ``breakdown point
+    exceeded``, or a share of them was screened out.
 
     Examples
     --------

@@ -49,7 +49,7 @@ CODE = 0.5
 
 BY_ROWS = RandomBlocks()
 
-PASSED_ON = (Status.CONTAMINATED, Status.ROWS_CORRELATED, Status.CARRIED_BY_FEW_ROWS)
+PASSED_ON = (Status.CONTAMINATED, Status.ROWS_CORRELATED, Status.DOMINATED_BY_FEW_ROWS)
 """What the mean says of rows that are left, and what any statistic of them has to say, too."""
 
 PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
@@ -145,7 +145,7 @@ class Surveyor:
                 files, now = [*files, *bad], now.without(bad)
             else:
                 now = within(now, cuts)
-                far |= {name: replace(one, action="set aside") for name, one in cuts.items()}
+                far |= {name: replace(one, action="screened out") for name, one in cuts.items()}
             means = self.means(now, columns)
         told = {
             name: replace(one, action="told")
@@ -212,7 +212,9 @@ class Surveyor:
     def _told(self, one: MeanResult) -> bool:
         """Whether rows that stay in are worth a word."""
         far = one.far_rows
-        return far is not None and (far.action == "told" or (self.experiment and far.action == "set aside"))
+        return far is not None and (
+            far.action == "told" or (self.experiment and far.action == "screened out")
+        )
 
     def worth(self, one: MeanResult) -> bool:
         """Whether there is something to say of a column."""
@@ -254,7 +256,7 @@ def unrepaired(means: Iterable[Any]) -> Iterable[str]:
     for one in means:
         if Status.FILES_DISAGREE in one.flags:
             yield f"files disagree about {one.column}, and which of them are bad is not clear"
-        elif Status.BEYOND_CAPACITY in one.flags:
+        elif Status.BREAKDOWN_POINT_EXCEEDED in one.flags:
             yield f"more of {one.column} is bad than can be told from the rest"
 
 

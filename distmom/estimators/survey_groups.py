@@ -89,7 +89,9 @@ class GroupSurveyor(Surveyor):
                 files = [*files, *bad]
                 left = {place_of(one): one.n_rows for one in means}
                 fewer |= {key for one in before if left.get(key := place_of(one)) != one.n_rows}
-            far |= {place: replace(one, action="set aside") for place, one in cuts.items() if one is not None}
+            far |= {
+                place: replace(one, action="screened out") for place, one in cuts.items() if one is not None
+            }
         if self.design.by_file:
             now, files = self._within(scan, far) if far else scan, []
         beyond = means
@@ -139,7 +141,7 @@ class GroupSurveyor(Surveyor):
     def _passed_on(self, one: MeanResult) -> list[Status]:
         """What the mean says of a group; experiments judge for themselves whether few rows carry it."""
         told = super()._passed_on(one)
-        return [f for f in told if not (self.experiment and f is Status.CARRIED_BY_FEW_ROWS)]
+        return [f for f in told if not (self.experiment and f is Status.DOMINATED_BY_FEW_ROWS)]
 
     def _within(self, scan: Scan, cuts: Mapping[Place, FarRows | None]) -> Scan:
         """The rows of a scan that lie within the cuts of their group."""

@@ -20,19 +20,19 @@ from distmom.words import printable
 
 Mean = MeanResult | VectorResult
 
-OF_SIZES = (Status.CONTAMINATED, Status.CARRIED_BY_FEW_ROWS)
+OF_SIZES = (Status.CONTAMINATED, Status.DOMINATED_BY_FEW_ROWS)
 BOUNDED = ("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace")
 """Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
 
 ALIKE = "and the interval takes them as independent; blocks of whole files allow for it: {}"
 
-NOT_RELIABLE = "the result is beyond capacity"
+NOT_RELIABLE = "the result is beyond the breakdown point"
 NO_VERDICT = {
     "lift": math.nan,
     "lift_interval": None,
     "lift_reason": NOT_RELIABLE,
     "p_value": None,
-    "p_adjusted": None,
+    "p_holm": None,
     "p_reason": NOT_RELIABLE,
 }
 """What results have no more that cannot be relied upon."""
@@ -87,8 +87,8 @@ class Survey:
         """The words for it."""
         actions = {far.action for far in self.far}
         return [
-            *[Status.BEYOND_CAPACITY] * bool(self.beyond),
-            *[Status.SHARE_SET_ASIDE] * ("set aside" in actions),
+            *[Status.BREAKDOWN_POINT_EXCEEDED] * bool(self.beyond),
+            *[Status.SHARE_SCREENED_OUT] * ("screened out" in actions),
             *[Status.FILES_DISAGREE] * bool(self.files),
             *[Status.SHARE_FAR_OUT] * ("told" in actions),
             *self.passed_on,
@@ -150,4 +150,4 @@ def borne(first: Any, again: Any, *found: Survey) -> Any:
 def without_verdict(result: Any) -> Any:
     """The result; one that is not to be relied upon has neither p-value nor lift."""
     mine = {name: value for name, value in NO_VERDICT.items() if hasattr(result, name)}
-    return replace(result, **mine) if mine and Status.BEYOND_CAPACITY in result.flags else result
+    return replace(result, **mine) if mine and Status.BREAKDOWN_POINT_EXCEEDED in result.flags else result

@@ -73,7 +73,7 @@ class SurveyedPlan(PlannedMean):
         if question.blind:
             bad = set(surveyor.suspect(question.scan, columns))
         else:
-            beyond = [Status.BEYOND_CAPACITY in one.flags for one in results]
+            beyond = [Status.BREAKDOWN_POINT_EXCEEDED in one.flags for one in results]
             bad = {name for name, one in zip(columns, beyond * len(columns), strict=False) if one}
         joint = bool(question.options.joint)
         for place, names in enumerate([columns] if joint else [(name,) for name in columns]):

@@ -1,11 +1,12 @@
 """How many blocks, and can the answer be believed: from block moments to an answer per group.
 
-Medians of many blocks survive many wild rows, medians of few blocks are efficient for skewed laws; the rule
-takes few blocks for the answer and many for the evidence, by which it also finds the answer's place
-(`location`). From one pass it has fine blocks of random rows, cells of whole files and a uniform sample of
-rows. It measures one scale on the finest usable level, asks whether the medians of all coarser levels agree
-within what that scale allows, sets wild blocks aside if they do not, and answers on the rest. Cells of files
-are tested the same way and reveal what random blocks hide: files that are bad as a whole.
+Medians of many blocks survive many outlying rows, medians of few blocks are efficient for skewed
+distributions; the rule takes few blocks for the answer and many for the evidence, by which it also finds the
+answer's place (`location`). From one pass it has fine blocks of random rows, cells of whole files and a
+uniform sample of rows. It measures one scale on the finest usable level, asks whether the medians of all
+coarser levels agree within what that scale allows, screens out outlying blocks if they do not, and answers on
+the rest. Cells of files are tested the same way and reveal what random blocks hide: files that are bad as a
+whole.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def answer_rule(
     files: BlockState | None = None,
     n_blocks: int | Literal["auto"] = "auto",
     block_source: BlockSource = "rows",
-    intervals: Collection[str] = ("order", "exact"),
+    intervals: Collection[str] = ("order", "cantelli"),
     outlying: int = 0,
     n_columns: int = 1,
     n_units: Ints | None = None,
@@ -58,7 +59,7 @@ def answer_rule(
     ----------
     rows : Moments or WeightedMoments
         Fine blocks, shape (n_groups, n_fine), in the order of block numbers; count 0 where a block has no
-        rows, means not finite where it is ruined. Of several random partitions of the same rows (see
+        rows, means not finite where it is non-finite. Of several random partitions of the same rows (see
         `repeated`) shape (n_groups, repeats, n_fine). ``n_fine`` fixes the ladder: 945, 10,395 or 105 under
         ``"auto"``, ``theory.fine_blocks(K)`` (any multiple of K) for a given K.
     sample : ndarray of float64, shape (n_groups, size), or None
@@ -70,26 +71,26 @@ def answer_rule(
     files : Moments or WeightedMoments, optional
         Cells by hash of the file's path, shape (n_groups, n_cells), holding the same rows.
     n_blocks : int or "auto"
-        A number is kept: the blocks are tested, but nothing is set aside, and the files never come first:
-        where they contradict the rows, the answer is beyond capacity. Where a group has fewer rows, its
-        number is lowered to them.
+        A number is kept: the blocks are tested, but nothing is screened out, and the files never come first:
+        where they contradict the rows, the answer is beyond the breakdown point. Where a group has fewer
+        rows, its number is lowered to them.
     block_source : {"rows", "units", "stored", "statistics"}
         What a fine block holds: random rows; whole units (then cells of files are ignored); contiguous rows,
         or chunks of them; a statistic of random rows other than their mean. But for the first a level needs
-        at least as many non-empty fine blocks as blocks. For units and contiguous rows the exact interval
+        at least as many non-empty fine blocks as blocks. For units and contiguous rows the Cantelli interval
         takes the spread between block means where that is larger, and their sizes as they are.
-    intervals : collection of {"order", "exact", "ball"}
+    intervals : collection of {"order", "cantelli", "ball"}
         Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`. Several partitions have
         no order intervals.
     outlying : int
         Of a given number of blocks, how many may be arbitrary beside being finite: the intervals allow for
-        them, or for the ruined ones if these are more.
+        them, or for the non-finite ones if these are more.
     n_columns : int
-        So many groups after one another are the columns of a vector, with the same rows and the same ruined
-        blocks. They share their levels and their status: a vector is contradicted if one of its columns is,
-        each tested at the n_columns-th part of the failure probability, and the blocks that are wild in a
-        contradicted column are set aside for all. A column without any variation in the sample does not
-        limit the levels of the others.
+        So many groups after one another are the columns of a vector, with the same rows and the same
+        non-finite blocks. They share their levels and their status: a vector is contradicted if one of its
+        columns is, each tested at the n_columns-th part of the failure probability, and the blocks that are
+        outlying in a contradicted column are screened out for all. A column without any variation in the
+        sample does not limit the levels of the others.
     n_units : ndarray of int64, shape (n_groups,), optional
         Independent units of each group where these are fewer than its rows: they take the place of rows in
         the choice of levels (`enough_units`).
@@ -97,7 +98,7 @@ def answer_rule(
         Where rows of a file are correlated, and an interval of whole files is wider than that of rows, it is
         said so and given (`Clusters`). With random rows and ``"auto"``.
     few_only : bool
-        A larger sample of the rows tells of bad shares. Then answers are carried by few rows only if fewer
+        A larger sample of the rows tells of bad shares. Then answers are dominated by few rows only if fewer
         than `FEW_CARRY` effective ones decide them, not wherever the rows of a zero-inflated column do.
 
     Returns
@@ -110,16 +111,16 @@ def answer_rule(
     With n used rows, F non-empty blocks at the finest level f that has enough rows a block (`row_bound`)
     and its robust variance V_f of a block mean (`finest_rows`): V_K = V_f K/F, h_K = sqrt(V_K (1/p* - 1))
     at failure probability 0.001/(number of levels). K_hat is the coarsest level whose interval median_K +-
-    h_K has a point in common with those of all finer levels; wild blocks lie more than max(8, sqrt(F)/2)
+    h_K has a point in common with those of all finer levels; outlying blocks lie more than max(8, sqrt(F)/2)
     standard deviations from the median of level f. Contradicted: K_hat is not the coarsest level, or the
-    wild blocks move the mean by more than h of the coarsest level. A given K is contradicted if its
-    interval and that of a finer level are disjoint, or the wild blocks move the mean by more than h_K.
+    outlying blocks move the mean by more than h of the coarsest level. A given K is contradicted if its
+    interval and that of a finer level are disjoint, or the outlying blocks move the mean by more than h_K.
 
     Under ``"auto"`` the answer is the `location` of the kept blocks about the median of those of the answer,
     and order intervals move with it; of a given K it is that median. The answer has the least level of at
     least min(63, max(9, sqrt(n)/4)) blocks (and of so many as an order interval takes, where one is wanted
     and there are rows for them). The breakdown point is a
-    number of wild rows, about 0.69 F when they are scattered, not a share of the rows. Moderate shifts
+    number of outlying rows, about 0.69 F when they are scattered, not a share of the rows. Moderate shifts
     (each fine block by fewer standard deviations than the screen tells apart) stay in the answer. Where all
     rows are equal there is nothing to test: the answer and both intervals are that value.
 
@@ -133,7 +134,7 @@ def answer_rule(
     >>> x[0, 0] = 1e9
     >>> blocks = Moments(np.full((1, 105), 20), x.mean(1)[None], (x.var(1) * 20)[None])
     >>> found = answer_rule(blocks, x[:, :9].reshape(1, -1), np.array([945]), 0.99)
-    >>> int(found.n_set_aside[0]), bool(abs(found.estimate[0]) < 0.1), int(found.plain_estimate[0])
+    >>> int(found.n_screened_out[0]), bool(abs(found.estimate[0]) < 0.1), int(found.plain_estimate[0])
     (1, True, 476190)
     """
     _check(rows, files, n_blocks, block_source, intervals, confidence_level)
@@ -189,10 +190,10 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
     status = np.where(own.fine.n == 0, int(Finding.NO_ROWS), 0)
     status |= np.where((own.fine.n > 0) & ~own.finite, int(Finding.NO_FINITE_ANSWER), 0)
     status |= np.where(own.contradicted & own.finite, int(Finding.CONTAMINATED), 0)
-    status |= np.where(own.beyond & own.finite, int(Finding.BEYOND_CAPACITY), 0)
-    status |= np.where(own.plain, int(Finding.PLAIN_MEAN), 0)
+    status |= np.where(own.beyond & own.finite, int(Finding.BREAKDOWN_POINT_EXCEEDED), 0)
+    status |= np.where(own.plain, int(Finding.SAMPLE_MEAN), 0)
     single = own.lowered & own.finite & ~own.fine.constant  # blocks of one row: their median is that of rows
-    status |= np.where(single, int(Finding.CARRIED_BY_FEW_ROWS), 0)
+    status |= np.where(single, int(Finding.DOMINATED_BY_FEW_ROWS), 0)
     estimate = np.where(own.finite, own.answer.estimate, np.nan)
     reason = own.reason
     intervals = intervals_of(own, reason, ask, ask.between)
@@ -204,16 +205,16 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
         status=status,
         n_used=own.fine.n,
         lowered=own.lowered,
-        plain_estimate=own.fine.plain_mean(),
+        plain_estimate=own.fine.sample_mean(),
         constant=own.fine.constant,
         levels=own.ladder.levels,
         path_estimate=own.ladder.median,
-        path_halfwidth=own.ladder.halfwidth,
+        path_margin=own.ladder.margin,
         k_hat=own.seen.k_hat,
         contradicted=own.contradicted,
         row_estimate=estimate.copy(),
-        row_halfwidth=np.full(n_groups, np.nan),
-        file_halfwidth=np.full(n_groups, np.nan),
+        row_margin=np.full(n_groups, np.nan),
+        file_margin=np.full(n_groups, np.nan),
         file_estimate=np.full(n_groups, np.nan),
         disagree=np.zeros(n_groups, np.bool_),
         files_first=np.zeros(n_groups, np.bool_),
@@ -246,7 +247,7 @@ def _few_rows(result: RuleAnswer, own: RowSet, sample: Floats, n_sample: Ints, f
             se = np.where(own.plain, se, own.finest.se)
             many = np.square((result.estimate - lower_median(sample)) / se) >= FEW_CARRY
         carried &= ~many | (se == 0.0)
-    result.status[carried] |= int(Finding.CARRIED_BY_FEW_ROWS)
+    result.status[carried] |= int(Finding.DOMINATED_BY_FEW_ROWS)
 
 
 def _check(
@@ -262,7 +263,7 @@ def _check(
         raise ValueError("rows and files must have shapes (n_groups, n_blocks) with the same n_groups")
     if n_blocks != "auto" and rows.count.shape[-1] % n_blocks:
         raise ValueError(f"n_blocks={n_blocks} does not divide the {rows.count.shape[-1]} fine blocks")
-    if block_source not in get_args(BlockSource) or not set(intervals) <= {"order", "exact", "ball"}:
+    if block_source not in get_args(BlockSource) or not set(intervals) <= {"order", "cantelli", "ball"}:
         raise ValueError(f"unknown block_source={block_source!r} or intervals={intervals!r}")
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(f"confidence_level must lie strictly between 0 and 1, got {confidence_level!r}")

@@ -65,18 +65,18 @@ class Intervals(OfGroups):
         Order statistics of the blocks of the answer; under ``"auto"`` moved with the estimate from the
         median to the location, and at least Student's interval.
     order_level : ndarray of float64
-        Level that they achieve (at least the one asked for): probability to cover the median of the law of
-        one block mean, whose distance to the mean is of smaller order.
+        Level that they achieve (at least the one asked for): probability to cover the median of the
+        distribution of one block mean, whose distance to the mean is of smaller order.
     order_rank : ndarray of int64
         The rank l: the l-th smallest and the l-th largest block mean; 0 where there is no interval.
     order_reason : ndarray of int64
         `NoInterval` codes.
-    exact_low, exact_high, exact_centre : ndarray of float64
+    cantelli_low, cantelli_high, cantelli_centre : ndarray of float64
         Interval with plug-in scale, and the estimate it is centred at, which under ``"auto"`` is not
         `RuleAnswer.estimate`.
-    exact_blocks : ndarray of int64
+    cantelli_blocks : ndarray of int64
         Number of blocks K_e of the centre; 0 where there is no interval.
-    exact_reason : ndarray of int64
+    cantelli_reason : ndarray of int64
         `NoInterval` codes.
     """
 
@@ -85,11 +85,11 @@ class Intervals(OfGroups):
     order_level: Floats
     order_rank: Ints
     order_reason: Ints
-    exact_low: Floats
-    exact_high: Floats
-    exact_centre: Floats
-    exact_blocks: Ints
-    exact_reason: Ints
+    cantelli_low: Floats
+    cantelli_high: Floats
+    cantelli_centre: Floats
+    cantelli_blocks: Ints
+    cantelli_reason: Ints
 
     @classmethod
     def missing(cls, n_groups: int, reason: int) -> Intervals:
@@ -114,37 +114,38 @@ class RuleAnswer(OfGroups):
     status : ndarray of int64, shape (n_groups,)
         `Finding` flags; `flags_of` gives the words, the deciding one first.
     n_used : ndarray of int64, shape (n_groups,)
-        Rows that carry the answer, with those of blocks set aside.
+        Rows that carry the answer, with those of blocks screened out.
     n_blocks : ndarray of int64, shape (n_groups,)
-        Blocks of the answer (with ruined ones): it is their median, or lies about it; 0 without rows.
+        Blocks of the answer (with non-finite ones): it is their median, or lies about it; 0 without rows.
     lowered : ndarray of bool, shape (n_groups,)
         The number of blocks that was given exceeds the rows, and was lowered to them.
     block_estimates : ndarray of float64, shape (n_groups, width)
         Means of those blocks in the order of their numbers; ragged rows end in NaN.
     block_rows : ndarray of int64, shape (n_groups, width)
-        Their rows; 0 where `block_estimates` is padding (and not a ruined block).
+        Their rows; 0 where `block_estimates` is padding (and not a non-finite block).
     block_size : ndarray of int64, shape (n_groups, 2)
         Fewest and most rows in one of those blocks.
-    n_ruined : ndarray of int64, shape (n_groups,)
-        Blocks whose mean is not finite: among the blocks of the answer, or among those set aside for it.
-    n_set_aside : ndarray of int64, shape (n_groups,)
-        Wild blocks (of the finest level) that the answer leaves out; 0 unless contaminated.
+    n_non_finite : ndarray of int64, shape (n_groups,)
+        Blocks whose mean is not finite: among the blocks of the answer, or among those screened out for it.
+    n_screened_out : ndarray of int64, shape (n_groups,)
+        Outlying blocks (of the finest level) that the answer leaves out; 0 unless contaminated.
     plain_estimate : ndarray of float64, shape (n_groups,)
         Mean of all used rows, infinite or NaN if they are.
     constant : ndarray of bool, shape (n_groups,)
         All used rows have one and the same finite value.
     levels : ndarray of int64, shape (n_levels,)
         The ladder of the row blocks.
-    path_estimate, path_halfwidth : ndarray of float64, shape (n_groups, n_levels)
-        Median and half-width of the test of contradiction at every level; NaN at levels that a group lacks.
+    path_estimate, path_margin : ndarray of float64, shape (n_groups, n_levels)
+        Median and margin of error of the test of contradiction at every level; NaN at levels that a group
+        lacks.
     k_hat : ndarray of int64, shape (n_groups,)
         Coarsest level whose interval meets those of all finer levels; 0 without a ladder.
     contradicted : ndarray of bool, shape (n_groups,)
         The row blocks contradict each other.
     row_estimate : ndarray of float64, shape (n_groups,)
         Answer of the row blocks, which is `estimate` unless the files come first.
-    row_halfwidth, file_halfwidth : ndarray of float64, shape (n_groups,)
-        Half-widths with which the two answers are compared; NaN where they are not.
+    row_margin, file_margin : ndarray of float64, shape (n_groups,)
+        Margins of error with which the two answers are compared; NaN where they are not.
     file_estimate : ndarray of float64, shape (n_groups,)
         Answer of the cells of files; NaN where there are too few.
     disagree : ndarray of bool, shape (n_groups,)
@@ -158,7 +159,7 @@ class RuleAnswer(OfGroups):
         Interval of whole files where it takes the place of that of rows; NaN elsewhere, and where there are
         too few files.
     suspect_cells : ndarray of bool, shape (n_groups, n_cells)
-        Cells, as they were given, whose files hold wild values.
+        Cells, as they were given, whose files hold outlying values.
     too_equal : ndarray of bool, shape (n_groups,)
         Row blocks vary less than chance makes them, as those of sorted rows: the order interval is widened.
     intervals : Intervals
@@ -181,18 +182,18 @@ class RuleAnswer(OfGroups):
     block_estimates: Floats
     block_rows: Ints
     block_size: Ints
-    n_ruined: Ints
-    n_set_aside: Ints
+    n_non_finite: Ints
+    n_screened_out: Ints
     plain_estimate: Floats
     constant: Bools
     levels: Ints
     path_estimate: Floats
-    path_halfwidth: Floats
+    path_margin: Floats
     k_hat: Ints
     contradicted: Bools
     row_estimate: Floats
-    row_halfwidth: Floats
-    file_halfwidth: Floats
+    row_margin: Floats
+    file_margin: Floats
     file_estimate: Floats
     disagree: Bools
     files_first: Bools
@@ -213,8 +214,8 @@ class RuleAnswer(OfGroups):
         return int(self.estimate.size)
 
     def path(self, g: int) -> tuple[Rung, ...]:
-        """Number of blocks, estimate and half-width at every level of a group that has an answer."""
-        columns = (self.levels, self.path_estimate[g], self.path_halfwidth[g])
+        """Number of blocks, estimate and margin of error at every level of a group that has an answer."""
+        columns = (self.levels, self.path_estimate[g], self.path_margin[g])
         rungs = map(Rung, *(column.tolist() for column in columns))
         return tuple(rung for rung in rungs if math.isfinite(rung.estimate))
 

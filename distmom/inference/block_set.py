@@ -1,4 +1,4 @@
-"""What the rule finds about one set of blocks: its finest level, ladder, wild blocks, and answer."""
+"""What the rule finds about one set of blocks: its finest level, ladder, outlying blocks, and answer."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Finest(OfGroups):
     efficiency: Floats
 
     @cached_property
-    def n_ruined(self) -> Ints:
+    def n_non_finite(self) -> Ints:
         """Finest blocks whose mean is not finite."""
         return np.asarray(np.count_nonzero(self.blocks.filled & ~np.isfinite(self.blocks.mean), axis=1))
 
     @property
     def answerable(self) -> Bools:
-        """Groups with fewer than half of the finest blocks ruined."""
-        return np.asarray(self.n_ruined < median_rank(self.blocks.n_filled))
+        """Groups with fewer than half of the finest blocks non-finite."""
+        return np.asarray(self.n_non_finite < median_rank(self.blocks.n_filled))
 
     @property
     def testable(self) -> Bools:
@@ -60,7 +60,7 @@ class Finest(OfGroups):
 
 @dataclass(frozen=True)
 class Ladder(OfGroups):
-    """Medians and half-widths along the levels; all arrays have shape (n_groups, n_levels).
+    """Medians and margins of error along the levels; all arrays have shape (n_groups, n_levels).
 
     ``usable`` marks the levels that a group has; the others hold NaN. ``inflation`` is what the
     standard deviation of a block mean exceeds se sqrt(K) by, as a factor: see `inflation`.
@@ -71,7 +71,7 @@ class Ladder(OfGroups):
     levels: Ints
     usable: Bools
     median: Floats
-    halfwidth: Floats
+    margin: Floats
     inflation: Floats
 
 
@@ -106,14 +106,14 @@ class Answer(OfGroups):
         return self.place.estimate
 
     @cached_property
-    def n_ruined(self) -> Ints:
+    def n_non_finite(self) -> Ints:
         """Blocks whose mean is not finite."""
         return np.asarray(np.count_nonzero((self.count > 0) & ~np.isfinite(self.mean), axis=1))
 
     @property
     def finite(self) -> Bools:
-        """Groups with fewer than half of these ruined."""
-        return np.asarray(self.n_ruined < median_rank(np.count_nonzero(self.count, axis=1)))
+        """Groups with fewer than half of these non-finite."""
+        return np.asarray(self.n_non_finite < median_rank(np.count_nonzero(self.count, axis=1)))
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,13 @@ class BlockSet(OfGroups):
 
     @property
     def aside(self) -> Bools:
-        """Groups whose answer leaves the wild blocks out."""
+        """Groups whose answer leaves the outlying blocks out."""
         return self.contradicted if self.given is None else np.zeros_like(self.contradicted)
 
     @property
-    def n_ruined(self) -> Ints:
-        """Ruined blocks of the answer, or among those set aside for it."""
-        return np.where(self.aside, self.finest.n_ruined, self.answer.n_ruined)
+    def n_non_finite(self) -> Ints:
+        """Non-finite blocks of the answer, or among those screened out for it."""
+        return np.where(self.aside, self.finest.n_non_finite, self.answer.n_non_finite)
 
     def fields(self) -> dict[str, Any]:
         """The fields of `RuleAnswer` about the blocks of the answer."""
@@ -149,6 +149,6 @@ class BlockSet(OfGroups):
             "block_estimates": mean,
             "block_rows": count,
             "block_size": block_sizes(count),
-            "n_ruined": self.n_ruined,
-            "n_set_aside": np.where(self.aside, self.seen.n_far, 0),
+            "n_non_finite": self.n_non_finite,
+            "n_screened_out": np.where(self.aside, self.seen.n_far, 0),
         }

@@ -26,11 +26,11 @@ def too_equal(own: BlockSet) -> tuple[Bools, Floats, Floats]:
     """Whether the kept finest blocks of each group vary too little, the ratio, and the standard error.
 
     The ratio is that of the analysis of variance: variance between block means over that within blocks, each
-    as the variance of a row. It is tested against its law for normal rows, F with F - 1 and n - F degrees of
-    freedom, which other laws of exchangeable rows come near: heavy tails make numerator and denominator move
-    together. Where blocks are contradicted, wild rows of both signs may cancel in the means of kept blocks,
-    so the variance within is that of the typical block, which is no larger. The standard error of the mean of
-    all rows is that of the variance within blocks.
+    as the variance of a row. It is tested against its distribution for normal rows, F with F - 1 and n - F
+    degrees of freedom, which other distributions of exchangeable rows come near: heavy tails make numerator
+    and denominator move together. Where blocks are contradicted, outlying rows of both signs may cancel in
+    the means of kept blocks, so the variance within is that of the typical block, which is no larger. The
+    standard error of the mean of all rows is that of the variance within blocks.
     """
     from scipy.special import fdtri
 

@@ -30,7 +30,7 @@ class Promise:
 
     Attributes
     ----------
-    interval : {"auto", "order", "exact", "paper", "none"}
+    interval : {"auto", "order", "cantelli", "closed-form", "none"}
     confidence_level : float
     delta : float
         1 - confidence_level, without the rounding of the subtraction.
@@ -58,9 +58,9 @@ class Promise:
         if self.interval != "auto":
             return self.interval
         if self.repeats > 1 or self.outlying is not None:
-            return "exact"
+            return "cantelli"
         some = self.n_blocks is not None or n_blocks > 1
-        return "exact" if some and n_blocks < least_order_blocks(delta) else "order"
+        return "cantelli" if some and n_blocks < least_order_blocks(delta) else "order"
 
     def level(self, n_lines: int, method: str | None) -> float:
         """Confidence level of each line of a vector, or of a number."""
@@ -128,7 +128,7 @@ class Estimate:
             "flags": self.flags,
             "interval_kind": kind,
             "interval_reason": reason,
-            "achieved_level": level,
+            "actual_level": level,
             **self.blocks,
         }
         if isinstance(self.value, float):
@@ -185,7 +185,7 @@ class Estimates:
     def kind(self, g: int) -> str:
         """Kind of a group's interval."""
         if self.method == "geometric":
-            return "none" if self.promise.interval == "none" else "exact"
+            return "none" if self.promise.interval == "none" else "cantelli"
         return self.promise.kind(int(self.answer.n_blocks[self.lines(g).start]), self.delta)
 
     @cached_property
@@ -214,8 +214,8 @@ class Estimates:
         blocks: dict[str, Any] = {
             "n_blocks": int(answer.n_blocks[first]),
             "block_size": (int(answer.block_size[first, 0]), int(answer.block_size[first, 1])),
-            "n_ruined_blocks": int(answer.n_ruined[first]),
-            "n_set_aside": int(answer.n_set_aside[first]),
+            "n_non_finite_blocks": int(answer.n_non_finite[first]),
+            "n_screened_out": int(answer.n_screened_out[first]),
             "repeats": self.promise.repeats,
             "by_files": self.disagree[g] and bool(answer.files_first[first]),
         }
@@ -233,7 +233,7 @@ class Estimates:
         mine, promise = self.lines(g), self.promise
         arbitrary = 0
         if promise.n_blocks is not None:
-            arbitrary = max(int(self.answer.n_ruined[mine.start]), promise.outlying or 0)
+            arbitrary = max(int(self.answer.n_non_finite[mine.start]), promise.outlying or 0)
         repeats = 1 if self.answer.files_first[mine.start] else promise.repeats
         return ball_of(self.answer, mine, arbitrary, repeats)
 
@@ -250,7 +250,9 @@ class Estimates:
             few = math.isnan(ends[0])
             return Shown("clusters", None if few else ends, NoInterval.FEW_UNITS.words if few else None)
         return (
-            Shown(kind) if kind == "paper" else Shown(kind, *shown_interval(self.answer.intervals, g, kind))
+            Shown(kind)
+            if kind == "closed-form"
+            else Shown(kind, *shown_interval(self.answer.intervals, g, kind))
         )
 
     def _vector(self, g: int, median: Floats) -> Shown:
@@ -288,7 +290,7 @@ def shown_interval(
     low, high, code = (
         (found.order_low, found.order_high, found.order_reason)
         if kind == "order"
-        else (found.exact_low, found.exact_high, found.exact_reason)
+        else (found.cantelli_low, found.cantelli_high, found.cantelli_reason)
     )
     if code[g]:
         return None, NoInterval(int(code[g])).words, None

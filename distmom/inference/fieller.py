@@ -63,13 +63,13 @@ class FiellerEnds:
         """Interval of a group, or the reason why there is none."""
         if self.unbounded[g]:
             return None, UNBOUNDED
-        return shown_interval(self.intervals, g, "exact")[:2]
+        return shown_interval(self.intervals, g, "cantelli")[:2]
 
 
 def fieller_ends(
     blocks: Quotients, estimate: Floats, rule: Callable[[Floats, Floats], RuleAnswer]
 ) -> FiellerEnds:
-    """The ends of the R around the estimate whose N - R D has an exact interval that holds 0.
+    """The ends of the R around the estimate whose N - R D has an Cantelli interval that holds 0.
 
     Parameters
     ----------
@@ -92,17 +92,17 @@ def fieller_ends(
     """
     of_d = rule(blocks.denominator, blocks.components[:, 2])
     found = of_d.intervals
-    constant = found.exact_reason == NoInterval.CONSTANT_BLOCKS
-    unbounded = np.where(constant, of_d.estimate <= 0.0, found.exact_low <= 0.0)
-    d = np.where(np.isnan(found.exact_centre), of_d.estimate, found.exact_centre)
+    constant = found.cantelli_reason == NoInterval.CONSTANT_BLOCKS
+    unbounded = np.where(constant, of_d.estimate <= 0.0, found.cantelli_low <= 0.0)
+    d = np.where(np.isnan(found.cantelli_centre), of_d.estimate, found.cantelli_centre)
 
     def beyond(end: Floats, sign: float) -> tuple[Floats, Intervals]:
         """How far the interval that belongs to R reaches beyond R, up (1) or down (-1): negative outside."""
         found = rule(*blocks.linearised(end, d)).intervals
-        return (found.exact_high - end if sign > 0.0 else end - found.exact_low), found
+        return (found.cantelli_high - end if sign > 0.0 else end - found.cantelli_low), found
 
     low, high = (_end(estimate, sign, beyond) for sign in (-1.0, 1.0))
-    ends = replace(beyond(high, 1.0)[1], exact_low=low, exact_high=high)
+    ends = replace(beyond(high, 1.0)[1], cantelli_low=low, cantelli_high=high)
     return FiellerEnds(ends, unbounded)
 
 

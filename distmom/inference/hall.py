@@ -1,4 +1,4 @@
-"""Quantiles of Studentised means of skewed laws."""
+"""Quantiles of Studentised means of skewed distributions."""
 
 from __future__ import annotations
 

@@ -41,13 +41,13 @@ def intervals_of(own: BlockSet, reason: Ints, ask: Request, between: bool) -> In
         sizes may differ, too.
     """
     out = Intervals.missing(reason.size, NoInterval.NOT_WANTED)
-    ruined = own.answer.n_ruined
-    arbitrary = np.zeros_like(ruined) if own.given is None else np.maximum(ruined, ask.outlying)
+    non_finite = own.answer.n_non_finite
+    arbitrary = np.zeros_like(non_finite) if own.given is None else np.maximum(non_finite, ask.outlying)
     if "order" in ask.wanted:
         out.order_reason[:] = reason
         _order(out, reason == 0, own.answer, ask.delta, arbitrary)
-    if "exact" in ask.wanted:
-        out.exact_reason[:] = reason
+    if "cantelli" in ask.wanted:
+        out.cantelli_reason[:] = reason
         _exact(out, reason == 0, own, ask.delta, between, arbitrary)
     return out
 
@@ -77,8 +77,8 @@ def ball_fields(own: BlockSet, reason: Ints, ask: Request, between: bool, repeat
 def _order(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying: Ints) -> None:
     """Fill in the order statistics of the answer's blocks, for some groups.
 
-    `outlying` are the blocks of arbitrary value, with the ruined ones. A NaN among them is taken at the far
-    end of either side, where it can hide neither a small nor a large block.
+    `outlying` are the blocks of arbitrary value, with the non-finite ones. A NaN among them is taken at the
+    far end of either side, where it can hide neither a small nor a large block.
     """
     n_blocks = np.count_nonzero(answer.count, axis=1)
     ordered = np.sort(answer.mean, axis=1)
@@ -94,7 +94,7 @@ def _order(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying
     ends = np.stack([rank - 1, n_numbers[chosen] - rank], axis=1)
     values = np.take_along_axis(ordered[chosen], np.clip(ends, 0, ordered.shape[1] - 1), 1)
     reached = (ends[:, 0] < n_numbers[chosen]) & (ends[:, 1] >= 0) & np.isfinite(values).all(axis=1)
-    why = np.where(rank == 0, NoInterval.TOO_FEW_BLOCKS, np.where(reached, 0, NoInterval.RUINED_ENDS))
+    why = np.where(rank == 0, NoInterval.TOO_FEW_BLOCKS, np.where(reached, 0, NoInterval.NON_FINITE_ENDS))
     given = why == 0
     values = _around(values, answer.place.subset(chosen), delta)
     out.order_reason[chosen] = why
@@ -108,7 +108,7 @@ def _around(ends: Floats, place: Location, delta: float) -> Floats:
     """Order statistics around the median, shape (n_groups, 2), as an interval around the location.
 
     They move with it, and the ends are at least those of Student's interval with `SKEW` of Hall's correction:
-    the median of blocks of a skewed law varies less than their mean.
+    the median of blocks of a skewed distribution varies less than their mean.
     """
     from scipy.special import stdtrit
 
@@ -130,12 +130,12 @@ def _exact(
     spread = best.spread(own, between, sized=sized)
     some = groups & best.some & np.isfinite(spread)
     if sized:
-        halfwidth = _sized_halfwidths(some, best.effective, spread, n_blocks, arbitrary, delta)
+        margin = _sized_margins(some, best.effective, spread, n_blocks, arbitrary, delta)
     else:  # random rows make blocks of nearly equal sizes
         with np.errstate(invalid="ignore", over="ignore"):
-            halfwidth = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
+            margin = spread * factors(np.where(some, n_blocks, 0), np.ones_like(n_blocks), delta)
     why = np.where(best.some, np.where(some, 0, NoInterval.OVERFLOW), NoInterval.TOO_FEW_BLOCKS)
-    fill_exact(out, np.flatnonzero(groups), why, lower_median(best.means), halfwidth, n_blocks)
+    fill_cantelli(out, np.flatnonzero(groups), why, lower_median(best.means), margin, n_blocks)
 
 
 class Best(NamedTuple):
@@ -156,7 +156,7 @@ class Best(NamedTuple):
     def spread(self, own: BlockSet, between: bool, *, sized: bool) -> Floats:
         """Standard deviation of the mean of a typical block, or if `sized` of one of average effective size.
 
-        `between` as for `intervals_of`; ruined blocks do not tell.
+        `between` as for `intervals_of`; non-finite blocks do not tell.
         """
         with np.errstate(invalid="ignore", over="ignore"):
             spread = self.se * np.sqrt(np.count_nonzero(self.rows, axis=1))
@@ -203,60 +203,60 @@ def kinds_of(n_blocks: Ints, outlying: Ints) -> tuple[Ints, list[tuple[int, int]
     return np.searchsorted(kinds, codes), [divmod(code, most) for code in kinds.tolist()]
 
 
-def _sized_halfwidths(
+def _sized_margins(
     groups: Bools, rows: Floats, spread: Floats, n_blocks: Ints, outlying: Ints, delta: float
 ) -> Floats:
-    """`_sized_halfwidth` of some groups with any numbers of blocks and arbitrary ones; infinite elsewhere."""
-    halfwidth = np.full(n_blocks.shape, np.inf)
+    """`_sized_margin` of some groups with any numbers of blocks and arbitrary ones; infinite elsewhere."""
+    margin = np.full(n_blocks.shape, np.inf)
     chosen = np.flatnonzero(groups)
     place, kinds = kinds_of(n_blocks[chosen], outlying[chosen])
-    for number, (k, ruined) in enumerate(kinds):
+    for number, (k, non_finite) in enumerate(kinds):
         same = chosen[place == number]
-        halfwidth[same] = _sized_halfwidth(rows[same], spread[same], k, ruined, delta)
-    return halfwidth
+        margin[same] = _sized_margin(rows[same], spread[same], k, non_finite, delta)
+    return margin
 
 
-def _sized_halfwidth(rows: Floats, spread: Floats, n_blocks: int, ruined: int, delta: float) -> Floats:
-    """Half-widths of groups with equally many blocks and arbitrary blocks, whose sizes may differ.
+def _sized_margin(rows: Floats, spread: Floats, n_blocks: int, non_finite: int, delta: float) -> Floats:
+    """Margins of error of groups with equally many blocks and arbitrary blocks, whose sizes may differ.
 
     Nearly equal sizes: all as small as the smallest. Up to a ratio of 2, blocks are exchanged for equal ones
     of average variance, which only raises the tail if m - o >= (K - o) p* + 1 (Hoeffding 1956, theorem 4;
-    p/(1+p) is concave) and costs at most 6 % of the width; the ruined ones are taken to be the largest. Else
-    the Poisson-binomial tail is solved, group by group; but thousands of blocks are exchanged whatever their
-    ratio, or else taken to be as small as the smallest, because solving takes K^2 steps.
+    p/(1+p) is concave) and costs at most 6 % of the width; the non-finite ones are taken to be the largest.
+    Else the Poisson-binomial tail is solved, group by group; but thousands of blocks are exchanged whatever
+    their ratio, or else taken to be as small as the smallest, because solving takes K^2 steps.
     """
-    factor = width_factor(n_blocks, delta, ruined)
+    factor = width_factor(n_blocks, delta, non_finite)
     if not np.isfinite(factor):
         return np.full(spread.shape, np.inf)
     size = np.sort(np.where(rows > 0.0, rows, np.inf), axis=1)[:, :n_blocks]
     average = size.mean(axis=1)
     equal = size[:, -1] <= NEARLY_EQUAL * size[:, 0]
-    typical = (average[:, None] / size[:, : n_blocks - ruined]).mean(axis=1)
+    typical = (average[:, None] / size[:, : n_blocks - non_finite]).mean(axis=1)
     with np.errstate(over="ignore"):
         out = np.asarray(spread * np.sqrt(np.where(equal, average / size[:, 0], typical)) * factor)
-    good = n_blocks - ruined
-    needed = median_rank(n_blocks) - ruined
-    exchange = cantelli_allowed(n_blocks, delta, ruined) and (
-        needed >= good * binomial_p(n_blocks, delta, ruined) + 1
+    good = n_blocks - non_finite
+    needed = median_rank(n_blocks) - non_finite
+    exchange = cantelli_allowed(n_blocks, delta, non_finite) and (
+        needed >= good * binomial_p(n_blocks, delta, non_finite) + 1
     )
     if n_blocks > MOST_SOLVED:
         return out if exchange else spread * np.sqrt(average / size[:, 0]) * factor
     solve = ~equal & ((size[:, -1] > MILDLY_UNEQUAL * size[:, 0]) | (not exchange))
     for group in np.flatnonzero(solve):
-        out[group] = spread[group] * unequal_factor(size[group], delta, ruined)
+        out[group] = spread[group] * unequal_factor(size[group], delta, non_finite)
     return out
 
 
-def fill_exact(
-    out: Intervals, chosen: Ints, why: Ints, centre: Floats, halfwidth: Floats, n_blocks: Ints
+def fill_cantelli(
+    out: Intervals, chosen: Ints, why: Ints, centre: Floats, margin: Floats, n_blocks: Ints
 ) -> None:
-    """Write the interval centre +- halfwidth of the chosen groups where nothing speaks against it."""
+    """Write the interval centre +- margin of the chosen groups where nothing speaks against it."""
     with np.errstate(invalid="ignore", over="ignore"):
-        low, high = centre - halfwidth, centre + halfwidth
-    why = np.where((why == 0) & ~np.isfinite(halfwidth), NoInterval.VACUOUS, why)
+        low, high = centre - margin, centre + margin
+    why = np.where((why == 0) & ~np.isfinite(margin), NoInterval.VACUOUS, why)
     why = np.where((why == 0) & ~(np.isfinite(low) & np.isfinite(high)), NoInterval.OVERFLOW, why)
     given = why == 0
-    for array, values in ((out.exact_low, low), (out.exact_high, high), (out.exact_centre, centre)):
+    for array, values in ((out.cantelli_low, low), (out.cantelli_high, high), (out.cantelli_centre, centre)):
         array[chosen] = np.where(given, values, np.nan)[chosen]
-    out.exact_blocks[chosen] = np.where(given, n_blocks, 0)[chosen]
-    out.exact_reason[chosen] = why[chosen]
+    out.cantelli_blocks[chosen] = np.where(given, n_blocks, 0)[chosen]
+    out.cantelli_reason[chosen] = why[chosen]

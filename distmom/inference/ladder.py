@@ -52,9 +52,9 @@ class Merger:
     enormous weight then makes one small block, and does not decide for the others.)
 
     Means are merged by their masses, the rows or the sums of weights, about one centre per group, the lower
-    median of the fine means: nothing is lost to a wild block far away, constants stay constants, and a power
-    of two as a common factor passes through without rounding. Infinite means propagate like a plain sum:
-    infinite, or NaN once both signs have been met.
+    median of the fine means: nothing is lost to an outlying block far away, constants stay constants, and a
+    power of two as a common factor passes through without rounding. Infinite means propagate like a plain
+    sum: infinite, or NaN once both signs have been met.
     """
 
     def __init__(self, blocks: BlockState, width: Ints | None = None) -> None:
@@ -138,7 +138,7 @@ class Merger:
         -------
         count : ndarray of int64, shape (n_groups, max K)
         mean : ndarray of float64, shape (n_groups, max K)
-            NaN where a block has no rows (and where it is ruined).
+            NaN where a block has no rows (and where it is non-finite).
         """
         count, mean = self._at(self._places(_of_groups(n_blocks)))
         return count[:, 0], mean[:, 0]
@@ -192,7 +192,7 @@ class Merger:
         starts = np.arange(0, index.shape[0] * index.shape[1] * width, width)
         return Places(index + starts.reshape(*index.shape[:2], 1), width)
 
-    def plain_mean(self) -> Floats:
+    def sample_mean(self) -> Floats:
         """Mean of all rows of each group; NaN for a group without rows."""
         return self.at(1)[1][:, 0]
 
@@ -201,7 +201,7 @@ class Merger:
         return Merger(self.blocks.at(groups), self.width[groups])
 
     def without(self, aside: Bools) -> Merger:
-        """The same with some blocks set aside, as if they had no rows."""
+        """The same with some blocks screened out, as if they had no rows."""
         return Merger(self.blocks.without(aside), self.width)
 
 
@@ -246,8 +246,8 @@ def row_bound(levels: Ints, n: Ints, n_sample: Ints, n_most: Ints) -> Bools:
     -----
     n/K >= max(8, 5/(1 - q)), with q the share of the most frequent value in the row sample. Where one value
     dominates, small blocks that consist of it alone would make the typical block look constant, and every
-    other block wild; with 5/(1 - q) rows only e^-5 of the blocks are of that kind. In integers, so that no
-    rounding decides: n (v - c) >= 5 v K, with the value c times among v sampled rows.
+    other block outlying; with 5/(1 - q) rows only e^-5 of the blocks are of that kind. In integers, so that
+    no rounding decides: n (v - c) >= 5 v K, with the value c times among v sampled rows.
     """
     k = levels[None, :]
     rows = n if n.ndim == 2 else n[:, None]
@@ -263,8 +263,8 @@ FEWEST = 9
 def enough_units(levels: Ints, n_units: Ints) -> Bools:
     """Whether each level has blocks of at least eight units, or is one of the coarsest: (n_groups, n_levels).
 
-    Blocks of one or two units have the law of a unit: their median is that of units, not the mean, and
-    where the law is skew finer levels would contradict coarser ones.
+    Blocks of one or two units have the distribution of a unit: their median is that of units, not the mean,
+    and where the distribution is skew finer levels would contradict coarser ones.
     """
     k = levels[None, :]
     return np.asarray((n_units[:, None] >= 8 * k) | (k <= FEWEST))

@@ -1,21 +1,21 @@
 """Where the mean lies, by the fine blocks that are kept: as precise as the mean of all rows, yet robust.
 
-The median of K block means is low by about skewness * sd / (6 * block size) for skewed laws, and its variance
-is up to pi/2 times that of the mean of all rows. Here each fine block pulls the answer away from that median
-by its share of the rows times its distance, but by no more than a cutoff: an M-estimate with Huber's (1964)
-score, two steps from the median. The cutoff T solves sum min(pull^2/T^2, 1) = z, as in Wang, Zheng, Zhou &
-Zhou (2021, "A new principle for tuning-free Huber regression"). So whatever the law, about z blocks at most
-are cut, which costs hardly any bias: Lee & Valiant (2022, "Optimal sub-Gaussian mean estimation in R") take
-the weight of log(1/delta)/3 observations away. A bad block moves the answer by T, about 1/sqrt(z) standard
-errors.
+The median of K block means is low by about skewness * sd / (6 * block size) for skewed distributions, and its
+variance is up to pi/2 times that of the mean of all rows. Here each fine block pulls the answer away from
+that median by its share of the rows times its distance, but by no more than a cutoff: an M-estimate with
+Huber's (1964) score, two steps from the median. The cutoff T solves sum min(pull^2/T^2, 1) = z, as in Wang,
+Zheng, Zhou & Zhou (2021, "A new principle for tuning-free Huber regression"). So whatever the
+distribution, about z blocks at most are cut, which costs hardly any bias: Lee & Valiant (2022, "Optimal
+sub-Gaussian mean estimation in R") take the weight of log(1/delta)/3 observations away. A bad block moves the
+answer by T, about 1/sqrt(z) standard errors.
 
-z is small (`FEW`) where blocks thin out outwards, as those of every law with a variance do. Where the
-farthest stand apart from the others the cutoff is at most se/sqrt(K), with the spread of the middle of the
-blocks: a bad block then costs less than it costs the median of K blocks, 1.25/sqrt(K) standard errors.
+z is small (`FEW`) where blocks thin out outwards, as those of every distribution with a variance do. Where
+the farthest stand apart from the others the cutoff is at most se/sqrt(K), with the spread of the middle of
+the blocks: a bad block then costs less than it costs the median of K blocks, 1.25/sqrt(K) standard errors.
 
-Simulated on 24 laws at 300 to 100,000 rows: risk 0.5 to 1.13 times that of the plain mean (the median of
-blocks 0.6 to 3.7 times). With up to 30 of 300, 1,000 or 10,000 rows 10 to 1,000 standard deviations away, the
-mean squared error is on average 0.65 times that of the median of blocks.
+Simulated on 24 distributions at 300 to 100,000 rows: risk 0.5 to 1.13 times that of the sample mean (the
+median of blocks 0.6 to 3.7 times). With up to 30 of 300, 1,000 or 10,000 rows 10 to 1,000 standard deviations
+away, the mean squared error is on average 0.65 times that of the median of blocks.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def location(kept: Merger, centre: Floats, n_blocks: Ints, se: Floats) -> Locati
     Returns
     -------
     Location
-        Of `centre` where a kept block is ruined, or there is one block.
+        Of `centre` where a kept block is non-finite, or there is one block.
     """
     mass = np.where(kept.filled, kept.blocks.mass, 0.0)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

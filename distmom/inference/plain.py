@@ -1,4 +1,4 @@
-"""Plain means of groups from the means of their blocks, rounded once."""
+"""Sample means of groups from the means of their blocks, rounded once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GROUPS_AT_ONCE = 1 << 13
 """Their blocks are numbers of Python then."""
 
 
-def plain_means(blocks: BlockState, rounded: Floats) -> Floats:
+def sample_means(blocks: BlockState, rounded: Floats) -> Floats:
     """Mean of all rows of each group, from the blocks' means with one rounding at the end.
 
     Whole numbers then have the mean that exact arithmetic gives, however the rows are cut into blocks: the
@@ -21,11 +21,11 @@ def plain_means(blocks: BlockState, rounded: Floats) -> Floats:
     it is the `rounded` one.
     """
     parts = [slice(i, i + GROUPS_AT_ONCE) for i in range(0, len(rounded), GROUPS_AT_ONCE)]
-    found = [mean for part in parts for mean in _plain_means(blocks.at(part), rounded[part])]
+    found = [mean for part in parts for mean in _sample_means(blocks.at(part), rounded[part])]
     return np.array(found, np.float64)
 
 
-def _plain_means(blocks: BlockState, rounded: Floats) -> list[float]:
+def _sample_means(blocks: BlockState, rounded: Floats) -> list[float]:
     filled = blocks.count > 0
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.where(filled, blocks.mass * blocks.mean, 0.0).tolist()
@@ -33,10 +33,10 @@ def _plain_means(blocks: BlockState, rounded: Floats) -> list[float]:
         masses = blocks.count.sum(axis=1).tolist()
     else:
         masses = [math.fsum(group) for group in np.where(filled, blocks.mass, 0.0).tolist()]
-    return [_plain_mean(*group) for group in zip(sums, masses, rounded.tolist(), strict=True)]
+    return [_sample_mean(*group) for group in zip(sums, masses, rounded.tolist(), strict=True)]
 
 
-def _plain_mean(sums: list[float], mass: float, rounded: float) -> float:
+def _sample_mean(sums: list[float], mass: float, rounded: float) -> float:
     if mass == 0 or not math.isfinite(rounded):
         return rounded
     try:

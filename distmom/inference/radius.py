@@ -17,7 +17,7 @@ from distmom.theory.vectors import repeated_vector_factor, vector_factor
 
 
 def vector_median(points: Floats, geometric: bool, finite: bool) -> tuple[Floats, float | None]:
-    """Median of the block mean vectors that are not ruined, and of the geometric one its gap."""
+    """Median of the block mean vectors that are not non-finite, and of the geometric one its gap."""
     if not finite:
         return np.full(points.shape[1], np.nan), None
     whole = points[np.isfinite(points).all(axis=1)]
@@ -40,7 +40,7 @@ class Ball:
     spread : ndarray, shape (d,)
         Standard deviation of a mean of a block of average size.
     n_arbitrary : int
-        Blocks that may be anywhere, or are ruined and left out.
+        Blocks that may be anywhere, or are non-finite and left out.
     code : NoInterval
         Why there is no radius.
     repeats : int

@@ -42,7 +42,7 @@ class RowSet(BlockSet):
         se = self.finest.se
         met = {
             NoInterval.NO_ANSWER: ~self.finite,
-            NoInterval.PLAIN_MEAN: self.plain,
+            NoInterval.SAMPLE_MEAN: self.plain,
             NoInterval.FEWER_ROWS_THAN_BLOCKS: self.lowered,
             NoInterval.CONSTANT_BLOCKS: (se == 0.0) & ~self.fine.constant,
             NoInterval.OVERFLOW: ~np.isfinite(se),
@@ -98,7 +98,7 @@ def automatic_rows(
 
 
 def given_rows(fine: Merger, levels: Ints, enough: Bools, n_columns: int = 1) -> RowSet:
-    """Steps for a number of blocks that was given, the first of the levels: tested, nothing set aside."""
+    """Steps for a number of blocks that was given, the first of the levels: tested, nothing screened out."""
     k = int(levels[0])
     at = np.minimum(k, fine.n)
     testable_levels = enough & (levels[None, :] >= LEAST_FLAGGED)
@@ -110,11 +110,11 @@ def given_rows(fine: Merger, levels: Ints, enough: Bools, n_columns: int = 1) ->
     seen = screen(finest, ladder)
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(ladder.median[:, :1] - ladder.median[:, 1:])
-        meets = apart <= ladder.halfwidth[:, :1] + ladder.halfwidth[:, 1:]
-        wrong = (~meets & usable[:, 1:]).any(axis=1) | ~(seen.shift <= ladder.halfwidth[:, 0])
+        meets = apart <= ladder.margin[:, :1] + ladder.margin[:, 1:]
+        wrong = (~meets & usable[:, 1:]).any(axis=1) | ~(seen.shift <= ladder.margin[:, 0])
         wrong &= finest.testable & testable_levels.any(axis=1) & usable[:, 0]
         full = 4 * seen.n_far > finest.blocks.n_filled
-        beyond = over_columns(wrong & (full | ~(seen.near_shift <= ladder.halfwidth[:, 0])), n_columns)
+        beyond = over_columns(wrong & (full | ~(seen.near_shift <= ladder.margin[:, 0])), n_columns)
     nobody = np.zeros(at.size, np.bool_)
     found = answer(fine, finest, seen, nobody, levels, at)
     wrong, lowered = over_columns(wrong, n_columns), (fine.n < k) & (fine.n > 0)

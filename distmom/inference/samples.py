@@ -15,15 +15,15 @@ from distmom.inference.radius import vector_median
 from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.median import lower_median
-from distmom.theory.paper import morgu_blocks, paper_halfwidth_morm
-from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.paper import morgu_blocks, paper_margin_morm
+from distmom.theory.resampled import resampled_margin
 from distmom.theory.vectors import resampled_vector_factor
 
 TAU = 0.45
 """Of the proposition, unless it is given."""
 
 Width = tuple[Any, str | None]
-"""Half-width of a number, half-widths of coordinates, or a radius; and why there is none."""
+"""Margin of error of a number, margins of error of coordinates, or a radius; and why there is none."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Samples:
     ) -> Estimate:
         """The median, with the interval that `width` gives for a kind and a failure probability.
 
-        It is only asked for where no sample is ruined and something varies.
+        It is only asked for where no sample is non-finite and something varies.
         """
         k = len(self.values)
-        ruined = k - int(np.isfinite(self.values.reshape(k, -1)).all(axis=1).sum()) if k else 0
-        finite = k > 0 and ruined <= (k + 1) // 2 - 1
+        non_finite = k - int(np.isfinite(self.values.reshape(k, -1)).all(axis=1).sum()) if k else 0
+        finite = k > 0 and non_finite <= (k + 1) // 2 - 1
         value: Any = math.nan
         gap = None
         if method is not None:
@@ -67,12 +67,12 @@ class Samples:
         blocks = {
             "n_blocks": k,
             "block_size": (int(self.sizes.min()), int(self.sizes.max())) if k else (0, 0),
-            "n_ruined_blocks": ruined,
+            "n_non_finite_blocks": non_finite,
         }
-        kind = "exact" if promise.interval == "auto" else promise.interval
-        reason = self._why_not(kind, ruined, finite)
+        kind = "cantelli" if promise.interval == "auto" else promise.interval
+        reason = self._why_not(kind, non_finite, finite)
         half: Any = 0.0
-        if reason is None and (kind == "paper" or not self.constant):
+        if reason is None and (kind == "closed-form" or not self.constant):
             half, reason = width(kind, promise.line_delta(np.size(value), method))
             if reason is None and not np.isfinite(half).all():
                 unknown = NoInterval.VARIANCE_UNKNOWN if np.isnan(half).any() else NoInterval.SAMPLES_VACUOUS
@@ -85,13 +85,13 @@ class Samples:
             shown = Shown(kind, ends if method is None else np.column_stack(ends))
         return Estimate(value, self.values.copy(), status, shown, blocks, gap)
 
-    def _why_not(self, kind: str, ruined: int, finite: bool) -> str | None:
+    def _why_not(self, kind: str, non_finite: int, finite: bool) -> str | None:
         if kind == "none":
             return NoInterval.NOT_WANTED.words
         if not finite:
             return NoInterval.NO_ANSWER.words
-        if ruined:
-            return NoInterval.SAMPLES_RUINED.words
+        if non_finite:
+            return NoInterval.SAMPLES_NON_FINITE.words
         if np.isnan(self.variance).any():
             return NoInterval.SAMPLES_TOO_SMALL.words
         still = not self.variance.any() and not self.constant
@@ -101,7 +101,7 @@ class Samples:
 def resampled_width(
     variances: Sequence[float], n_blocks: int, inverse_inclusion: float, delta: float, method: str | None
 ) -> Any:
-    """Half-width of a number, half-widths of coordinates at this level each, or radius of their vector.
+    """Margin of error of a number, those of coordinates at this level each, or radius of their vector.
 
     Parameters
     ----------
@@ -109,17 +109,17 @@ def resampled_width(
         Of the value of one sample, in each coordinate.
     n_blocks : int
     inverse_inclusion : float
-        See `theory.resampled_halfwidth`.
+        See `theory.resampled_margin`.
     delta : float
     method : {"geometric", "coordinatewise"} or None
     """
     if method == "geometric":
         return resampled_vector_factor(n_blocks, inverse_inclusion, delta) * math.sqrt(sum(variances))
-    halves = [resampled_halfwidth(v, n_blocks, inverse_inclusion, delta) for v in variances]
+    halves = [resampled_margin(v, n_blocks, inverse_inclusion, delta) for v in variances]
     return halves[0] if method is None else np.array(halves)
 
 
-def paper_sample_halfwidth(
+def paper_sample_margin(
     confidence_level: float,
     tau: float | None,
     variance: float,
@@ -128,7 +128,7 @@ def paper_sample_halfwidth(
     n_used: Sequence[int],
     degrees: Sequence[int] = (1,),
 ) -> tuple[float, str | None]:
-    """Half-width of the interval of the proposition without replacement, or why it does not hold.
+    """Margin of error of the interval of the proposition without replacement, or why it does not hold.
 
     Parameters
     ----------
@@ -158,4 +158,4 @@ def paper_sample_halfwidth(
             f"the proposition holds for {least:,} or more blocks of at most {allowed} rows at tau={tau:g}, "
             f"not {n_blocks:,} of {drawn}"
         )
-    return paper_halfwidth_morm(variance, tau), None
+    return paper_margin_morm(variance, tau), None

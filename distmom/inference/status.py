@@ -17,14 +17,14 @@ class Finding(IntFlag):
 
     NO_ROWS = 1
     NO_FINITE_ANSWER = 2
-    BEYOND_CAPACITY = 4
-    SHARE_SET_ASIDE = 256
+    BREAKDOWN_POINT_EXCEEDED = 4
+    SHARE_SCREENED_OUT = 256
     FILES_DISAGREE = 8
     CONTAMINATED = 16
     SHARE_FAR_OUT = 512
     ROWS_CORRELATED = 1024
-    CARRIED_BY_FEW_ROWS = 32
-    PLAIN_MEAN = 64
+    DOMINATED_BY_FEW_ROWS = 32
+    SAMPLE_MEAN = 64
     ROWS_IN_ORDER = 128
 
 
@@ -42,17 +42,17 @@ class NoInterval(IntEnum):
     GIVEN = 0, ""
     NOT_WANTED = 1, "not asked for"
     NO_ANSWER = 2, "there is no finite answer"
-    PLAIN_MEAN = 3, "too few rows, or too few different values, for five blocks"
+    SAMPLE_MEAN = 3, "too few rows, or too few different values, for five blocks"
     FEWER_ROWS_THAN_BLOCKS = 4, "fewer rows than blocks"
     CONSTANT_BLOCKS = 5, "more than half of the blocks are constant"
     TOO_FEW_BLOCKS = 6, "too few blocks for this confidence level"
     VACUOUS = (
         7,
-        "the bound is vacuous: too many blocks are ruined or taken to be outlying for this confidence level",
+        "the bound is vacuous: too many blocks are non-finite or assumed outlying for this confidence level",
     )
-    RUINED_ENDS = 8, "ruined blocks reach the ends of the interval"
+    NON_FINITE_ENDS = 8, "non-finite blocks reach the ends of the interval"
     OVERFLOW = 9, "the spread of the blocks exceeds the range of float64"
-    SAMPLES_RUINED = 10, "the bound for samples does not allow for ruined blocks"
+    SAMPLES_NON_FINITE = 10, "the bound for samples does not allow for non-finite blocks"
     SAMPLES_TOO_SMALL = 11, "samples of one row show no spread"
     SAMPLES_VACUOUS = 12, "the bound is vacuous for this confidence level; use more or smaller blocks"
     VARIANCE_UNKNOWN = 13, "the variance of the statistic is not known: there are too few rows"
@@ -72,8 +72,8 @@ def flags_of(findings: int) -> tuple[Status, ...]:
 
     Examples
     --------
-    >>> flags_of(Finding.CONTAMINATED | Finding.BEYOND_CAPACITY)
-    ('beyond capacity', 'contaminated')
+    >>> flags_of(Finding.CONTAMINATED | Finding.BREAKDOWN_POINT_EXCEEDED)
+    ('breakdown point exceeded', 'contaminated')
     """
     return tuple(Status[str(one.name)] for one in Finding if one.value & int(findings))
 
@@ -83,8 +83,8 @@ def in_order(flags: Iterable[Status]) -> tuple[Status, ...]:
 
     Examples
     --------
-    >>> in_order([Status.CONTAMINATED, Status.BEYOND_CAPACITY, Status.CONTAMINATED])
-    ('beyond capacity', 'contaminated')
+    >>> in_order([Status.CONTAMINATED, Status.BREAKDOWN_POINT_EXCEEDED, Status.CONTAMINATED])
+    ('breakdown point exceeded', 'contaminated')
     """
     some = set(flags)
     return tuple(word for one in Finding if (word := Status[str(one.name)]) in some)

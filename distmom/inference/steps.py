@@ -22,7 +22,7 @@ DELTA_FLAG = 0.001
 """Probability of a false alarm that the intersection test allows itself, over the whole ladder."""
 
 CERTAIN = 8.0
-"""A block this many standard deviations away is wild, whatever the law (more of them with many blocks)."""
+"""A block this many standard deviations away is outlying for any distribution (more with many blocks)."""
 
 LEVELS_AT_ONCE = 1 << 15
 """Levels are merged together up to about this many fine blocks in all: fewer, longer steps."""
@@ -61,7 +61,7 @@ def over_columns(flags: Bools, n_columns: int) -> Bools:
 
 
 def climb(merger: Merger, levels: Ints, usable: Bools, finest: Finest, n_columns: int = 1) -> Ladder:
-    """Median and half-width at every level: one standard error for the whole ladder.
+    """Median and margin of error at every level: one standard error for the whole ladder.
 
     h_K = se * sqrt(K) * factor(K, 0.001/(|L| n_columns)), times the `inflation` where rows have weights:
     together the intervals of all |L| levels, of all columns of a vector, hold with probability 0.999 if the
@@ -79,37 +79,37 @@ def climb(merger: Merger, levels: Ints, usable: Bools, finest: Finest, n_columns
     n_blocks = np.where(usable, n_blocks, 0)
     n_tests = n_columns * np.count_nonzero(usable, axis=1)[:, None]
     with np.errstate(invalid="ignore", over="ignore"):
-        halfwidth = finest.se[:, None] * np.sqrt(n_blocks) * factors(n_blocks, n_tests, DELTA_FLAG)
+        margin = finest.se[:, None] * np.sqrt(n_blocks) * factors(n_blocks, n_tests, DELTA_FLAG)
         more = inflation(finest, merger.efficiency_at(levels))
-        halfwidth = np.where(usable, halfwidth * more, np.nan)
-    return Ladder(levels, usable, np.where(usable, median, np.nan), halfwidth, more)
+        margin = np.where(usable, margin * more, np.nan)
+    return Ladder(levels, usable, np.where(usable, median, np.nan), margin, more)
 
 
 def first_meeting(ladder: Ladder) -> Ints:
     """Column of the coarsest level whose interval, with those of all finer levels, has a point in common."""
     with np.errstate(invalid="ignore"):
-        low = np.where(ladder.usable, ladder.median - ladder.halfwidth, -np.inf)
-        high = np.where(ladder.usable, ladder.median + ladder.halfwidth, np.inf)
+        low = np.where(ladder.usable, ladder.median - ladder.margin, -np.inf)
+        high = np.where(ladder.usable, ladder.median + ladder.margin, np.inf)
         low = np.maximum.accumulate(low[:, ::-1], axis=1)[:, ::-1]
         high = np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1]
-        meets = (low <= high) & ladder.usable  # a ruined median is NaN and meets nothing
+        meets = (low <= high) & ladder.usable  # a non-finite median is NaN and meets nothing
     return np.asarray(np.argmax(meets, axis=1))
 
 
 def screen(finest: Finest, ladder: Ladder) -> Screen:
-    """Find wild blocks, the shift they cause, and the coarsest level that agrees with all finer ones.
+    """Find outlying blocks, the shift they cause, and the coarsest level that agrees with all finer ones.
 
-    A finest block is wild (`far`) when it lies more than t = max(8, sqrt(F)/2) of its standard deviations
-    from the median of all F. For a law of finite variance that moves the mean by at most sd/t. `shift` is
-    what the wild blocks add to the mean, `near_shift` what those add that are beyond 8 but not wild. Where
-    there is no scale nothing is wild.
+    A finest block is outlying (`far`) when it lies more than t = max(8, sqrt(F)/2) of its standard deviations
+    from the median of all F. For a distribution of finite variance that moves the mean by at most sd/t.
+    `shift` is what the outlying blocks add to the mean, `near_shift` what those add that are beyond 8 but not
+    outlying. Where there is no scale nothing is outlying.
     """
     n_blocks = finest.blocks.n_filled
     t = np.maximum(CERTAIN, 0.5 * np.sqrt(n_blocks))[:, None]
     able = finest.testable[:, None] & finest.blocks.filled
     with np.errstate(invalid="ignore", over="ignore"):
         away = finest.blocks.mean - finest.centre[:, None]
-        # ruined means are wild also where t * spread overflows
+        # non-finite means are outlying also where t * spread overflows
         far = able & ~(np.isfinite(finest.blocks.mean) & (np.abs(away) <= t * finest.spread))
         near = able & ~far & (np.abs(away) > CERTAIN * finest.spread)
         pull = away * finest.share
@@ -121,26 +121,24 @@ def screen(finest: Finest, ladder: Ladder) -> Screen:
 
 
 def contradicted(finest: Finest, ladder: Ladder, seen: Screen) -> Bools:
-    """Whether the coarsest level disagrees with finer ones, or wild blocks shift the mean too far."""
-    widest = ladder.halfwidth[:, 0]
-    ruined = finest.n_ruined > 0  # infinitely far: also when the half-width overflowed
-    wrong = (seen.k_hat > ladder.levels[0]) | ~(seen.shift <= widest) | ruined
+    """Whether the coarsest level disagrees with finer ones, or outlying blocks shift the mean too far."""
+    widest = ladder.margin[:, 0]
+    non_finite = finest.n_non_finite > 0  # infinitely far: also when the margin of error overflowed
+    wrong = (seen.k_hat > ladder.levels[0]) | ~(seen.shift <= widest) | non_finite
     return np.asarray(finest.testable & ladder.usable.any(axis=1) & wrong)
 
 
-def wild_in(seen: Screen, wrong: Bools, n_columns: int) -> Screen:
-    """The screen with the blocks that are wild in a contradicted column, for all columns of its vector."""
+def outlying_in(seen: Screen, wrong: Bools, n_columns: int) -> Screen:
+    """The screen with the outlying blocks of a contradicted column, for all columns of its vector."""
     far = over_columns(seen.far & wrong[:, None], n_columns)
     return replace(seen, far=far, n_far=np.count_nonzero(far, axis=1))
 
 
-def beyond_capacity(finest: Finest, ladder: Ladder, seen: Screen) -> Bools:
-    """Whether nearly as many blocks are wild as the finest level can bear (for contradicted sets)."""
+def breakdown_point_exceeded(finest: Finest, ladder: Ladder, seen: Screen) -> Bools:
+    """Whether nearly as many blocks are outlying as the finest level can bear (for contradicted sets)."""
     n_blocks = finest.blocks.n_filled
     return np.asarray(
-        (4 * seen.k_hat > n_blocks)
-        | (4 * seen.n_far > n_blocks)
-        | ~(seen.near_shift <= ladder.halfwidth[:, 0])
+        (4 * seen.k_hat > n_blocks) | (4 * seen.n_far > n_blocks) | ~(seen.near_shift <= ladder.margin[:, 0])
     )
 
 
@@ -162,12 +160,12 @@ def tested(
     ladder = climb(fine, levels, usable, finest, n_columns)
     seen = screen(finest, ladder)
     mine = contradicted(finest, ladder, seen)
-    seen, wrong = wild_in(seen, mine, n_columns), over_columns(mine, n_columns)
+    seen, wrong = outlying_in(seen, mine, n_columns), over_columns(mine, n_columns)
     found = answer(fine, finest, seen, wrong, levels, wanted)
     if located:
         n_blocks = np.count_nonzero(found.count, axis=1)
         found = replace(found, place=location(found.kept, found.place.centre, n_blocks, finest.se))
-    beyond = over_columns(mine & beyond_capacity(finest, ladder, seen), n_columns)
+    beyond = over_columns(mine & breakdown_point_exceeded(finest, ladder, seen), n_columns)
     return BlockSet(fine, None, finest, ladder, seen, wrong, beyond, found)
 
 
@@ -192,9 +190,9 @@ def fewer_blocks(levels: Ints, wanted: Ints, n_kept: Ints) -> Ints:
 
 
 def answer(
-    fine: Merger, finest: Finest, seen: Screen, set_aside: Bools, levels: Ints, wanted: Ints
+    fine: Merger, finest: Finest, seen: Screen, screened_out: Bools, levels: Ints, wanted: Ints
 ) -> Answer:
-    """Answer at `wanted` blocks; where `set_aside`, the wild blocks are left out and the others merged anew.
+    """Answer at `wanted` blocks; where `screened_out`, outliers are left out and the others merged anew.
 
     Parameters
     ----------
@@ -202,27 +200,27 @@ def answer(
         All blocks as they came.
     finest, seen
         The finest usable blocks and what was found among them.
-    set_aside : ndarray of bool, shape (n_groups,)
-        Groups whose wild blocks are left out.
+    screened_out : ndarray of bool, shape (n_groups,)
+        Groups whose outlying blocks are left out.
     levels : ndarray of int64
         The ladder, for groups left with fewer blocks than wanted.
     wanted : ndarray of int64, shape (n_groups,)
         Number of blocks of the answer.
     """
-    kept = finest.blocks.without(seen.far & set_aside[:, None])
-    wanted = np.where(set_aside, fewer_blocks(levels, wanted, kept.n_filled), wanted)
-    count, mean, effective = at_kept(fine, kept, set_aside, wanted)
+    kept = finest.blocks.without(seen.far & screened_out[:, None])
+    wanted = np.where(screened_out, fewer_blocks(levels, wanted, kept.n_filled), wanted)
+    count, mean, effective = at_kept(fine, kept, screened_out, wanted)
     return Answer(kept, wanted, count, effective, mean, Location.median(lower_median(mean)))
 
 
-def at_kept(fine: Merger, kept: Merger, set_aside: Bools, n_blocks: Ints) -> tuple[Ints, Floats, Floats]:
-    """Blocks of a level: of all fine blocks, or of the kept finest ones where some were set aside.
+def at_kept(fine: Merger, kept: Merger, screened_out: Bools, n_blocks: Ints) -> tuple[Ints, Floats, Floats]:
+    """Blocks of a level: of all fine blocks, or of the kept finest ones where some were screened out.
 
     Rows, means and effective rows, each of shape (n_groups, width).
     """
     count, mean = fine.at(n_blocks)
     effective = fine.effective_at(n_blocks)
-    some = np.flatnonzero(set_aside)
+    some = np.flatnonzero(screened_out)
     if some.size:
         part = kept.subset(some)
         part_count, part_mean = part.at(n_blocks[some])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
+from distmom.json_lines import json_line
 from distmom.words import printable
 
 LOGGER = logging.getLogger("distmom.jobs")
@@ -90,11 +89,5 @@ class JsonLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Time, level, event and message of the record, and the fields of the event."""
-        line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "event": getattr(record, "event", "message"),
-            "message": record.getMessage(),
-            **getattr(record, "fields", {}),
-        }
-        return json.dumps(line, allow_nan=False, default=str)
+        event, fields = getattr(record, "event", "message"), getattr(record, "fields", {})
+        return json_line(event, record.getMessage(), record.levelname.lower(), record.created, **fields)

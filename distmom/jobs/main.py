@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -13,6 +14,7 @@ from typing import NoReturn
 from distmom.errors import leave
 from distmom.jobs.job import Job
 from distmom.jobs.run import run_config
+from distmom.json_lines import failure
 from distmom.signals import endings
 
 
@@ -24,7 +26,7 @@ def main(job: Job, words: list[str] | None = None) -> NoReturn:
         except KeyboardInterrupt:  # before the run began, or a second one while it ended
             word, code = endings.told()
             with suppress(OSError):  # the terminal may be gone
-                sys.stderr.write(f"distmom: {word}\n")
+                sys.stderr.write(f"{failure(sys.argv[1:] if words is None else words, word, code)}\n")
         leave(code)
 
 
@@ -37,6 +39,7 @@ def _run_words(job: Job, words: list[str] | None) -> int:
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run there, whatever the file says")
     parser.add_argument("--workers", metavar="N", type=int, help="run on N processes of this machine")
     parser.add_argument("--quiet", action="store_true", help="log warnings and errors only")
+    parser.words = sys.argv[1:] if words is None else words
     given = parser.parse_args(words)
     if not os.environ.get("DISTMOM_DEBUG"):
         warnings.simplefilter("ignore")
@@ -61,6 +64,9 @@ def _program() -> list[str]:
 
 
 class _JobParser(argparse.ArgumentParser):
+    words: Sequence[str] = ()
+    """The command line."""
+
     def error(self, message: str) -> NoReturn:
         """One line."""
-        self.exit(2, f"distmom: {message}; see '{self.prog} --help'\n")
+        self.exit(2, failure(self.words, f"{message}; see '{self.prog} --help'", 2) + "\n")

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -18,6 +19,7 @@ from distmom.jobs.job import Job, job_of_kind, kind_names
 from distmom.jobs.log_lines import JsonLine, MinuteLines, TextLine, log, on_stderr
 from distmom.jobs.toml_file import read_toml
 from distmom.jobs.words import keys_of
+from distmom.json_lines import json_stderr
 from distmom.signals import endings
 
 INTERNAL, USAGE, RESOURCES = 1, 2, 6
@@ -61,11 +63,17 @@ def run_config(
     failed = True
     facts: dict[str, Any] = {}
     form = JsonLine() if log_json else TextLine()
-    with endings.heard(), on_stderr(form, logging.WARNING if quiet else logging.INFO) as handler:
+    with (
+        endings.heard(),
+        json_stderr.on(log_json),
+        ExitStack() as ending,
+        on_stderr(form, logging.WARNING if quiet else logging.INFO) as handler,
+    ):
         try:
             config, job = _load(Path(file), job)
             config = _told_more(config, job, {"scheduler": scheduler, "workers": workers}, state)
             if config.table("run").get("log") == "json":
+                ending.enter_context(json_stderr.on())
                 handler.setFormatter(JsonLine())
                 handler.setLevel(logging.INFO)
             again = shlex.join([*command, str(config.path)])

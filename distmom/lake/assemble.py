@@ -14,11 +14,15 @@ from distmom.errors import BadFileError
 from distmom.lake.columns.convert import Valid, Values, converter, encodable, one_value, valid_rows
 from distmom.lake.columns.schema import kind_of
 from distmom.lake.columns.vectors import WrongLength, components, lengths
+from distmom.lake.files.enums import is_enum
+from distmom.lake.files.int96 import is_int96
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.source import Batch, PartitionType, ReadOptions
 from distmom.numerics.arrays import Bools
 
 if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
     from distmom.lake.columns.times import TimeScale
     from distmom.lake.filters import Filter
 
@@ -76,6 +80,13 @@ class Assembler:
         The asked columns; the stored ones among them are those that are read, in this order.
     types : mapping of str to pyarrow.DataType
         Types of the stored columns.
+    schema : pyarrow.parquet.ParquetSchema, optional
+        Physical columns of the file, if it is one.
+
+    Attributes
+    ----------
+    positions, enums, int96 : list of int
+        Physical positions of what is read; which of these are of such types.
     """
 
     def __init__(
@@ -83,9 +94,13 @@ class Assembler:
         columns: Sequence[FileColumn],
         types: Mapping[str, pa.DataType],
         options: ReadOptions,
+        schema: pq.ParquetSchema | None = None,
     ) -> None:
         stored = [column for column in columns if column.position is not None]
         self.positions = [column.position for column in stored if column.position is not None]
+        places = [] if schema is None else [*enumerate(self.positions)]
+        self.enums = [i for i, at in places if is_enum(schema, at)]
+        self.int96 = [i for i, at in places if is_int96(schema, at)]
         self._columns = {column.name: column for column in columns}
         self._order = {column.name: i for i, column in enumerate(stored)}
         found = {i: types[column.name] for i, column in enumerate(stored) if column.name in types}

@@ -16,10 +16,10 @@ from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.extent import PAGE_BYTES, Extent
 from distmom.lake.files import footers
-from distmom.lake.files.enums import as_text, is_enum
+from distmom.lake.files.enums import as_text
 from distmom.lake.files.failures import problem
 from distmom.lake.files.footer_checks import ReadGroups, check_chunks
-from distmom.lake.files.int96 import is_int96, looks_wrapped, refuse_wrapped
+from distmom.lake.files.int96 import looks_wrapped, refuse_wrapped
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
@@ -106,7 +106,7 @@ class Reader(BatchReader):
         """`_assembler`, or that of the last file if this one has the same columns, as most files have."""
         if parquet.hidden:
             return self._assembler(parquet, file)
-        schema, types = parquet.schema, parquet.schema_arrow
+        schema, types = parquet.schema, parquet.reader.schema_arrow
         last = self.recent.get("last")  # another thread may put in another one at any time
         if last is not None and last[0].equals(schema) and last[1].equals(types):
             return last[2]  # type: ignore[no-any-return]
@@ -149,7 +149,7 @@ class Reader(BatchReader):
                     f"column {name!r} is not in {file.path}"
                     f"{_elsewhere(references.get(name))}; missing='null' counts its rows as null"
                 )
-        return Assembler(list(columns.values()), types, self.options)
+        return Assembler(list(columns.values()), types, self.options, parquet.schema)
 
 
 def _elsewhere(reference: Reference | None) -> str:
@@ -205,7 +205,7 @@ def _read(
     reached = ReadGroups(parquet, rows.groups, assembler.positions, file)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
     position = rows.first
-    for size, arrays in _arrays(parquet, rows, assembler.positions, batch_rows, file):
+    for size, arrays in _arrays(parquet, rows, assembler, batch_rows, file):
         begin, position = position, position + size
         n_bytes = reached.bytes_of(position - rows.first) - reached.bytes_of(begin - rows.first)
         low, high = max(begin, start), min(position, end)
@@ -262,9 +262,10 @@ def _check_group(
 
 
 def _arrays(
-    parquet: pq.ParquetFile, rows: RowGroups, positions: list[int], batch_rows: int, file: FileRef
+    parquet: pq.ParquetFile, rows: RowGroups, assembler: Assembler, batch_rows: int, file: FileRef
 ) -> Iterator[tuple[int, list[pa.Array]]]:
     """Sizes and arrays of consecutive batches; sizes alone where nothing stored is asked for."""
+    positions = assembler.positions
     if not positions:
         for begin in range(0, rows.n_rows, batch_rows):
             yield min(batch_rows, rows.n_rows - begin), []
@@ -273,18 +274,16 @@ def _arrays(
     batches = parquet.reader.iter_batches(
         batch_rows, row_groups=rows.groups, column_indices=positions, use_threads=False
     )
-    enums = [i for i, at in enumerate(positions) if is_enum(parquet, at)]
-    unchecked = {at: i for i, at in enumerate(positions) if is_int96(parquet, at)}
-    done = 0
+    unchecked, done = set(assembler.int96), 0
     while True:
         try:
             batch = next(batches, None)
-            for at, i in [*unchecked.items()]:
+            for i in sorted(unchecked):
                 if batch is not None and looks_wrapped(batch.column(i)):  # once: all of the column is read
-                    refuse_wrapped(parquet, rows.groups, at, file)
-                    del unchecked[at]
+                    refuse_wrapped(parquet, rows.groups, positions[i], file)
+                    unchecked.remove(i)
             columns = [] if batch is None else batch.columns
-            for i in enums if columns else ():
+            for i in assembler.enums if columns else ():
                 columns[i] = as_text(columns[i])
         except (pa.ArrowException, OSError) as error:
             number = getattr(error, "errno", None)

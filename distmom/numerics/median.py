@@ -13,7 +13,7 @@ MAD = 1.4826
 def lower_median(values: Floats, axis: int = -1) -> Floats:
     """Lower median: the value of rank ceil(K/2) among the K values that are not NaN.
 
-    NaN marks a ruined block and is dropped; infinities sort to the ends. NumPy's median averages the two
+    NaN marks a non-finite block and is dropped; infinities sort to the ends. NumPy's median averages the two
     middle values when K is even, which is another estimator, hence this function.
 
     Parameters

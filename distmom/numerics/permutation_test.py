@@ -37,7 +37,7 @@ TIE = 1e-12
 
 
 class Units(NamedTuple):
-    """Rows of units that are exchangeable where both samples have one law.
+    """Rows of units that are exchangeable where both samples have one distribution.
 
     Attributes
     ----------

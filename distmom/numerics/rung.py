@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Rung:
-    """Estimate at a number of blocks that was tried; unpacks as ``n_blocks, estimate, half_width = rung``.
+    """Estimate at a number of blocks that was tried; unpacks as ``n_blocks, estimate, margin = rung``.
 
     A record and no tuple, as frames hold lists of tuples of one type only.
     """
 
     n_blocks: int
     estimate: Any
-    half_width: Any
+    margin_of_error: Any
 
     def __iter__(self) -> Iterator[Any]:
-        yield from (self.n_blocks, self.estimate, self.half_width)
+        yield from (self.n_blocks, self.estimate, self.margin_of_error)

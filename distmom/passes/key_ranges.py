@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from distmom.cluster import Executor
     from distmom.memory import Memory
+    from distmom.reductions.block_means import BlockMeans
     from distmom.reductions.ranged import RangedState
 
 AT_WORK = 4
@@ -39,9 +40,6 @@ LEAST = 256
 
 USABLE = 0.9
 """Of the memory that is left for groups; the rest is for what allocators hold back."""
-
-RESULT_BYTES = 1_500
-"""Of the answer in a group, of a column, and of its blocks: results are made of these when asked for."""
 
 ROW_BYTES = 128
 """Of a row that waits to be taken to its cell and its group's sample, and while it is."""
@@ -81,9 +79,9 @@ class Room(NamedTuple):
 
 
 def room_for_groups(
-    executor: Executor, memory: Memory, group_bytes: int, n_done: int, n_columns: int
+    executor: Executor, memory: Memory, means: BlockMeans, n_done: int, results: float
 ) -> Room:
-    """The room beside all else, and beside the results of `n_done` groups.
+    """The room beside all else, and beside the results of `n_done` groups, of so many bytes.
 
     Raises
     ------
@@ -91,10 +89,9 @@ def room_for_groups(
         If there is no room for more groups.
     """
     threads = memory.busy(executor.threads_per_process)
-    results = n_done * n_columns * RESULT_BYTES
-    rows = threads * n_columns * ROWS_TOGETHER * ROW_BYTES
+    rows = threads * len(means.columns) * ROWS_TOGETHER * ROW_BYTES
     free = USABLE * (executor.memory - memory.sure.needed(threads) - results - rows)
-    least = LEAST * (group_bytes + KEY_BYTES)
+    least = LEAST * (means.state_bytes() + KEY_BYTES)
     if free < least and n_done:
         raise ResourceError(
             f"by: the results of {n_done:,} groups take {in_words(results)} of the limit of "

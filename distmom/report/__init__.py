@@ -4,7 +4,7 @@ from distmom.report.kinds.compare import CompareResult
 from distmom.report.kinds.describe import DescribeResult, NamedUnit, Reason
 from distmom.report.kinds.difference import DifferenceResult
 from distmom.report.kinds.mean import MeanResult
-from distmom.report.kinds.profile import ColumnProfile, GapSource
+from distmom.report.kinds.profile import ColumnProfile, DiscrepancySource
 from distmom.report.kinds.tournament import CandidateResult, Duels, TournamentResult
 from distmom.report.kinds.train import TrainResult
 from distmom.report.kinds.ustatistic import UStatisticResult
@@ -18,8 +18,8 @@ __all__ = [
     "CompareResult",
     "DescribeResult",
     "DifferenceResult",
+    "DiscrepancySource",
     "Duels",
-    "GapSource",
     "MeanResult",
     "NamedUnit",
     "Reason",

@@ -1,4 +1,4 @@
-"""The tables below the profiles: where gaps come from, and who stands out."""
+"""The tables below the profiles: sources of discrepancies, and anomalous files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from distmom.report.kinds.describe import DescribeResult
-from distmom.report.kinds.profile import ColumnProfile, GapSource
+from distmom.report.kinds.profile import ColumnProfile, DiscrepancySource
 from distmom.report.text import empty_table, uncut
 from distmom.report.times import readable
 from distmom.report.words import cell, number
@@ -19,18 +19,18 @@ SOURCES, NAMED = 5, 20
 def _table(*headers: str) -> Table:
     table = empty_table()
     for name in headers:
-        right = name in ("rows", "rows used", "share of the gap", "mean there")
+        right = name in ("rows", "rows used", "contribution", "mean there")
         whole = right or name in ("comes from", "stands out")
         table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
     return table
 
 
-def gap_table(found: DescribeResult) -> Table | None:
-    """Files, folders and units that carry the gaps; None where no plain mean leaves its interval."""
+def discrepancy_table(found: DescribeResult) -> Table | None:
+    """Files, folders and units that explain the discrepancies; None where there is none."""
     profiles = [p for p in found.columns.values() if p.sources]
     if not profiles:
         return None
-    table = _table("plain mean of", "share of the gap", "rows used", "mean there", "comes from")
+    table = _table("sample mean of", "contribution", "rows used", "mean there", "comes from")
     for profile in profiles:
         name = cell(profile.column)
         for kind in ("file", "folder", "unit"):
@@ -45,22 +45,22 @@ def gap_table(found: DescribeResult) -> Table | None:
     return uncut(table)
 
 
-def sources_of(profile: ColumnProfile, kind: str) -> list[GapSource]:
+def sources_of(profile: ColumnProfile, kind: str) -> list[DiscrepancySource]:
     """Sources of a kind; folders only where they are fewer than half of the files."""
     mine = [s for s in profile.sources if s.kind == kind]
     n_files = sum(s.kind == "file" for s in profile.sources)
     return [] if kind == "folder" and n_files and 2 * len(mine) >= n_files else mine
 
 
-def share_of_others(shown: Sequence[GapSource]) -> float | None:
-    """Share of the gap that the sources shown leave, so that all add up; None if it is hardly any."""
+def share_of_others(shown: Sequence[DiscrepancySource]) -> float | None:
+    """Share of the discrepancy that the sources shown leave, so that all add up; None if it is hardly any."""
     shares = [source.share for source in shown if source.share is not None]
     rest = 1.0 - sum(shares)
     return rest if shares and abs(rest) >= 0.0005 else None
 
 
-def source_cells(profile: ColumnProfile, source: GapSource) -> tuple[str, str, str]:
-    """Share of the gap, rows and mean of a source."""
+def source_cells(profile: ColumnProfile, source: DiscrepancySource) -> tuple[str, str, str]:
+    """Contribution, rows and mean of a source."""
     share = "-" if source.share is None else f"{100 * source.share:.1f} %"
     mean = number(source.mean) if profile.scale is None else readable(profile.scale, source.mean, 0)
     return share, f"{source.n_used:,}", mean
@@ -103,7 +103,7 @@ def advice(found: DescribeResult) -> list[str]:
     elif found.data.get("not_named"):
         lines.append(str(found.data["not_named"]))
     elif not outside:
-        lines.append("no plain mean leaves its robust interval, and no file stands out")
+        lines.append("no sample mean leaves its robust interval, and no file stands out")
     if found.data.get("folders"):
         lines.append("there are so many files that those of one folder were taken together")
     if found.data.get("unread"):

@@ -19,16 +19,16 @@ from distmom.report.words import accused, number, units_cells
 
 SHARED = (
     *("interval_kind", "confidence_level", "status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf"),
-    *("n_blocks", "block_size", "n_ruined_blocks", "plain_estimate", "scheme", "interval_reason"),
-    *("achieved_level", "repeats", "n_set_aside", "n_units", "n_units_exact", "weights", "n_unweighted"),
+    *("n_blocks", "block_size", "n_non_finite_blocks", "plain_estimate", "scheme", "interval_reason"),
+    *("actual_level", "repeats", "n_screened_out", "n_units", "n_units_exact", "weights", "n_unweighted"),
     *("n_zero_weight", "n_effective", "design", "contamination", "far_rows", "without_extremes"),
 )
 """Fields of the dictionaries of all estimates, in order."""
 
-INTERVAL = ("interval_kind", "interval_reason", "confidence_level", "achieved_level")
+INTERVAL = ("interval_kind", "interval_reason", "confidence_level", "actual_level")
 COUNTS = (
     *("status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_blocks", "repeats", "block_size"),
-    *("n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact"),
+    *("n_non_finite_blocks", "n_screened_out", "n_units", "n_units_exact"),
     *("weights", "n_unweighted", "n_zero_weight", "n_effective"),
 )
 """Fields of the flat rows of all estimates, in order."""
@@ -46,10 +46,10 @@ class EstimateResult(Result):
     ----------
     interval : (float, float) or None
         Confidence interval, None with an `interval_reason` where there is none.
-    interval_kind : {"order", "exact", "clusters", "paper", "none"}
+    interval_kind : {"order", "cantelli", "clusters", "closed-form", "none"}
     interval_reason : str or None
         Why there is no interval, or how far it can be trusted.
-    achieved_level : float or None
+    actual_level : float or None
         The level the order statistics really have.
     n_blocks : int
         Blocks of the answer; of one partition, where there are several.
@@ -57,9 +57,9 @@ class EstimateResult(Result):
         Used rows of the smallest and of the largest block.
     repeats : int
         Random partitions that the blocks are of: `n_blocks` is the number of one of them.
-    n_ruined_blocks : int
+    n_non_finite_blocks : int
         Blocks whose value is not finite, the most in one partition.
-    n_set_aside : int
+    n_screened_out : int
         Fine blocks whose values lay far outside and were left out.
     n_units : int or None
         With blocks of units (or files), those of them that have rows which passed the filter; else None.
@@ -88,7 +88,7 @@ class EstimateResult(Result):
     block_estimates : ndarray of float64
         The values of the blocks whose median is the estimate, one partition after the other.
     path : tuple of Rung
-        Estimate at every number of blocks tried: ``n_blocks``, ``estimate``, ``half_width``.
+        Estimate at every number of blocks tried: ``n_blocks``, ``estimate``, ``margin_of_error``.
     other_estimate : float or None
         The answer not shown first, where blocks of rows and blocks of files disagree.
     accused_files : tuple of str
@@ -107,12 +107,12 @@ class EstimateResult(Result):
     interval: tuple[Any, Any] | None = None
     interval_kind: str
     interval_reason: str | None = None
-    achieved_level: float | None = None
+    actual_level: float | None = None
     n_blocks: int
     block_size: tuple[int, int] = (0, 0)
     repeats: int = 1
-    n_ruined_blocks: int
-    n_set_aside: int = 0
+    n_non_finite_blocks: int
+    n_screened_out: int = 0
     n_units: int | None = None
     n_units_exact: bool | None = None
     weights: str | None = None
@@ -133,7 +133,7 @@ class EstimateResult(Result):
     without_extremes: tuple[Trimmed, ...] = ()
     histogram: Histogram | None = None
 
-    what: ClassVar[tuple[str, str]] = ("estimate", "plain mean")
+    what: ClassVar[tuple[str, str]] = ("estimate", "sample mean")
     """What estimate and plain estimate are called in a table."""
 
     @property

@@ -56,7 +56,7 @@ class Trimmed(NamedTuple):
         return told | {name: written(told[name]) for name in ("mean", "low", "high")}
 
 
-Action = Literal["set aside", "borne", "told"]
+Action = Literal["screened out", "borne", "told"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class FarRows:
 
     Attributes
     ----------
-    action : {"set aside", "borne", "told"}
+    action : {"screened out", "borne", "told"}
         Whether the answer leaves them out, bears them in its blocks, or holds them because they are nearer.
     n_rows : int or None
         How many they are; None where the sample alone tells their share.
@@ -133,10 +133,10 @@ class FarRows:
             text += f" ({', '.join(named)})"
         text += ACTIONS[self.action] if self.times is None else GROUP
         with_them = self.estimate_with is not None and np.ndim(self.estimate_with) == 0
-        if self.action == "set aside" and with_them:
+        if self.action == "screened out" and with_them:
             text += f"; with them the estimate is {shown(self.estimate_with)}"
         if numbers:
-            always = " of every command" if self.action == "set aside" else ""
+            always = " of every command" if self.action == "screened out" else ""
             text += f"; where={self.condition(of)!r} leaves them out{always}"
         if self.of_sample:
             text += f". The answer is that of the sampled rows; {SECOND_PASS}"
@@ -170,7 +170,7 @@ class FarRows:
 
 
 ACTIONS = {
-    "set aside": " and were left out",
+    "screened out": " and were left out",
     "borne": "; blocks bear them, and the estimate is not moved",
     "told": "; so near as this they are as often real as wrong, and they are in the estimate",
 }

@@ -14,7 +14,7 @@ from distmom.report.attributes import with_attributes
 from distmom.report.digits import three
 from distmom.report.values import plain, same
 from distmom.report.words import number
-from distmom.status import Status
+from distmom.status import RETIRED_STATUSES, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ class Result:
     """The function of ``distmom.report.page`` that tells it in words, figures and pictures."""
     several: ClassVar[str] = "columns"
     """What several of them are."""
-    drawn: ClassVar[tuple[str, str]] = ("means", "plain mean")
+    drawn: ClassVar[tuple[str, str]] = ("means", "sample mean")
     """In a picture, what blocks have, and what the plain estimate is called."""
     remedies: ClassVar[Remedies] = Remedies()
     """What the command that makes it takes, as far as advice names it."""
@@ -138,7 +138,7 @@ class Result:
         True
         """
         for word in statuses:
-            check_choice("raise_if", word, tuple(map(str, Status)))
+            check_choice("raise_if", word, tuple(map(str, Status)), RETIRED_STATUSES)
         mine = {self.status, *self.flags}
         if mine.intersection(statuses) or (not statuses and not self.ok):
             keys = [f"{key}={value!r}" for key, value in (self.group or {}).items()]

@@ -14,7 +14,7 @@ from distmom.report.lookup import Label, place_of
 from distmom.report.on_demand import OnDemand
 from distmom.report.result import Result
 from distmom.report.values import plain, same
-from distmom.status import Status
+from distmom.status import RETIRED_STATUSES, Status, listed_statuses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from distmom.report.page.figure import Figure
     from distmom.report.page.parts import Story
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 DONE, FILES_SKIPPED, NO_ANSWER, REFUSED = 0, 4, 5, 7
 
@@ -98,9 +98,9 @@ class Results(Several[R]):
     def exit_code(self) -> int:
         """With what a program ends that has these results: 0, 4 or 5.
 
-        5 if any status is ``no rows``, ``no finite answer`` or ``beyond capacity``; else 4 if files were
-        skipped; else 0. Where both apply 5 wins: a number nobody should use is worse news than a file that is
-        missing from it.
+        5 if any status is ``no rows``, ``no finite answer`` or ``breakdown point exceeded``; else 4 if files
+        were skipped; else 0. Where both apply 5 wins: a number nobody should use is worse news than a file
+        that is missing from it.
         """
         if any(status.no_answer for status, _ in self._said()):
             return NO_ANSWER
@@ -112,15 +112,12 @@ class Results(Several[R]):
 
         Examples
         --------
-        >>> sorted(Results.failing("contaminated, plain mean, no guarantee", "any"))
-        ['any', 'contaminated', 'plain mean, no guarantee']
+        >>> sorted(Results.failing("contaminated, sample mean, no guarantee", "any"))
+        ['any', 'contaminated', 'sample mean, no guarantee']
         """
-        found = set()
-        for text in words:
-            alone = text.replace(Status.PLAIN_MEAN, "\0")  # it has a comma of its own
-            found |= {word.strip().replace("\0", Status.PLAIN_MEAN) for word in alone.split(",")}
+        found = {word for text in words for word in listed_statuses(text)}
         for word in found:
-            check_choice("fail_on", word, (ANY, *map(str, Status)))
+            check_choice("fail_on", word, (ANY, *map(str, Status)), RETIRED_STATUSES)
         return frozenset(found)
 
     def exit_code_if(self, fail_on: frozenset[str]) -> int:
@@ -208,8 +205,8 @@ class Results(Several[R]):
     def plot(self) -> Figure:
         """Draw the results: groups below each other, or each result's own picture; see `Result.plot`.
 
-        Of `distmom.describe`, which files, folders and units move the plain means; of a tournament, the risks
-        and the matrix of duels, in the order of the league.
+        Of `distmom.describe`, which files, folders and units move the sample means; of a tournament, the
+        risks and the matrix of duels, in the order of the league.
         """
         from distmom.report.page.figure import figure
 

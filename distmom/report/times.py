@@ -27,7 +27,7 @@ DIGITS = {0: 1e11, 3: 1e8, 6: 1e5}
 """Digits of a second with which times are shown, by the least width of their interval in nanoseconds."""
 
 MOMENTS = ("estimate", "plain_estimate", "other_estimate", "minimum", "maximum")
-LENGTHS = ("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise")
+LENGTHS = ("robust_std", "plain_std", "gini", "skewness_shift", "skewness_noise")
 """Fields that are times, and differences of times."""
 
 BEYOND = "a value lies beyond the years 1 to 9999 and is not shown"
@@ -116,7 +116,7 @@ def readable(scale: TimeScale, offset: float | None, digits: int) -> str:
 
 
 def shown(numbers: MeanResult | ColumnProfile, scale: TimeScale) -> tuple[str, str, str]:
-    """Estimate, interval and plain mean of a result in nanoseconds, with digits to fit the interval."""
+    """Estimate, interval and sample mean of a result in nanoseconds, with digits to fit the interval."""
     low, high = numbers.interval or (None, None)
     digits = 3 if low is None else next((n for n, least in DIGITS.items() if high - low >= least), 9)
     estimate, begin, end, plain = (
@@ -172,7 +172,7 @@ def time_zone(name: str | None) -> tzinfo:
 
 
 def shown_profile(numbers: ColumnProfile, scale: TimeScale) -> tuple[str, ...]:
-    """Mean, interval, plain mean, standard deviations and extremes of a profile in nanoseconds."""
+    """Mean, interval, sample mean, standard deviations and extremes of a profile in nanoseconds."""
     length = replace(scale, kind="duration", base=0)
     stds = (readable(length, offset, 0) for offset in (numbers.robust_std, numbers.plain_std))
     ends = (readable(scale, offset, 0) for offset in (numbers.minimum, numbers.maximum))

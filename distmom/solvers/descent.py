@@ -19,7 +19,7 @@ from distmom.solvers.status import DescentStatus
 from distmom.solvers.step_sizes import Decaying, StepSize
 
 MOST_INFINITE = 5
-"""Steps in a row without a finite loss that end a descent: one may have too many wild blocks by chance."""
+"""Steps in a row without a finite loss that end a descent: one may hit too many outlying blocks."""
 
 MOST_IDLE = 100
 """Steps in a row without a move (zero gradients, or no usable block) that end a descent."""

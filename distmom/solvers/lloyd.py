@@ -1,9 +1,9 @@
 """Centres of clusters of some rows: seeds, Lloyd's rounds, and a most that a row may cost.
 
-A row costs its squared distance to the nearest centre, or a cap if that is less. Scattered wild rows then
+A row costs its squared distance to the nearest centre, or a cap if that is less. Scattered outlying rows then
 cost the same wherever the centres are, and a centre of one of them gains the cap of one row; that of a small
-cluster gains the caps of all its rows. So small clusters and wild rows are told apart, which neither means
-nor blocks can do: both have a small share and lie far away.
+cluster gains the caps of all its rows. So small clusters and outlying rows are told apart, which neither
+means nor blocks can do: both have a small share and lie far away.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from distmom.numerics.random.philox import stream_key, uniform
 PASSES, ROUNDS = 5, 30
 
 CANDIDATES = 8
-"""Rows that are tried for each seed: more than a few, since wild ones are among them."""
+"""Rows that are tried for each seed: more than a few, since outlying ones are among them."""
 
 MOST_LEFT_OUT = 2_000
 """Rows beyond the cap among which a cluster is looked for."""
 
 LEAST = 8
-"""Distinct rows that make a cluster, in a sample of four times as many a cell; fewer may be wild rows, and
-equal ones a code."""
+"""Distinct rows that make a cluster, in a sample of four times as many a cell; fewer may be outlying rows,
+and equal ones a code."""
 
 COMMON, TIMES = 0.85, 36.0
 """The cap: this many times the squared distance within which that share of the rows lies."""
@@ -95,7 +95,7 @@ class _Sample:
         self.lengths = (self.rows * self.rows).sum(axis=1)
 
     def squares(self, centres: Floats) -> Floats:
-        """Squared distances to centres, shape (n, k); those of wild rows may be infinite."""
+        """Squared distances to centres, shape (n, k); those of outlying rows may be infinite."""
         found = self.lengths[:, None] - 2.0 * (self.rows @ centres.T) + (centres * centres).sum(axis=1)
         return np.where(np.isnan(found), np.inf, np.maximum(found, 0.0))
 

@@ -2,8 +2,8 @@
 
 The lower median of K blocks misses by more than eps only if at least m = ceil(K/2) block values do, all
 on one side. With the probability p of one block known to be small, that is a binomial tail, and the
-largest p for which it stays below delta is a quantile of a Beta law. These bounds hold for every law of
-finite variance; nothing here sees data.
+largest p for which it stays below delta is a quantile of a Beta distribution. These bounds hold for every
+distribution of finite variance; nothing here sees data.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def binomial_p(n_blocks: int, delta: float, outlying: int = 0) -> float:
 def cantelli_allowed(n_blocks: int, delta: float, outlying: int = 0) -> bool:
     """Whether the one-sided (Cantelli) form of the bound covers both sides at once.
 
-    The worst law of a block value with given variance puts all its mass of misses on one side as soon as
-    delta <= 0.1 and at least two good blocks must miss (or K = 2 without arbitrary blocks); then a miss
-    has probability at most V/(V + eps^2) instead of Chebyshev's V/eps^2.
+    The worst distribution of a block value with given variance puts all its mass of misses on one side as
+    soon as delta <= 0.1 and at least two good blocks must miss (or K = 2 without arbitrary blocks); then a
+    miss has probability at most V/(V + eps^2) instead of Chebyshev's V/eps^2.
     """
     good_needed = median_rank(n_blocks) - outlying
     return delta <= 0.1 and n_blocks >= 2 and (good_needed >= 2 or (n_blocks == 2 and outlying == 0))
@@ -67,13 +67,13 @@ def cantelli_allowed(n_blocks: int, delta: float, outlying: int = 0) -> bool:
 
 @lru_cache(maxsize=CACHE)
 def width_factor(n_blocks: int, delta: float, outlying: int = 0) -> float:
-    """Half-width of the interval around the median, in standard deviations of one block value.
+    """Margin of error of the interval around the median, in standard deviations of one block value.
 
     It is sqrt(1/p* - 1) where `cantelli_allowed`, else sqrt(1/p*); inf where no finite bound exists.
 
-    For independent blocks of equal size and every law of finite variance,
+    For independent blocks of equal size and every distribution of finite variance,
     P(|median - mean| > width_factor * sqrt(V)) <= delta, with V the variance of a block value. Where
-    `cantelli_allowed`, no smaller factor is valid for all laws.
+    `cantelli_allowed`, no smaller factor is valid for all distributions.
 
     Examples
     --------

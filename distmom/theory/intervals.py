@@ -1,9 +1,9 @@
 """Intervals from order statistics of independent block values.
 
-The interval [Y_(l), Y_(K+1-l)] covers the median of the law of one block value, whatever that law: it
-misses only if fewer than l values lie on one side, a binomial tail at 1/2. It says nothing about blocks
-that share rows (sampling without or with replacement from all rows, incomplete pairs): given the data
-such values are independent around the *conditional* median, and the interval ignores the sampling error
+The interval [Y_(l), Y_(K+1-l)] covers the median of the distribution of one block value, whatever that
+distribution: it misses only if fewer than l values lie on one side, a binomial tail at 1/2. It says nothing
+about blocks that share rows (sampling without or with replacement from all rows, incomplete pairs): given the
+data such values are independent around the *conditional* median, and the interval ignores the sampling error
 of the data itself.
 """
 
@@ -56,8 +56,8 @@ def order_rank(n_blocks: int, delta: float, outlying: int = 0) -> int | None:
 def order_level(n_blocks: int, rank: int, outlying: int = 0) -> float:
     """Level of the interval [Y_(l), Y_(K+1-l)] with l = ``rank``.
 
-    It is max(0, 1 - 2 P(Bin(K - o, 1/2) <= l - 1)): exact for continuous laws without arbitrary values,
-    otherwise a lower bound.
+    It is max(0, 1 - 2 P(Bin(K - o, 1/2) <= l - 1)): exact for continuous distributions without arbitrary
+    values, otherwise a lower bound.
 
     Parameters
     ----------

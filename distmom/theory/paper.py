@@ -112,7 +112,7 @@ def morgu_blocks(
     return n_blocks, sizes
 
 
-def paper_halfwidth_mom(sigma2: float, n_rows: int, delta: float) -> float:
+def paper_margin_mom(sigma2: float, n_rows: int, delta: float) -> float:
     """Median of means with K = ceil(log(1/delta)): 2 sqrt(2) e sigma sqrt((1 + log(1/delta))/n).
 
     Parameters
@@ -122,7 +122,7 @@ def paper_halfwidth_mom(sigma2: float, n_rows: int, delta: float) -> float:
 
     Examples
     --------
-    >>> round(paper_halfwidth_mom(1.0, 10_000, 0.001) * 100, 1)
+    >>> round(paper_margin_mom(1.0, 10_000, 0.001) * 100, 1)
     21.6
     """
     check_variance("sigma2", sigma2)
@@ -131,7 +131,7 @@ def paper_halfwidth_mom(sigma2: float, n_rows: int, delta: float) -> float:
     return 2.0 * math.sqrt(2.0) * math.e * math.sqrt(sigma2 * (1.0 - math.log(delta)) / n_rows)
 
 
-def paper_halfwidth_mou(variance: float) -> float:
+def paper_margin_mou(variance: float) -> float:
     """Median of (generalized) U-statistics with K >= (9/2) log(1/delta): sqrt(6 V_B).
 
     Parameters
@@ -144,7 +144,7 @@ def paper_halfwidth_mou(variance: float) -> float:
     return math.sqrt(6.0 * variance)
 
 
-def paper_halfwidth_morm(variance: float, tau: float) -> float:
+def paper_margin_morm(variance: float, tau: float) -> float:
     """Median of randomized means or U-statistics with `morgu_blocks`: sqrt((3/tau) V_B).
 
     The tail of W_n is that at tau - q, where the published proof has 1/2 - q. With B rows out of n the

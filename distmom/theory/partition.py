@@ -1,4 +1,4 @@
-"""Half-widths for blocks that partition the rows and differ in size."""
+"""Margins of error for blocks that partition the rows and differ in size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEARLY_EQUAL = 1.1
 
 
 def unequal_factor(sizes: Sequence[float] | NDArray[Any], delta: float, outlying: int = 0) -> float:
-    """Half-width of the interval around the median of independent blocks of unequal sizes.
+    """Margin of error of the interval around the median of independent blocks of unequal sizes.
 
     In standard deviations of the mean of a block of average size, as `width_factor` is for equal blocks; inf
     if vacuous. Block k misses with probability at most p_k = V_k/(V_k + eps^2) (V_k/eps^2 where Cantelli's

@@ -29,7 +29,7 @@ _WINDOW = 4096
 
 @lru_cache(maxsize=1024)
 def best_blocks(n_rows: int, delta: float, outlying: int = 0, *, repeated: bool = False) -> int:
-    """Odd number of blocks of least exact half-width, with ``outlying`` arbitrary blocks.
+    """Odd number of blocks of least exact margin of error, with ``outlying`` arbitrary blocks.
 
     The odd K that minimises ``width_factor(K, delta, o)`` / sqrt(floor(n/K)), the smallest of equals.
     ConfigError if no odd K <= n exceeds 2 o, the condition for a finite answer.
@@ -120,8 +120,8 @@ def part_outlying(outlying: int, n_parts: int, delta: float) -> int:
 def part_blocks(n_rows: int, n_parts: int, delta: float, outlying: int) -> int:
     """Odd number of blocks of each part, for `outlying` arbitrary ones among all `n_rows` rows.
 
-    Half of delta is for how they fall into the parts; the blocks are those of least exact half-width for what
-    one part may then hold, at the other half.
+    Half of delta is for how they fall into the parts; the blocks are those of least exact margin of error for
+    what one part may then hold, at the other half.
 
     ConfigError if they could outvote the blocks of a part.
 

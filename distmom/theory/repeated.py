@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _HALVINGS = 60
 
 
-def repeated_halfwidth(variance: float, n_blocks: int, delta: float, outlying: int = 0) -> float:
-    """Half-width sqrt(V / p) for the median over repeated partitions into ``n_blocks``; V of one block mean.
+def repeated_margin(variance: float, n_blocks: int, delta: float, outlying: int = 0) -> float:
+    """Margin of error sqrt(V / p) for the median over repeated partitions; V is that of one block mean.
 
     Where the blocks differ in size, V is the average over the blocks of a partition. Infinite where the
     arbitrary blocks alone decide the median. (One partition has the exact bound, which is sharper.)
 
     Examples
     --------
-    >>> round(repeated_halfwidth(11 / 1000, 11, 0.01), 3)
+    >>> round(repeated_margin(11 / 1000, 11, 0.01), 3)
     0.298
     """
     check_variance("variance", variance)
@@ -62,7 +62,7 @@ def repeated_p(n_blocks: int, delta: float, outlying: int = 0) -> float:
 
 
 def repeated_factors(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying: int = 0) -> NDArray[Any]:
-    """Half-widths in standard deviations of one block value, for an array of numbers of blocks.
+    """Margins of error in standard deviations of one block value, for an array of numbers of blocks.
 
     The counterpart of `width_factors`: 1/sqrt(`repeated_p`), infinite where that is 0.
     """

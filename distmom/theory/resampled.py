@@ -4,7 +4,7 @@ Blocks sampled without replacement, with replacement, or as sets of pairs share 
 independent only given the data. Let W be the conditional probability of a bad block. Its mean is at most
 p = Var(block value)/eps^2; if a block uses a given row with probability pi = 1/a, Finner's (1992)
 generalised Hoelder inequality bounds E exp(lambda W) by that of a binomial proportion of a trials, so that
-P(W >= t) <= exp(-a kl(t | p)). Given W the number of bad blocks is binomial, a Beta law in W, hence
+P(W >= t) <= exp(-a kl(t | p)). Given W the number of bad blocks is binomial, a Beta distribution in W, hence
 
     P(|median - mean| > eps) <= E exp(-a kl+(T | p)),  T ~ Beta(m, K - m + 1),  m = ceil(K/2),
 
@@ -31,8 +31,8 @@ NODES = 64
 DROP = 36.0
 
 
-def resampled_halfwidth(variance: float, n_blocks: int, inverse_inclusion: float, delta: float) -> float:
-    """Half-width for the median of K blocks that share rows: sqrt(variance / p).
+def resampled_margin(variance: float, n_blocks: int, inverse_inclusion: float, delta: float) -> float:
+    """Margin of error for the median of K blocks that share rows: sqrt(variance / p).
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def resampled_halfwidth(variance: float, n_blocks: int, inverse_inclusion: float
 
     Examples
     --------
-    >>> round(resampled_halfwidth(1 / 236, 1521, 10_000 / 236, 0.001) * 100, 1)
+    >>> round(resampled_margin(1 / 236, 1521, 10_000 / 236, 0.001) * 100, 1)
     13.5
     """
     check_variance("variance", variance)

@@ -38,7 +38,7 @@ def vector_factor(n_blocks: int, delta: float, outlying: int = 0, *, equal: bool
     Parameters
     ----------
     outlying : int
-        Number o of blocks whose mean vectors are arbitrary, or left out because they are ruined.
+        Number o of blocks whose mean vectors are arbitrary, or left out because they are non-finite.
     equal : bool
         Whether the blocks have one size B. Else trace(Sigma)/B stands for the average over the good blocks,
         and only those ranks count for which equal blocks are the worst case.

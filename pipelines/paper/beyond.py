@@ -14,42 +14,42 @@ from scipy import stats
 import distmom as dm
 from distmom.cluster import Call
 from pipelines.paper.chunks import Run, chunked
-from pipelines.paper.laws import LAWS, N_ROWS, Floats, samples
+from pipelines.paper.distributions import DISTRIBUTIONS, N_ROWS, Floats, samples
 from pipelines.paper.rows import HERE, ROWS, Row, grouped
 
 LEVEL, DELTA = 0.95, 0.1
-INTERVALS: dict[str, int | str] = {"order": 11, "exact": 11, "paper": "paper"}
+INTERVALS: dict[str, int | str] = {"order": 11, "cantelli": 11, "closed-form": "paper"}
 """Number of blocks with which each kind of interval is tried."""
 
 SHARES = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
-WILD = 20.0
-"""What bad rows are, in units of the law."""
+OUTLYING = 20.0
+"""What bad rows are, in units of the distribution."""
 
 
 def coverage(run: Run, replications: int, seed: int) -> pa.Table:
-    """Share of samples whose interval holds the mean, and mean half-width in standard errors of the mean."""
+    """Share of samples whose interval holds the mean, and mean margin of error in standard errors."""
     records = []
-    for law, kind in product(LAWS, INTERVALS):
-        given = np.concatenate(chunked(run, _intervals, replications, law.name, kind, seed))
-        holds = (given[:, 0] <= law.mean) & (law.mean <= given[:, 1])
-        width = (given[:, 1] - given[:, 0]).mean() / 2.0 / math.sqrt(law.variance / N_ROWS)
+    for distribution, kind in product(DISTRIBUTIONS, INTERVALS):
+        given = np.concatenate(chunked(run, _intervals, replications, distribution.name, kind, seed))
+        holds = (given[:, 0] <= distribution.mean) & (distribution.mean <= given[:, 1])
+        width = (given[:, 1] - given[:, 0]).mean() / 2.0 / math.sqrt(distribution.variance / N_ROWS)
         records.append(
             {
-                "law": law.name,
+                "distribution": distribution.name,
                 "interval": kind,
                 "n_blocks": str(INTERVALS[kind]),
                 "level": LEVEL,
                 "samples": len(given),
                 "coverage": float(holds.mean()),
                 "coverage_se": float(math.sqrt(holds.mean() * (1.0 - holds.mean()) / len(given))),
-                "halfwidth": float(width),
+                "margin": float(width),
             }
         )
     return pa.Table.from_pylist(records)
 
 
-def _intervals(first: int, n: int, law: str, kind: str, seed: int) -> Floats:
-    drawn = samples(next(one for one in LAWS if one.name == law), n, seed, 3, first=first)
+def _intervals(first: int, n: int, distribution: str, kind: str, seed: int) -> Floats:
+    drawn = samples(next(one for one in DISTRIBUTIONS if one.name == distribution), n, seed, 3, first=first)
     found = dm.mean(  # type: ignore[call-overload]  # of texts
         grouped(drawn),
         "x",
@@ -64,9 +64,10 @@ def _intervals(first: int, n: int, law: str, kind: str, seed: int) -> Floats:
 
 
 def contamination(run: Run, replications: int, seed: int) -> pa.Table:
-    """Mean squared error of all estimators when a share of the rows is wild.
+    """Mean squared error of all estimators when a share of the rows is outlying.
 
-    Of the mean of a Student law, and of the variance of a normal one: that of the former has no finite risk.
+    Of the mean of a Student distribution, and of the variance of a normal one: that of the former has no
+    finite risk.
     """
     cells = [
         (table, share, name)
@@ -76,7 +77,7 @@ def contamination(run: Run, replications: int, seed: int) -> pa.Table:
     ]
     calls = [
         Call(
-            f"{name}, {share:.1%} wild",
+            f"{name}, {share:.1%} outlying",
             _errors,
             (table, share, name, replications, seed),
             replications * N_ROWS,
@@ -100,13 +101,13 @@ def contamination(run: Run, replications: int, seed: int) -> pa.Table:
 
 def _errors(table: str, share: float, name: str, replications: int, seed: int) -> Floats:
     """Squared errors of an estimator, on the same samples as all others."""
-    law, estimators = CONTAMINATED[table]
-    data = samples(law, replications, seed, 4)
+    distribution, estimators = CONTAMINATED[table]
+    data = samples(distribution, replications, seed, 4)
     n_bad = round(share * N_ROWS)
     g = np.random.default_rng([seed, 5])
-    data[:, :n_bad] = WILD + g.standard_normal((replications, n_bad))
+    data[:, :n_bad] = OUTLYING + g.standard_normal((replications, n_bad))
     data = g.permuted(data, axis=1)
-    truth = law.mean if table == "mean" else law.variance
+    truth = distribution.mean if table == "mean" else distribution.variance
     return np.asarray((estimators()[name](data, seed) - truth) ** 2)
 
 
@@ -117,7 +118,7 @@ Estimate = Callable[[Floats, int], Floats]
 def of_mean() -> dict[str, Estimate]:
     """Estimators of the mean: those of the tables, further ones of `distmom.mean`, and references."""
     return {
-        "plain mean": lambda data, seed: data.mean(axis=1),
+        "sample mean": lambda data, seed: data.mean(axis=1),
         **_of_rows("mean"),
         "MoM, automatic blocks": lambda data, seed: _grouped(data, seed, "auto"),
         "MoM, 101 blocks": lambda data, seed: _grouped(data, seed, 101),
@@ -140,8 +141,8 @@ def _of_rows(table: str) -> dict[str, Estimate]:
     return {row.name: estimate_of(row) for row in ROWS if row.table == table}
 
 
-CONTAMINATED = {"mean": (LAWS[1], of_mean), "variance": (LAWS[0], of_variance)}
-"""What is estimated: the law, and the estimators."""
+CONTAMINATED = {"mean": (DISTRIBUTIONS[1], of_mean), "variance": (DISTRIBUTIONS[0], of_variance)}
+"""What is estimated: the distribution, and the estimators."""
 
 
 def huber(data: Floats, k: float = 1.345) -> Floats:

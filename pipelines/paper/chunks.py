@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from distmom.cluster import Call, check_stopped
-from pipelines.paper.laws import LAWS, N_ROWS, Floats, samples
+from pipelines.paper.distributions import DISTRIBUTIONS, N_ROWS, Floats, samples
 from pipelines.paper.rows import AT_ONCE, ROWS
 
 Run = Callable[[Sequence[Call]], list[Any]]
@@ -26,9 +26,9 @@ class Wanted:
 
     Attributes
     ----------
-    row, law : str
+    row, distribution : str
     stream : tuple of int
-        Which sequence of samples of the law.
+        Which sequence of samples of the distribution.
     n_samples : int
     delta : float
     captioned : bool
@@ -36,7 +36,7 @@ class Wanted:
     """
 
     row: str
-    law: str
+    distribution: str
     stream: tuple[int, ...]
     n_samples: int
     delta: float
@@ -48,14 +48,14 @@ def estimates(run: Run, wanted: Sequence[Wanted], seed: int) -> list[tuple[Float
     """For each the estimates of its samples, and K. Those of one sequence draw it together."""
     sequences: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for number, one in enumerate(wanted):
-        sequences.setdefault((one.law, one.stream), []).append(number)
+        sequences.setdefault((one.distribution, one.stream), []).append(number)
     calls, whose = [], []
-    for (law, _), numbers in sequences.items():
+    for (distribution, _), numbers in sequences.items():
         for first in range(0, max(wanted[number].n_samples for number in numbers), AT_ONCE):
             those = [number for number in numbers if wanted[number].n_samples > first]
             given = tuple(wanted[number] for number in those)
             n_rows = sum(min(AT_ONCE, one.n_samples - first) for one in given) * N_ROWS
-            name = f"samples of the {law} law from {first}"
+            name = f"samples of the {distribution} distribution from {first}"
             calls.append(Call(name, _chunk, (given, first, seed), n_rows, n_rows * 8))
             whose.append(those)
     found: list[list[tuple[Floats, int]]] = [[] for _ in wanted]
@@ -66,9 +66,11 @@ def estimates(run: Run, wanted: Sequence[Wanted], seed: int) -> list[tuple[Float
 
 
 def _chunk(wanted: Sequence[Wanted], first: int, seed: int) -> list[tuple[Floats, int]]:
-    law = next(law for law in LAWS if law.name == wanted[0].law)
+    distribution = next(
+        distribution for distribution in DISTRIBUTIONS if distribution.name == wanted[0].distribution
+    )
     most = min(AT_ONCE, max(one.n_samples for one in wanted) - first)
-    data = samples(law, most, seed, *wanted[0].stream, first=first)
+    data = samples(distribution, most, seed, *wanted[0].stream, first=first)
     found = []
     for one in wanted:
         check_stopped()

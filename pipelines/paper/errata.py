@@ -10,12 +10,12 @@ import pyarrow as pa
 
 import distmom as dm
 from pipelines.paper.chunks import Run, Wanted, chunked, estimates
-from pipelines.paper.laws import LAWS, Floats, Law, samples
+from pipelines.paper.distributions import DISTRIBUTIONS, Distribution, Floats, samples
 from pipelines.paper.rows import HERE, ROWS, Row
 from pipelines.paper.tables import REPLICATIONS, published
 
 FEW_ROWS, FEW_PAIRS, AT_ONCE = 8, 10, 20
-NORMAL, _, LOGNORMAL, PARETO = LAWS
+NORMAL, _, LOGNORMAL, PARETO = DISTRIBUTIONS
 DELTA, STREAM = 0.1, (8,)
 
 
@@ -118,8 +118,8 @@ def _risk(found: Floats, target: float) -> float:
     return float(np.mean((found - target) ** 2))
 
 
-def _published(table: str, name: str, law: Law) -> tuple[float, float]:
-    mean, spread = published()[table, name, law.name]
+def _published(table: str, name: str, distribution: Distribution) -> tuple[float, float]:
+    mean, spread = published()[table, name, distribution.name]
     return mean, spread / math.sqrt(REPLICATIONS)
 
 

@@ -1,4 +1,4 @@
-"""Metric learning and clustering on iris, clean and with three wild rows: robust and plain mini-batches.
+"""Metric learning and clustering on iris, clean and with three outlying rows: robust and plain mini-batches.
 
 Learners are fitted with growing numbers of steps: these share their draws, so they are points of one path.
 """
@@ -17,7 +17,7 @@ from scipy.spatial.distance import pdist
 import distmom as dm
 from distmom.cluster import Call, check_stopped
 from pipelines.paper.chunks import Run
-from pipelines.paper.laws import Floats
+from pipelines.paper.distributions import Floats
 
 STEPS = (1, 2, 3, 5, 8, 12, 20, 30, 45, 70, 100, 150, 220, 300)
 N_IRIS, N_BAD, SPREAD = 150, 3, 20.0

@@ -34,7 +34,7 @@ NOTES = (
     "of MoRM. All sixteen entries agree, but only the normal ones discriminate: with a third of the pairs "
     "MoIU 1/6 would have the risk 0.00214, which agrees as well, with a tenth 0.00249, which does not agree "
     "with the published 0.00206. Under the other distributions the risk is about that of MoU 1/2; 1/2, a "
-    "plain mean of pairs, ten to thirty times that of MoU Partition for Pareto: samples of pairs contain "
+    "sample mean of pairs, ten to thirty times that of MoU Partition for Pareto: samples of pairs contain "
     "nearly every row, so an outlier is in most of them.",
     "For MoRM, MoRU and MoIU a hundred samples at a time share the numbers of the rows or pairs drawn; their "
     "values are independent.",
@@ -61,8 +61,8 @@ LEARNING = {
 }
 COVERAGE = (
     "Beyond the paper: how often 95% intervals cover the mean, and how wide they are; 11 blocks for "
-    "order and exact, ceil(log 1/delta) for paper. Order statistics of 11 blocks have only the levels "
-    "93.5% and 98.8%; the other two are bounds for every distribution, so they cover more often."
+    "order and cantelli, ceil(log 1/delta) for closed-form. Order statistics of 11 blocks have only the "
+    "levels 93.5% and 98.8%; the other two are bounds for every distribution, so they cover more often."
 )
 CONTAMINATION = (
     "Beyond the paper: a share of the 1,000 rows, from a Student distribution with 3 degrees of freedom for "
@@ -138,7 +138,8 @@ def _answer(lines: list[dict[str, Any]]) -> tuple[str, ...]:
     if not 0 < n_no <= MOST_TOLD:
         return (first,)
     told = [
-        f"{_shown(line['row'])}, {line['law']}: published {line['published']:.4g}, ours {line['ours']:.4g}, "
+        f"{_shown(line['row'])}, {line['distribution']}: published "
+        f"{line['published']:.4g}, ours {line['ours']:.4g}, "
         f"{line['low']:.4g} to {line['high']:.4g} would agree."
         for line in lines
         if line["agree"] is False
@@ -189,7 +190,7 @@ def _cells(line: dict[str, Any]) -> tuple[str, ...]:
     digits, error_digits = (".4g", ".2g") if by_quantiles else (".5f", ".5f")
     cells = (
         _shown(line["row"]),
-        line["law"],
+        line["distribution"],
         str(line["n_blocks"]),
         f"{line['replications']:,}",
         f"{line['published']:{digits}} ± {line['published_se']:{error_digits}}",

@@ -10,7 +10,7 @@ import pyarrow as pa
 from distmom.report.page.pictures import Curve, Line, Picture, Span, Spans
 from distmom.report.page.scales import Numbers, Powers
 from pipelines.paper.beyond import LEVEL
-from pipelines.paper.laws import LAWS
+from pipelines.paper.distributions import DISTRIBUTIONS
 
 Lines = list[dict[str, Any]]
 
@@ -29,7 +29,7 @@ LOOKS: dict[str, tuple[int, bool]] = {
     "MoIU_1/6_MC": (2, True),
     "MoIU_3/10_SWoR": (3, False),
     "MoIU_3/10_MC": (3, True),
-    "plain mean": (8, False),
+    "sample mean": (8, False),
     "plain variance": (8, False),
     "MoM, automatic blocks": (1, True),
     "MoM, 101 blocks": (6, False),
@@ -58,16 +58,18 @@ def _curves(lines: Lines, key: str, x: str, y: str) -> tuple[Line, ...]:
 
 
 def quantiles(data: pa.Table) -> list[Picture]:
-    """The eight figures: deviation against delta, for each parameter and law."""
+    """The eight figures: deviation against delta, for each parameter and distribution."""
     lines = data.to_pylist()
     deltas = tuple(sorted({line["delta"] for line in lines}))
     found: list[Picture] = []
     for table in ("mean", "variance"):
-        for law in LAWS:
-            mine = [line for line in lines if line["table"] == table and line["law"] == law.name]
+        for distribution in DISTRIBUTIONS:
+            mine = [
+                line for line in lines if line["table"] == table and line["distribution"] == distribution.name
+            ]
             found.append(
                 Curve(
-                    f"Estimators of the {table}, {law.name}",
+                    f"Estimators of the {table}, {distribution.name}",
                     "",
                     _curves(mine, "row", "delta", "quantile"),
                     "delta",
@@ -111,14 +113,14 @@ def learning(data: pa.Table, problem: str) -> list[Picture]:
 
 
 def coverage(data: pa.Table) -> list[Picture]:
-    """Coverage and half-width of each kind of interval under each distribution."""
+    """Coverage and margin of error of each kind of interval under each distribution."""
     covered, wide = [], []
     for line in data.to_pylist():
-        name = f"{line['law']}: {line['interval']}"
+        name = f"{line['distribution']}: {line['interval']}"
         share, reach = line["coverage"], 3.0 * line["coverage_se"]
         words = f"{100 * share:.2f}%"
         covered.append(Span(name, words, share, (share - reach, min(1.0, share + reach)), LEVEL))
-        wide.append(Span(name, f"{line['halfwidth']:.2f}", line["halfwidth"], (0.0, line["halfwidth"])))
+        wide.append(Span(name, f"{line['margin']:.2f}", line["margin"], (0.0, line["margin"])))
     asked = f"asked for: {100 * LEVEL:g}%"
     return [
         Spans(
@@ -129,11 +131,11 @@ def coverage(data: pa.Table) -> list[Picture]:
             ("coverage", "3 standard errors", asked),
         ),
         Spans(
-            "Mean half-width, in standard errors of the mean",
+            "Mean margin of error, in standard errors of the mean",
             "",
             tuple(wide),
             Numbers(),
-            ("half-width", "", ""),
+            ("margin of error", "", ""),
         ),
     ]
 
@@ -146,12 +148,12 @@ def contamination(data: pa.Table) -> list[Picture]:
     for table in _names(lines, "table"):
         mine = [line for line in lines if line["table"] == table]
         found.append(_risks(table, [line for line in mine if line["percent"] == 0.0]))
-        wild = [line for line in mine if line["percent"] > 0.0]
+        outlying = [line for line in mine if line["percent"] > 0.0]
         found.append(
             Curve(
                 f"Risk of the {table} against the share of outliers",
                 "",
-                _curves(wild, "estimator", "percent", "risk"),
+                _curves(outlying, "estimator", "percent", "risk"),
                 "outliers, %",
                 "mean squared error",
                 Powers(percents),
@@ -164,14 +166,14 @@ def contamination(data: pa.Table) -> list[Picture]:
 
 
 def _risks(table: str, lines: Lines) -> Spans:
-    """Risks without wild rows, where an axis of shares has no place for them."""
+    """Risks without outlying rows, where an axis of shares has no place for them."""
     spans = []
     for line in lines:
         risk, reach = line["risk"], 3.0 * line["risk_se"]
         name = line["estimator"].replace("_", " ")
         spans.append(Span(name, f"{risk:.4g}", risk, (max(0.0, risk - reach), risk + reach)))
     return Spans(
-        f"Risk of the {table} without wild rows",
+        f"Risk of the {table} without outlying rows",
         "",
         tuple(spans),
         Numbers(),

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import distmom as dm
-from pipelines.paper.laws import N_ROWS, Floats
+from pipelines.paper.distributions import N_ROWS, Floats
 
 AT_ONCE = 100
 N_PAIRS = N_ROWS * (N_ROWS - 1) // 2

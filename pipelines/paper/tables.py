@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.paper.chunks import Run, Wanted, estimates
-from pipelines.paper.laws import LAWS, Floats, Law
+from pipelines.paper.distributions import DISTRIBUTIONS, Distribution, Floats
 from pipelines.paper.rows import ROWS, Row
 
 PUBLISHED = Path(__file__).with_name("published.csv")
@@ -29,15 +29,15 @@ Record = dict[str, object]
 
 
 def published() -> dict[tuple[str, str, str], tuple[float, float]]:
-    """Mean and standard deviation of the squared error, by table, row and law."""
+    """Mean and standard deviation of the squared error, by table, row and distribution."""
     with PUBLISHED.open(encoding="utf-8", newline="") as file:
         return {
-            (line["table"], line["row"], law.name): (
-                float(line[f"{law.name}_mean"]),
-                float(line[f"{law.name}_sd"]),
+            (line["table"], line["row"], distribution.name): (
+                float(line[f"{distribution.name}_mean"]),
+                float(line[f"{distribution.name}_sd"]),
             )
             for line in csv.DictReader(file)
-            for law in LAWS
+            for distribution in DISTRIBUTIONS
         }
 
 
@@ -56,52 +56,65 @@ def tables(run: Run, replications: int, costly: int, captioned: int, seed: int) 
     seed : int
     """
     most = {"as captioned": captioned, "as reproduced": replications}
-    numbers = [(row, law, setting) for law in LAWS for row in ROWS for setting in SETTINGS]
+    numbers = [
+        (row, distribution, setting) for distribution in DISTRIBUTIONS for row in ROWS for setting in SETTINGS
+    ]
     wanted = [
         Wanted(
             row.name,
-            law.name,
+            distribution.name,
             (1,),
             min(most[setting], costly) if row.costly else most[setting],
             SETTINGS[setting],
             captioned=setting == "as captioned",
             median="midpoint" if setting == "as reproduced" else "lower",
         )
-        for row, law, setting in numbers
+        for row, distribution, setting in numbers
     ]
     found = estimates(run, wanted, seed)
     return pa.Table.from_pylist(
         [
-            compare(row, law, setting, *_errors(row, law, *one))
-            for (row, law, setting), one in zip(numbers, found, strict=True)
+            compare(row, distribution, setting, *_errors(row, distribution, *one))
+            for (row, distribution, setting), one in zip(numbers, found, strict=True)
         ]
     )
 
 
-def _errors(row: Row, law: Law, found: Floats, n_blocks: int) -> tuple[Floats, int, float | None]:
-    """Squared errors, K, and for the Pareto law the risk against the mean that the sample has."""
+def _errors(
+    row: Row, distribution: Distribution, found: Floats, n_blocks: int
+) -> tuple[Floats, int, float | None]:
+    """Squared errors, K, and for the Pareto distribution the risk against the mean that the sample has."""
     if row.table == "variance":
-        return (found - law.variance) ** 2, n_blocks, None
-    own = None if law.mean == law.scored_mean else float(np.mean((found - law.mean) ** 2))
-    return (found - law.scored_mean) ** 2, n_blocks, own
+        return (found - distribution.variance) ** 2, n_blocks, None
+    own = (
+        None
+        if distribution.mean == distribution.scored_mean
+        else float(np.mean((found - distribution.mean) ** 2))
+    )
+    return (found - distribution.scored_mean) ** 2, n_blocks, own
 
 
 def compare(
-    row: Row, law: Law, setting: str, errors: Floats, n_blocks: int, own: float | None = None
+    row: Row,
+    distribution: Distribution,
+    setting: str,
+    errors: Floats,
+    n_blocks: int,
+    own: float | None = None,
 ) -> Record:
     """One number: published, ours, standard errors, verdict."""
-    theirs, spread = published()[row.table, row.name, law.name]
+    theirs, spread = published()[row.table, row.name, distribution.name]
     mean, sd = float(errors.mean()), float(errors.std(ddof=1))
     theirs_se, ours_se = spread / math.sqrt(REPLICATIONS), sd / math.sqrt(len(errors))
     combined = math.hypot(theirs_se, ours_se)
-    heavy = heavy_tailed(row, law)
+    heavy = heavy_tailed(row, distribution)
     low, high = means_of_draws(errors) if heavy else (mean - 3 * combined, mean + 3 * combined)
     decided = not heavy or len(errors) >= FEWEST
     agree = bool(low <= theirs <= high) if decided else None
     return {
         "table": row.table,
         "row": row.name,
-        "law": law.name,
+        "distribution": distribution.name,
         "setting": setting,
         "delta": SETTINGS[setting],
         "n_blocks": n_blocks,
@@ -122,13 +135,13 @@ def compare(
     }
 
 
-def heavy_tailed(row: Row, law: Law) -> bool:
+def heavy_tailed(row: Row, distribution: Distribution) -> bool:
     """Whether one row of the sample can carry the squared error, so that its variance or mean is infinite.
 
     That of a variance needs moments of order 8 for a standard error; a partition confines the row to one
     block, which its median leaves out.
     """
-    return row.table == "variance" and law.name != "normal" and row.name != "MoU_Partition"
+    return row.table == "variance" and distribution.name != "normal" and row.name != "MoU_Partition"
 
 
 def means_of_draws(errors: Floats, seed: int = 0) -> tuple[float, float]:

@@ -15,12 +15,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "statistics"))
 
-from coverage_cells import LAWS, LEVEL, OUTLYING, RARE, SCHEMES, SERIES, N, cells
+from coverage_cells import DISTRIBUTIONS, LEVEL, OUTLYING, RARE, SCHEMES, SERIES, N, cells
 
 from distmom.estimators.mean import plan as mean_plan
 
 ERRORS = (2.0, 4.0, 6.0, 9.0)
-SHOWN = {**LAWS, **SERIES}
+SHOWN = {**DISTRIBUTIONS, **SERIES}
 
 
 def table(head: list[str], lines: list[list[str]]) -> str:
@@ -49,29 +49,32 @@ def main() -> None:
         start = time.perf_counter()
         found = cells(scheme, SHOWN, args.replications, args.seed)
         for kind in scheme.kinds:
-            shown = [found[law, kind] for law in SHOWN]
+            shown = [found[distribution, kind] for distribution in SHOWN]
             coverage.append([name, kind, *(f"{c.coverage:.3f}, ±{c.width:.1f}" for c in shown)])
         last = scheme.kinds[-1]
-        risk.append([name, *(f"{found[law, last].nmse:.2f}" for law in SHOWN)])
+        risk.append([name, *(f"{found[distribution, last].nmse:.2f}" for distribution in SHOWN)])
         if scheme.bound is not None:
             both = {**found, **cells(scheme, RARE, args.replications, args.seed, (last,))}
             for error in ERRORS:
                 eps = error / math.sqrt(N)
-                seen = [both[law, last].failures(eps) / args.replications for law in {**LAWS, **RARE}]
+                seen = [
+                    both[distribution, last].failures(eps) / args.replications
+                    for distribution in {**DISTRIBUTIONS, **RARE}
+                ]
                 bound = number(scheme.bound(eps))
                 failures.append([name, f"{error:g}", *(f"{share:.4f}" for share in seen), bound])
         print(f"{name}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
     parts = [
         "# Coverage, width and risk\n",
         f"{N:,} rows, confidence level {LEVEL:g}, {args.replications:,} replications a cell, seed "
-        f"{args.seed}. Where rows are wild, {OUTLYING} random ones of each data set have 10⁶ standard "
+        f"{args.seed}. Where rows are outlying, {OUTLYING} random ones of each data set have 10⁶ standard "
         "deviations added.\n",
-        "## Coverage of the mean, and median half-width in σ/√n\n",
+        "## Coverage of the mean, and median margin of error in σ/√n\n",
         table(["scheme", "interval", *SHOWN], coverage),
-        "## Risk: n·MSE/σ² (the plain mean of independent rows: 1; of the series: 18)\n",
+        "## Risk: n·MSE/σ² (the sample mean of independent rows: 1; of the series: 18)\n",
         table(["scheme", *SHOWN], risk),
         "## How often the error exceeds so many σ/√n, and the bound on it\n",
-        table(["scheme", "error", *LAWS, *RARE, "bound"], failures),
+        table(["scheme", "error", *DISTRIBUTIONS, *RARE, "bound"], failures),
     ]
     text = "\n".join(parts)
     if args.output:

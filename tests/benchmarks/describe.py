@@ -1,7 +1,7 @@
 """Time `dm.describe` beside DuckDB's SUMMARIZE, and count whom it names rightly and wrongly.
 
     python -m tests.benchmarks.describe speed LAKE [SMALLER_LAKE]   # seconds, ratio, peak memory
-    python -m tests.benchmarks.describe alarms [--seeds 100]        # clean lakes of 15 laws: whom they name
+    python -m tests.benchmarks.describe alarms [--seeds 100]        # clean lakes, 15 distributions: whom
     python -m tests.benchmarks.describe found                       # real flights: each day damaged in turn
 
 Nothing here is asserted.
@@ -19,8 +19,8 @@ import numpy as np
 from distmom.estimators.describe.suspects import UnitFacts, suspects
 from tests.benchmarks.mean import duckdb_query, table, timed
 
-Law = Callable[[np.random.Generator, int], np.ndarray]
-LAWS: dict[str, Law] = {
+Distribution = Callable[[np.random.Generator, int], np.ndarray]
+DISTRIBUTIONS: dict[str, Distribution] = {
     "normal": lambda g, n: g.normal(size=n),
     "Student 3": lambda g, n: g.standard_t(3, n),
     "Student 2.5": lambda g, n: g.standard_t(2.5, n),
@@ -87,7 +87,7 @@ def clean_lake(name: str, n_files: int, rows: int, effect: float, unequal: bool,
     sizes = np.full(n_files, rows)
     if unequal:
         sizes = np.maximum(2, rows * g.lognormal(0.0, 1.0, n_files)).astype(int)
-    x = LAWS[name](g, int(sizes.sum()))
+    x = DISTRIBUTIONS[name](g, int(sizes.sum()))
     own = np.repeat(effect * g.normal(size=n_files), sizes)
     x = x + x.std() * own if name in SHIFTED else x * np.exp(0.5 * own)
     return [f.what for f in suspects(facts_of(x, sizes), g.choice(x, 16_384))]
@@ -97,7 +97,7 @@ def alarms(seeds: int) -> None:
     """Clean lakes in which some file is named."""
     for title, lake in LAKES.items():
         print(f"\n### {title}: lakes of {seeds} with a named file")
-        for name in LAWS:
+        for name in DISTRIBUTIONS:
             found = [clean_lake(name, *lake, seed) for seed in range(seeds)]
             kinds = Counter(what for whats in found for what in whats)
             print(f"{name:24} {sum(map(bool, found)):4}  {dict(kinds) or ''}", flush=True)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 def columns(rows: int, number: int, nulls: float = 0.0, more: int = 0) -> pa.Table:
     """Rows of one file: log-normal `x`, Student `y`, Pareto amounts of money, a key `k` below 1,000.
 
-    `more` columns `z1`, `z2`, … share the Student law and a common part.
+    `more` columns `z1`, `z2`, … share the Student distribution and a common part.
     """
     rng = np.random.default_rng([0, number])
     x = rng.lognormal(0.0, 1.0, rows)

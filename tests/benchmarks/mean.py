@@ -47,7 +47,7 @@ def table(title: str, seconds: Timings, ours: str, targets: dict[str, str]) -> N
 
 
 def polars_mean(lake: Path, column: str = "x") -> object:
-    """The plain mean as a Polars query."""
+    """The sample mean as a Polars query."""
     import polars as pl
 
     return pl.scan_parquet(f"{lake}/*.parquet").select(pl.col(column).mean()).collect().item()
@@ -70,7 +70,7 @@ def polars_median_of_means(lake: Path) -> object:
 
 
 def dask_mean(lake: Path) -> float:
-    """The plain mean of a Dask DataFrame."""
+    """The sample mean of a Dask DataFrame."""
     import dask.dataframe as dd
 
     return float(dd.read_parquet(lake, columns=["x"])["x"].mean().compute(scheduler="threads"))

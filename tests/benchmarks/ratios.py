@@ -4,7 +4,7 @@ python -m tests.benchmarks.ratios                  # 2,000 data sets a line: a m
 python -m tests.benchmarks.ratios --data-sets 200
 
 The concordance index of a rare outcome, 0 or 1, and a normal score that is one standard deviation higher
-where it is 1, or three: a block with few ones has a small denominator. ``Fieller`` is ``interval="exact"``,
+where it is 1, or three: a block with few ones has a small denominator. ``Fieller``: ``interval="cantelli"``,
 ``linearised`` what it would be about the ratios of blocks with the jackknife's variance.
 """
 
@@ -76,8 +76,8 @@ def line(n_sets: int, n_blocks: int, ones: float, level: float, shift: float) ->
     plain = answer.intervals
     ends = {
         "order": (plain.order_low, plain.order_high),
-        "linearised": (plain.exact_low, plain.exact_high),
-        "Fieller": (found.intervals.exact_low, found.intervals.exact_high),
+        "linearised": (plain.cantelli_low, plain.cantelli_high),
+        "Fieller": (found.intervals.cantelli_low, found.intervals.cantelli_high),
     }
     cells = [f"{truth:.3f}", f"{n_blocks}", f"{ones:g}", f"{level:g}"]
     for name, (low, high) in ends.items():

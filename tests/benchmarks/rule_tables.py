@@ -3,8 +3,9 @@
     python tests/benchmarks/rule_tables.py --share 0.1            # a tenth of the replications, minutes
     python tests/benchmarks/rule_tables.py --share 1 --output tables.md
 
-Clean rows are drawn once per law and size, and every damage is done to the same rows. Cells that fail (the
-answer beyond the claimed risk, or its interval missing the mean) are printed bold: limits to be known.
+Clean rows are drawn once per distribution and size, and every damage is done to the same rows. Cells that
+fail (the answer beyond the claimed risk, or its interval missing the mean) are printed bold: limits to be
+known.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "statistics"))
 
-from rule_laws import (
+from rule_distributions import (
     DAMAGES,
     HARD,
     OWN,
@@ -39,7 +40,7 @@ from distmom.inference.status import flags_of
 from distmom.theory.ladder import fine_blocks
 
 REPEATS = {1000: 600, 10_000: 500, 30_000: 250, 100_000: 120, 300_000: 60, 1_000_000: 30}
-LAWS = REGULAR | HARD | OWN
+DISTRIBUTIONS = REGULAR | HARD | OWN
 FOUR = ("normal", "Student 3", "lognormal", "Pareto 3")
 MOST_NMSE, LEAST_COVERAGE = 3.6, 0.95
 """Claims; a cell fails when its replications contradict them at a risk of 1e-4."""
@@ -71,20 +72,20 @@ def table(head: list[str], lines: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
-def run(laws, damages, sizes, scale, seed, **options) -> dict[tuple[str, str, int], Tally]:
+def run(distributions, damages, sizes, scale, seed, **options) -> dict[tuple[str, str, int], Tally]:
     """All tallies; every damage sees the same clean rows."""
     found: dict[tuple[str, str, int], Tally] = {}
-    for name, law in laws.items():
+    for name, distribution in distributions.items():
         for n in sizes:
             start, g = time.perf_counter(), np.random.default_rng([seed, n])
             repeats = max(6, round(REPEATS[n] * scale))
-            for x in portions(law, n, repeats, g):
+            for x in portions(distribution, n, repeats, g):
                 for damage in damages:
                     spoiled = DAMAGES[damage]
                     if not spoiled.units and 0 < spoiled.share * n < 1:
                         continue
                     tally = found.setdefault((name, damage, n), Tally())
-                    tally.add(answer(x, spoiled, law, g, **options), law)
+                    tally.add(answer(x, spoiled, distribution, g, **options), distribution)
             print(f"{name}, n={n}: {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
     return found
 
@@ -97,13 +98,13 @@ def fails(cell: Tally) -> bool:
     )
 
 
-def results(found, laws, damages, sizes) -> str:
-    """nMSE range, least coverage of both intervals, flags; over laws."""
+def results(found, distributions, damages, sizes) -> str:
+    """nMSE range, least coverage of both intervals, flags; over distributions."""
     lines = []
     for damage in damages:
         line = [damage]
         for n in sizes:
-            cells = [found[name, damage, n] for name in laws if (name, damage, n) in found]
+            cells = [found[name, damage, n] for name in distributions if (name, damage, n) in found]
             if not cells:
                 line.append("–")
                 continue
@@ -113,31 +114,33 @@ def results(found, laws, damages, sizes) -> str:
             beyond, few = max(c.beyond / c.repeats for c in cells), [c.row_sample for c in cells]
             text += f", B {span([c.beyond / c.repeats for c in cells], share)}" if beyond else ""
             text += f", R {span(few, share)}" if max(few) else ""
-            bad = [name for name in laws if (name, damage, n) in found and fails(found[name, damage, n])]
+            bad = [
+                name for name in distributions if (name, damage, n) in found and fails(found[name, damage, n])
+            ]
             who = f" ({', '.join(bad)})" if 0 < len(bad) <= 3 else ""
             line.append(f"**{text}**{who}" if bad else text)
         lines.append(line)
     return table(["scenario", *(f"n = {n:,}" for n in sizes)], lines)
 
 
-def alarms(found, laws, sizes) -> str:
-    """Clean rows: flag, nMSE and coverage, law by law."""
+def alarms(found, distributions, sizes) -> str:
+    """Clean rows: flag, nMSE and coverage, distribution by distribution."""
     lines = []
-    for name in laws:
+    for name in distributions:
         line = [name]
         for n in sizes:
             cell = found[name, "clean", n]
             order = share(cell.order_coverage) if cell.order_given else "none"
-            exact = share(cell.exact_coverage) if cell.exact_given else "none"
-            nmse = number(cell.nmse) if np.isfinite(LAWS[name].sd) else "–"
+            exact = share(cell.exact_coverage) if cell.cantelli_given else "none"
+            nmse = number(cell.nmse) if np.isfinite(DISTRIBUTIONS[name].sd) else "–"
             text = f"{cell.flag:.3f}; {nmse}; {order}; {exact}"
             line.append(text + (f"; R {share(cell.row_sample)}" if cell.row_sample else ""))
         lines.append(line)
-    return table(["law", *(f"n = {n:,}" for n in sizes)], lines)
+    return table(["distribution", *(f"n = {n:,}" for n in sizes)], lines)
 
 
 def alternatives(scale, seed) -> str:
-    """The rule beside five blocks and the plain mean, 10,000 rows."""
+    """The rule beside five blocks and the sample mean, 10,000 rows."""
     damages = [
         "clean",
         "rows 0.01 % = 10⁶",
@@ -146,9 +149,9 @@ def alternatives(scale, seed) -> str:
         "units 1 % = 10⁶",
         "units 5 % = 10⁶",
     ]
-    laws = {name: REGULAR[name] for name in FOUR}
-    own = run(laws, damages, [10_000], scale, seed)
-    five = run(laws, damages, [10_000], scale, seed, n_blocks=5, n_fine=fine_blocks(5))
+    distributions = {name: REGULAR[name] for name in FOUR}
+    own = run(distributions, damages, [10_000], scale, seed)
+    five = run(distributions, damages, [10_000], scale, seed, n_blocks=5, n_fine=fine_blocks(5))
     lines = []
     for damage in damages:
         plain, fixed, rule = (
@@ -159,7 +162,7 @@ def alternatives(scale, seed) -> str:
         )  # fmt: skip
         flags = span([five[name, damage, 10_000].flag for name in FOUR], share)
         lines.append([damage, plain, f"{fixed}; flag {flags}", rule])
-    return table(["scenario", "plain mean", "five blocks", "rule"], lines)
+    return table(["scenario", "sample mean", "five blocks", "rule"], lines)
 
 
 LAKES = {
@@ -176,7 +179,10 @@ LAKES = {
         "uneven": True,
     },
     "5 of 500 files × (−10)": {"bad": 5, "change": times(-10.0)},
-    "10 % of the files 10 sd higher, rightly so": {"bad": 50, "change": lambda x, g, law: x + 10 * law.sd},
+    "10 % of the files 10 sd higher, rightly so": {
+        "bad": 50,
+        "change": lambda x, g, distribution: x + 10 * distribution.sd,
+    },
     "1 of 50 files × 1000": {"bad": 1, "change": times(1000.0), "n_files": 50},
 }
 
@@ -186,22 +192,22 @@ def files(scale, seed, n_rows) -> str:
     lines = []
     for title, options in LAKES.items():
         for name in ("exponential", "normal"):
-            law, g = REGULAR[name], np.random.default_rng(seed)
+            distribution, g = REGULAR[name], np.random.default_rng(seed)
             own = dict(options)
             n_files = own.pop("n_files", 500)
-            x, number_of = lake(law, n_files, n_rows // n_files, max(6, round(30 * scale)), g, **own)
+            x, number_of = lake(distribution, n_files, n_rows // n_files, max(6, round(30 * scale)), g, **own)
             found, _ = lake_answer(x, number_of, g)
             words = [", ".join(flags_of(s)) for s in found.status]
             seen = "; ".join(f"{w} {words.count(w) / len(words):.2f}" for w in sorted(set(words)))
             with np.errstate(invalid="ignore"):
                 errors = [
-                    np.sqrt(np.mean((e - law.mean) ** 2)) / law.sd
+                    np.sqrt(np.mean((e - distribution.mean) ** 2)) / distribution.sd
                     for e in (found.row_estimate, found.file_estimate, found.estimate)
                 ]
             named = found.suspect_cells.sum(axis=1).mean()
             shown = ["none" if np.isnan(e) else f"{e:.2g}" for e in errors]
             lines.append([title, name, seen, *shown, f"{named:.1f}"])
-    head = ["lake", "law", "status", "rms error rows", "files", "shown", "cells named"]
+    head = ["lake", "distribution", "status", "rms error rows", "files", "shown", "cells named"]
     return table(head, lines)
 
 
@@ -227,14 +233,14 @@ def main() -> None:
         f"Confidence level 0.99, seed {args.seed}. Replications by n: {repeats}. Fine blocks: "
         + ", ".join(f"{n:,}: {fine_for(n):,}" for n in sizes)
         + ".\n",
-        "## Nine regular laws\n",
-        "Range of nMSE over laws, least coverage of the order and of the exact interval, share of "
-        "`contaminated`; B: share beyond capacity, R: share carried by few rows. "
+        "## Nine regular distributions\n",
+        "Range of nMSE over distributions, least coverage of the order and Cantelli intervals, share of "
+        "`contaminated`; B: share beyond the breakdown point, R: share dominated by few rows. "
         f"Bold: a failure, the replications contradict nMSE <= {MOST_NMSE} or coverage of the order interval "
-        f">= {LEAST_COVERAGE} at a risk of 1e-4 (for the laws named, or for most).\n",
+        f">= {LEAST_COVERAGE} at a risk of 1e-4 (for the distributions named, or for most).\n",
         results(regular, REGULAR, damages, sizes),
-        "## Clean data, law by law\n",
-        "False alarms; nMSE; coverage of the order and the exact interval; R: carried by few rows.\n",
+        "## Clean data, distribution by distribution\n",
+        "False alarms; nMSE; coverage of the order and the Cantelli interval; R: dominated by few rows.\n",
         alarms({**regular, **other}, [*REGULAR, *HARD, *OWN], sizes),
         "## Alternatives, n = 10,000\n",
         f"nMSE for {' / '.join(FOUR)}.\n",

@@ -1,4 +1,4 @@
-"""Tournaments among 100 or more columns of predictions against Polars computing their plain mean losses.
+"""Tournaments among 100 or more columns of predictions against Polars computing their sample mean losses.
 
     python -m tests.benchmarks.tournament FOLDER [--rows 10000000] [--candidates 100]
 

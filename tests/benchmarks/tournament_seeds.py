@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.tournament_seeds [--seeds 200]
 
-Regression: 21 slopes from 0 to 2, the right one is 1, noise of Student's law with 2.1 degrees of freedom,
-3,000 rows; excess risks of the chosen slope. Metrics: nine Mahalanobis matrices, 2,000 rows.
+Regression: 21 slopes from 0 to 2, the right one is 1, noise of Student's distribution with 2.1 degrees of
+freedom, 3,000 rows; excess risks of the chosen slope. Metrics: nine Mahalanobis matrices, 2,000 rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def main() -> None:
         runs = [play(seed, N, bad, contamination=bad or None) for seed in seeds]
         right = np.mean(["true" in run.champions for run in runs])
         plain = np.mean([min(run, key=lambda line: line.plain_estimate).name == "true" for run in runs])
-        print(f"{bad} wild rows of {N}: the right matrix is champion {right:.3f}, of least risk {plain:.3f}")
+        print(
+            f"{bad} outlying rows of {N}: the right matrix is champion {right:.3f}, of least risk {plain:.3f}"
+        )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def distmom(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four files with 2,000 rows: x exponential with nulls, y normal, a text key with a wild sign in it."""
+    """Four files with 2,000 rows: x exponential with nulls, y normal, a text key with an odd sign in it."""
     root = tmp_path_factory.mktemp("cli") / "lake"
     rng = np.random.default_rng(1)
     for number in range(4):

@@ -64,7 +64,7 @@ USAGE = {
         ("--scheme", "swor", "--interval", "order"),
         "--scheme does not go with --interval order",
     ),
-    "remedy": (("--repeats", "3", "--interval", "paper"), "use --interval exact"),
+    "remedy": (("--repeats", "3", "--interval", "closed-form"), "use --interval cantelli"),
     "share of units": (
         ("--block-by", "kind", "--contamination", "0.1"),
         "--block-by does not go with a share as contamination",
@@ -134,7 +134,7 @@ def test_no_answer_is_five(distmom: Run, lake: Path, tmp_path: Path) -> None:
 
 def fake(*status: str) -> MeanResult:
     rows: dict[str, Any] = {"n_rows": 10, "n_used": 10, "n_null": 0, "n_nan": 0, "n_inf": 0}
-    blocks: dict[str, Any] = {"n_blocks": 5, "block_size": (2, 2), "n_ruined_blocks": 0}
+    blocks: dict[str, Any] = {"n_blocks": 5, "block_size": (2, 2), "n_non_finite_blocks": 0}
     answer: dict[str, Any] = {"estimate": 1.0, "plain_estimate": 1.0, "interval_kind": "order"}
     return MeanResult(column="x", flags=tuple(map(dm.Status, status)), **rows, **blocks, **answer)
 
@@ -144,12 +144,12 @@ def fake(*status: str) -> MeanResult:
     [
         ([()], False, 0),
         ([()], True, 4),
-        ([("contaminated",), ("files disagree", "contaminated"), ("carried by few rows",)], False, 0),
-        ([("plain mean, no guarantee",)], False, 0),
-        ([("beyond capacity", "contaminated")], False, 5),
+        ([("contaminated",), ("files disagree", "contaminated"), ("dominated by few rows",)], False, 0),
+        ([("sample mean, no guarantee",)], False, 0),
+        ([("breakdown point exceeded", "contaminated")], False, 5),
         ([(), ("no finite answer",)], False, 5),
         ([(), ("no rows",)], False, 5),
-        ([("beyond capacity",)], True, 5),
+        ([("breakdown point exceeded",)], True, 5),
     ],
 )
 def test_the_first_status_decides(
@@ -170,11 +170,11 @@ def test_the_first_status_decides(
     ("words", "flags", "code"),
     [
         ("contaminated", ("files disagree", "contaminated"), 7),
-        ("share set aside,contaminated", ("contaminated",), 7),
-        ("plain mean, no guarantee", ("plain mean, no guarantee",), 7),
-        ("contaminated, plain mean, no guarantee", (), 0),
-        ("any", ("carried by few rows",), 7),
-        ("beyond capacity", ("beyond capacity",), 5),
+        ("share screened out,contaminated", ("contaminated",), 7),
+        ("sample mean, no guarantee", ("sample mean, no guarantee",), 7),
+        ("contaminated, sample mean, no guarantee", (), 0),
+        ("any", ("dominated by few rows",), 7),
+        ("breakdown point exceeded", ("breakdown point exceeded",), 5),
         ("any", ("no finite answer",), 5),
         ("any", (), 0),
         ("share far out", ("contaminated",), 0),

@@ -40,15 +40,15 @@ RESULT_KEYS = [
     "n_inf",
     "n_blocks",
     "block_size",
-    "n_ruined_blocks",
+    "n_non_finite_blocks",
     "plain_estimate",
     "scheme",
 ]
 MORE_KEYS = [
     "interval_reason",
-    "achieved_level",
+    "actual_level",
     "repeats",
-    "n_set_aside",
+    "n_screened_out",
     "n_units",
     "n_units_exact",
     "weights",
@@ -80,7 +80,7 @@ def test_table_goes_to_stdout_and_remarks_to_stderr(distmom: Run, lake: Path) ->
     ended = distmom("mean", lake, "-c", "x")
     assert ended.code == 0
     head, _, row = ended.out.splitlines()
-    for word in ("column", "estimate", "99 % interval", "plain mean", "rows used", "blocks", "status"):
+    for word in ("column", "estimate", "99 % interval", "sample mean", "rows used", "blocks", "status"):
         assert word in head
     assert row.split()[0] == "x"
     assert "1,960" in row
@@ -105,7 +105,7 @@ def test_json_has_exactly_the_documented_keys(distmom: Run, lake: Path) -> None:
     assert list(document["data"]) == ["n_files", "n_bytes", "skipped", "source", "where"]
     assert list(document["run"]) == ["seconds", "seed", "workers", "versions", "call", "command"]
     assert document["run"]["command"].startswith("distmom mean ")
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert document["data"]["n_files"] == 4
     assert document["run"]["seed"] == 0
 
@@ -184,7 +184,10 @@ OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "repeats": (("--repeats", "3"), {"repeats": 3}),
     "contamination": (("--contamination", "4"), {"contamination": 4}),
     "contamination, share": (("--contamination", "0.01"), {"contamination": 0.01}),
-    "paper": (("--blocks", "paper", "--interval", "paper"), {"n_blocks": "paper", "interval": "paper"}),
+    "paper": (
+        ("--blocks", "paper", "--interval", "closed-form"),
+        {"n_blocks": "paper", "interval": "closed-form"},
+    ),
     "block_size": (("--block-size", "40"), {"block_size": 40}),
     "stored": (("--order", "stored"), {"order": "stored"}),
     "block_by file": (("--block-by", "file"), {"block_by": "file"}),

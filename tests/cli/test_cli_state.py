@@ -169,10 +169,10 @@ def test_merge_prints_the_mean_of_all(distmom: Run, lake: Path, states: list[Pat
     silent = distmom("merge", *states, "--output", output, "--quiet")
     assert (silent.code, silent.out, silent.err) == (0, "", "")
     narrow = strict_json(
-        distmom("merge", *states, "--confidence", "0.8", "--interval", "exact", "--json").out
+        distmom("merge", *states, "--confidence", "0.8", "--interval", "cantelli", "--json").out
     )
     assert narrow["results"][0]["confidence_level"] == 0.8
-    assert narrow["results"][0]["interval_kind"] == "exact"
+    assert narrow["results"][0]["interval_kind"] == "cantelli"
 
 
 def test_merge_has_its_codes(distmom: Run, states: list[Path], tmp_path: Path) -> None:

@@ -47,9 +47,10 @@ SAID = [
     ("column: 'x' is given twice", "--column: 'x' is given twice", "mean.columns: 'x' is given twice"),
     ("confidence_level: must lie", "--confidence: must lie", "promise.confidence: must lie"),
     (
-        "UnitBlocks does not go with interval='paper': use blocks=FileBlocks()",
-        "--block-by does not go with --interval paper: use --block-by file",
-        'blocks.design = "units" does not go with promise.interval = "paper": use blocks.design = "files"',
+        "UnitBlocks does not go with interval='closed-form': use blocks=FileBlocks()",
+        "--block-by does not go with --interval closed-form: use --block-by file",
+        'blocks.design = "units" does not go with promise.interval = "closed-form": '
+        'use blocks.design = "files"',
     ),
     (
         "StoredBlocks(7) and SampledBlocks(5, size=20, replace=True)",
@@ -84,10 +85,11 @@ SAID = [
         'use run.on_change = "restart" or blocks of random rows',
     ),
     (
-        "another unit? where='x != -9999' leaves them out; or where=\"s = 'a b'\", or interval='exact'",
-        "another unit? --where 'x != -9999' leaves them out; or --where \"s = 'a b'\", or --interval exact",
+        "another unit? where='x != -9999' leaves them out; or where=\"s = 'a b'\", or interval='cantelli'",
+        "another unit? --where 'x != -9999' leaves them out; or --where \"s = 'a b'\", or "
+        "--interval cantelli",
         'another unit? data.where = "x != -9999" leaves them out; or data.where = "s = \'a b\'", '
-        'or promise.interval = "exact"',
+        'or promise.interval = "cantelli"',
     ),
     (
         "kernel 'auc' takes two samples: one lake with by='label'",
@@ -116,14 +118,14 @@ def test_documents_and_files_have_flags_as_the_table_has(
 ) -> None:
     table = pa.table({"x": np.random.default_rng(0).normal(size=3_000)})
     pq.write_table(table, tmp_path / "a.parquet")
-    words = ["mean", str(tmp_path / "a.parquet"), "-c", "x", "--blocks", "31", "--interval", "paper"]
+    words = ["mean", str(tmp_path / "a.parquet"), "-c", "x", "--blocks", "31", "--interval", "closed-form"]
     told = "the proposition holds for 5 blocks, not 31; use --blocks paper"
     assert program.run(words) == 0
     assert told in capsys.readouterr().err
     assert program.run([*words, "--json", "--output", str(tmp_path / "out.json")]) == 0
     for text in (capsys.readouterr().out, (tmp_path / "out.json").read_text("utf-8")):
         assert json.loads(text)["results"][0]["interval_reason"] == told
-    found = dm.mean(tmp_path / "a.parquet", "x", blocks=31, interval="paper", rng=0)
+    found = dm.mean(tmp_path / "a.parquet", "x", blocks=31, interval="closed-form", rng=0)
     assert found.interval_reason == told.replace(
         "--blocks paper", "blocks='paper'"
     )  # in Python its own words

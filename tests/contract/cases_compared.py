@@ -40,7 +40,7 @@ COMPARED: dict[str, dict[str, Any]] = {
     "units": {"block_by": "unit", "column": "y", "statistics": ("mean", "auc")},
     "files": {"block_by": "file", "column": "y", "statistics": "mean"},
     "filter": {"where": "u > 0.5", "statistics": ("mean", "energy")},
-    "exact interval": {"interval": "exact", "confidence_level": 0.9, "statistics": "mean"},
+    "exact interval": {"interval": "cantelli", "confidence_level": 0.9, "statistics": "mean"},
 }
 
 
@@ -77,7 +77,7 @@ VARIED: dict[str, dict[str, Any]] = {
     "control": {"unit": "unit", "control": "old"},
     "filter": {"unit": "unit", "where": "u > 0.2"},
     "two variants": {"where": "arm != 'newer'", "unit": "unit", "confidence_level": 0.95},
-    "exact": {"unit": "unit", "interval": "exact"},
+    "exact": {"unit": "unit", "interval": "cantelli"},
     "no interval": {"interval": "none"},
     "groups of numbers": {"by": "group", "unit": "unit", "control": 1},
     "labels": {"by": "label", "unit": "day"},

@@ -143,7 +143,7 @@ class _Model:
 
 
 def scored(loss: Any, target: str = "target", **options: Any) -> Case:
-    """The scorer on rows of which some are wild."""
+    """The scorer on rows of which some are outlying."""
 
     def case(way: Way) -> Any:
         data = columns(600, 5)

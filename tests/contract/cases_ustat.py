@@ -47,7 +47,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "column": ["label", "q0"],
         "kernel": "concordance",
         "n_blocks": 9,
-        "interval": "exact",
+        "interval": "cantelli",
     },
     "ratio, weights": {"column": ["label", "q0"], "kernel": "concordance", "n_blocks": 9, "weights": "w"},
     "NaN kept": {"nan": "keep", "n_blocks": 101},
@@ -55,8 +55,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "v-statistic": {"statistic": "v", "n_blocks": 7},
     "v-statistic of variances": {"statistic": "v", "kernel": "variance", "n_blocks": 6},
     "seven blocks, grouped": {"n_blocks": 7, "by": "key"},
-    "block size": {"block_size": 40, "interval": "exact"},
-    "paper": {"n_blocks": "paper", "interval": "paper"},
+    "block size": {"block_size": 40, "interval": "cantelli"},
+    "paper": {"n_blocks": "paper", "interval": "closed-form"},
     "many fine blocks": {"fine": "many", "kernel": "variance"},
     "stored": {"order": "stored", "n_blocks": 9},
     "stored, grouped": {"order": "stored", "by": "group"},
@@ -140,7 +140,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "disjoint, repeated, paper": {
         "pairs": "disjoint",
         "n_blocks": "paper",
-        "interval": "exact",
+        "interval": "cantelli",
         "repeats": 2,
     },
     "disjoint ratio of chunks": {

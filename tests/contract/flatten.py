@@ -22,7 +22,8 @@ FIELDS = (
     *(
         "trace",
         "gap",
-        "achieved_level",
+        "discrepancy",
+        "actual_level",
         "confidence_level",
         "status",
         "scheme",
@@ -31,7 +32,15 @@ FIELDS = (
         "method",
     ),
     *("interval_kind", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_used_by_sample", "n_blocks"),
-    *("block_size", "n_ruined_blocks", "n_set_aside", "n_units", "n_units_exact", "repeats", "n_unweighted"),
+    *(
+        "block_size",
+        "n_non_finite_blocks",
+        "n_screened_out",
+        "n_units",
+        "n_units_exact",
+        "repeats",
+        "n_unweighted",
+    ),
     *(
         "n_zero_weight",
         "n_effective",
@@ -43,13 +52,13 @@ FIELDS = (
     ),
     "accused_files",
     # of comparisons
-    *("p_value", "p_adjusted", "n_permutations", "n_test_rows", "n_test_units", "smallest_p", "bandwidth"),
+    *("p_value", "p_holm", "n_permutations", "n_test_rows", "n_test_units", "smallest_p", "bandwidth"),
     # of variants
     *("lift", "lift_interval", "control_mean", "control_interval", "variant_mean", "variant_interval"),
     *("plain_lift", "plain_control", "plain_variant", "n_used_control", "n_used_variant", "n_units_control"),
     "n_units_variant",
     # of profiles
-    *("type", "leaves_interval", "robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise"),
+    *("type", "leaves_interval", "robust_std", "plain_std", "gini", "skewness_shift", "skewness_noise"),
     *("minimum", "maximum"),
     # of candidates
     *("threshold", "n_allowed", "n_won", "n_lost", "n_not_evaluated", "n_missing"),
@@ -77,7 +86,15 @@ LEARNT = (
         "status_",
         "n_blocks_",
     ),
-    *("block_size_", "n_skipped_blocks_", "n_skipped_pairs_", "wild_share_", "n_used_", "n_null_", "n_nan_"),
+    *(
+        "block_size_",
+        "n_skipped_blocks_",
+        "n_skipped_pairs_",
+        "outlier_share_",
+        "n_used_",
+        "n_null_",
+        "n_nan_",
+    ),
     *("n_inf_", "n_dropped_", "classes_", "mode_"),
 )
 """Attributes of a learner that has learnt."""
@@ -166,7 +183,7 @@ def _several(out: dict[str, str], at: str, found: Any) -> None:
         for name in ("loses", "margins", "distances", "last_loses", "block_losses"):
             out[at + name] = text(getattr(found.duels, name))
     for unit in getattr(found, "named", ()):
-        reasons = [(r.column, r.what, r.value, r.typical, r.spreads) for r in unit.reasons]
+        reasons = [(r.column, r.what, r.value, r.typical, r.z_score) for r in unit.reasons]
         out[f"{at}named {unit.kind} {unit.name}"] = text((unit.n_rows, reasons, unit.parts))
 
 

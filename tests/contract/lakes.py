@@ -43,7 +43,7 @@ def uniform(stream: str, n: int, seed: int) -> Floats:
 
 
 def student(stream: str, n: int, seed: int) -> Floats:
-    """Student's law with two degrees of freedom: no finite variance."""
+    """Student's distribution with two degrees of freedom: no finite variance."""
     u = uniform(stream, n, seed)
     return (2.0 * u - 1.0) / np.sqrt(2.0 * u * (1.0 - u))
 

@@ -1,4 +1,4 @@
-"""``files disagree`` means found and repaired, in all commands; what is not is ``beyond capacity``."""
+"""``files disagree`` means found and repaired; what is not repaired is ``breakdown point exceeded``."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_word_means_repaired(name: str, lakes: Lakes, monkeypatch: pytest.Mo
     assert one(call(lakes["clean"])).ok
     for lake in ("files", "codes"):
         found = one(call(lakes[lake]))
-        beyond = "beyond capacity" in found.flags
+        beyond = "breakdown point exceeded" in found.flags
         assert beyond == found.status.no_answer
         if not beyond:
             assert near(name, found) and not found.ok
@@ -122,7 +122,7 @@ def test_the_word_means_repaired(name: str, lakes: Lakes, monkeypatch: pytest.Mo
         return
     monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())  # negative control: nobody is named
     found = one(call(lakes["files"]))
-    assert found.status == "beyond capacity" or near(name, found)
+    assert found.status == "breakdown point exceeded" or near(name, found)
     assert "files disagree" not in found.flags or near(name, found)
     assert getattr(found, "p_value", None) is None and np.isnan(getattr(found, "lift", np.nan))
 

@@ -28,24 +28,24 @@ def test_it_is_the_mean_of_the_losses_on_clean_rows(data: tuple[np.ndarray, np.n
     assert -dm.robust_scorer("squared")(model, X, y) == pytest.approx(losses.mean(), abs=4 * se)
 
 
-def test_wild_rows_in_a_fold_do_not_choose_the_model(data: tuple[np.ndarray, np.ndarray]) -> None:
-    """Two wild targets in each test fold, none in training: the plain mean loss prefers the wrong model."""
+def test_outlying_rows_in_a_fold_do_not_choose_the_model(data: tuple[np.ndarray, np.ndarray]) -> None:
+    """Two outlying targets in each test fold, none in training: the sample mean prefers the wrong model."""
     X, y = data
-    wild = y.copy()
+    outlying = y.copy()
     folds = list(KFold(3).split(X))
     tests = np.concatenate([test[:2] for _, test in folds])
-    wild[tests] = 1e5 * np.sign(y[tests])
+    outlying[tests] = 1e5 * np.sign(y[tests])
     clean = [(np.setdiff1d(train, tests), test) for train, test in folds]
 
     class Scaled(Ridge):
-        """Predicts 50 times too much for `alpha` 0: nearer to the wild rows, useless elsewhere."""
+        """Predicts 50 times too much for `alpha` 0: nearer to the outlying rows, useless elsewhere."""
 
         def predict(self, X):  # type: ignore[no-untyped-def]
             return super().predict(X) * (50.0 if self.alpha == 1e-9 else 1.0)
 
     grid = {"alpha": [1e-9, 1e-3]}
-    robust = GridSearchCV(Scaled(), grid, scoring=dm.robust_scorer("squared"), cv=clean).fit(X, wild)
-    plain = GridSearchCV(Scaled(), grid, scoring="neg_mean_squared_error", cv=clean).fit(X, wild)
+    robust = GridSearchCV(Scaled(), grid, scoring=dm.robust_scorer("squared"), cv=clean).fit(X, outlying)
+    plain = GridSearchCV(Scaled(), grid, scoring="neg_mean_squared_error", cv=clean).fit(X, outlying)
     assert robust.best_params_ == {"alpha": 1e-3}
     assert plain.best_params_ == {"alpha": 1e-9}
 

@@ -39,7 +39,7 @@ def factor(x: np.ndarray, g: np.random.Generator, number: int) -> np.ndarray:
 
 
 DAMAGES: dict[str, Damage] = {"bad files": bad_files, "codes": codes, "factor": factor}
-WORDS = {"bad files": "files disagree", "codes": "share set aside", "factor": "share set aside"}
+WORDS = {"bad files": "files disagree", "codes": "share screened out", "factor": "share screened out"}
 
 
 def write(folder: Path, damage: Damage = nothing) -> Path:
@@ -89,7 +89,7 @@ def test_a_statistic_is_that_of_the_good_rows(name: str, damage: str, lakes: dic
     if damage == "bad files":
         assert found.accused_files == tuple(f"{number:02}.parquet" for number in BAD)
     else:
-        assert found.far_rows.action == "set aside"
+        assert found.far_rows.action == "screened out"
         assert found.far_rows.share == pytest.approx({"codes": 0.01, "factor": 0.02}[damage], rel=0.2)
 
 
@@ -120,22 +120,22 @@ def test_memory_and_lakes_agree_on_any_number_of_threads(lakes: dict[str, Path])
     found = [dm.ustatistic(lakes["codes"], "x", kernel="gini", rng=0, executor=dm.Threads(n)) for n in (1, 2)]
     assert found[0] == found[1]
     x = np.concatenate([pq.read_table(file)["x"].to_numpy() for file in sorted(lakes["codes"].iterdir())])
-    assert dm.ustatistic(x, kernel="gini", rng=0).status == "share set aside"
+    assert dm.ustatistic(x, kernel="gini", rng=0).status == "share screened out"
 
 
-def test_few_wild_rows_are_borne_as_ever() -> None:
+def test_few_outlying_rows_are_borne_as_ever() -> None:
     x = np.random.default_rng(0).normal(size=20_000)
     x[::4_000] = 1e9
     found = dm.ustatistic(x, kernel="gini", rng=0)
     assert found.far_rows is None and found.plain_estimate > 1e5 and found.n_used == x.size
 
 
-def test_files_that_cannot_be_told_are_beyond_capacity(
+def test_files_that_cannot_be_told_are_beyond_the_breakdown_point(
     lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())
     found = dm.ustatistic(lakes["bad files"], "x", kernel="gini", rng=0)
-    assert found.status == "beyond capacity" and "do not rely" in found.notes[0]
+    assert found.status == "breakdown point exceeded" and "do not rely" in found.notes[0]
 
 
 def test_a_difference_is_that_of_the_good_files_and_without_codes(lakes: dict[str, Path]) -> None:
@@ -143,7 +143,7 @@ def test_a_difference_is_that_of_the_good_files_and_without_codes(lakes: dict[st
     clean, *damaged = (dm.difference(lakes[name], "x", **call) for name in ("clean", "bad files", "codes"))
     assert clean.ok and clean.interval is not None
     wide = 2.0 * (clean.interval[1] - clean.interval[0])
-    for found, word in zip(damaged, ("files disagree", "share set aside"), strict=True):
+    for found, word in zip(damaged, ("files disagree", "share screened out"), strict=True):
         assert abs(found.difference - clean.difference) < wide and found.status == word
         assert abs(found.lift - clean.lift) < wide / 10.0
     assert any("where='x != " in text for text in damaged[1].remarks())
@@ -152,12 +152,12 @@ def test_a_difference_is_that_of_the_good_files_and_without_codes(lakes: dict[st
     assert told.n_used == clean.n_used
 
 
-def test_a_difference_beyond_capacity_has_no_lift(
+def test_a_difference_beyond_the_breakdown_point_has_no_lift(
     lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())
     found = dm.difference(lakes["bad files"], "x", by="arm", rng=0)
-    assert found.status == "beyond capacity" and np.isnan(found.lift) and found.lift_interval is None
+    assert found.status == "breakdown point exceeded" and np.isnan(found.lift) and found.lift_interval is None
 
 
 @pytest.mark.slow
@@ -168,11 +168,11 @@ def test_a_comparison_leaves_out_bad_files_and_codes(
     clean, *damaged = (
         dm.compare([lakes["clean"], lakes[name]], "x", **call) for name in ("clean", "bad files", "codes")
     )
-    for found, word in zip(damaged, ("files disagree", "share set aside"), strict=True):
+    for found, word in zip(damaged, ("files disagree", "share screened out"), strict=True):
         assert abs(found.estimate - clean.estimate) < 0.3 and found.status == word and not found.drifted
     monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())
     beyond = dm.compare([lakes["clean"], lakes["bad files"]], "x", **call)
-    assert (beyond.status, beyond.p_value, beyond.drifted) == ("beyond capacity", None, False)
+    assert (beyond.status, beyond.p_value, beyond.drifted) == ("breakdown point exceeded", None, False)
 
 
 def test_the_plan_names_the_survey(lakes: dict[str, Path]) -> None:

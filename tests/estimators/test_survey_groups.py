@@ -68,7 +68,7 @@ def test_clean_groups_and_a_rare_one_far_away_say_nothing(lakes: dict[str, Path]
 
 def test_a_code_of_all_groups_is_left_out_of_each(lakes: dict[str, Path]) -> None:
     clean, found = gini(lakes["nothing"]), gini(lakes["codes"])
-    assert [str(one.status) for one in found] == ["share set aside"] * 3 + ["ok"] and near(found, clean)
+    assert [str(one.status) for one in found] == ["share screened out"] * 3 + ["ok"] and near(found, clean)
     assert found["rare"].estimate == clean["rare"].estimate and found["rare"].n_used == 12 * N_FILES
     for one in list(found)[:3]:
         assert one.far_rows.values[0][0] == CODE and one.far_rows.share == pytest.approx(
@@ -87,17 +87,19 @@ def test_batches_and_threads_change_no_bit(lakes: dict[str, Path]) -> None:
 @pytest.mark.slow
 def test_groups_of_two_columns_too(lakes: dict[str, Path]) -> None:
     two = dm.ustatistic(lakes["codes"], "x", by=["k", "j"], kernel="gini", rng=0)
-    assert [str(one.status) for one in two] == ["share set aside"] * 6 + ["ok"] * 2
+    assert [str(one.status) for one in two] == ["share screened out"] * 6 + ["ok"] * 2
 
 
 def test_what_is_wrong_in_one_group_changes_that_alone(lakes: dict[str, Path], tmp_path: Path) -> None:
     clean, found = gini(lakes["nothing"]), gini(lakes["codes of b"])
-    assert [str(one.status) for one in found] == ["ok", "share set aside", "ok", "ok"] and near(found, clean)
+    assert [str(one.status) for one in found] == ["ok", "share screened out", "ok", "ok"] and near(
+        found, clean
+    )
     for one, other in zip(found, clean, strict=True):
         assert one.group["k"] == "b" or (one.estimate, one.interval) == (other.estimate, other.interval)
     for name, read in (("out.csv", "utf-8"), ("out.html", "utf-8"), ("out.json", "utf-8")):
         dm.write_results(found, tmp_path / name)
-        assert (tmp_path / name).read_text(read).count("share set aside") >= 1
+        assert (tmp_path / name).read_text(read).count("share screened out") >= 1
     dm.write_results(found, tmp_path / "out.parquet")
     rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
     assert [row["status"] for row in rows] == [str(one.status) for one in found]
@@ -130,14 +132,16 @@ def test_variants_in_files_of_their_own_are_not_bad_files(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_what_cannot_be_repaired_is_beyond_capacity_in_its_group(
+def test_what_cannot_be_repaired_is_beyond_the_breakdown_point_in_its_group(
     lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from distmom.estimators.survey import Surveyor
 
     monkeypatch.setattr(Surveyor, "_bad_files", lambda *_: ())
     found = gini(lakes["bad files"])
-    assert {str(one.status) for one in list(found)[:3]} == {"beyond capacity"} and found.exit_code == 5
+    assert {str(one.status) for one in list(found)[:3]} == {
+        "breakdown point exceeded"
+    } and found.exit_code == 5
 
 
 def test_rows_within_the_bounds_of_their_group() -> None:

@@ -14,8 +14,8 @@ from rule_twin import (
     lower_median,
     mad,
     merge,
+    non_finite,
     row_set,
-    ruined,
 )
 
 from distmom.theory.vectors import vector_factor
@@ -52,13 +52,13 @@ def together(found, n, ladder, from_all):
     best = min(((j * vector_factor(j, DELTA) ** 2, j) for j in levels if j <= kept), default=(0, None))[1]
     out["blocks"], out["ball"], out["share"], out["estimate"] = [], [], [], []
     for f, blocks in zip(found, from_all, strict=True):
-        left = [b for b, wild in zip(f["finest"], far, strict=True) if not (wild and any(wrong))]
+        left = [b for b, outlying in zip(f["finest"], far, strict=True) if not (outlying and any(wrong))]
         source = left if any(wrong) else blocks
         out["blocks"].append(merge(source, k))
         centre = lower_median(b[1] for b in out["blocks"][-1])
         out["estimate"].append(location(left, centre, len(out["blocks"][-1]), f["se"])[0])
         out["ball"].append(None if best is None else merge(source, best))
-        shares = [s for s, wild in zip(f["share"], far, strict=True) if not (wild and any(wrong))]
+        shares = [s for s, outlying in zip(f["share"], far, strict=True) if not (outlying and any(wrong))]
         out["share"].append(sum(shares))
     return out
 
@@ -98,12 +98,12 @@ def vector_rule(columns, samples, cells=None, k_given=None, source="rows"):
         finite = True
     out["se"] = [f["se"] for f in found]
     out["files_first"] = False
-    finite = finite and ruined(out["blocks"][0]) <= math.ceil(len(out["blocks"][0]) / 2) - 1
+    finite = finite and non_finite(out["blocks"][0]) <= math.ceil(len(out["blocks"][0]) / 2) - 1
     out["status"] = set()
     if not finite:
         out["status"] = {"no finite answer"}
     elif out["contradicted"]:
-        out["status"] = {"contaminated"} | ({"beyond capacity"} if out["beyond"] else set())
+        out["status"] = {"contaminated"} | ({"breakdown point exceeded"} if out["beyond"] else set())
     if cells is not None and source != "units" and k_given is None:
         out = _files(out, found, cells, n, sample, finite, c)
     if "no finite answer" in out["status"]:
@@ -132,7 +132,7 @@ def _files(out, found, cells, n, sample, finite, c):
     if not common:
         return out
     differ = False
-    answered = ruined(both["blocks"][0]) <= math.ceil(len(both["blocks"][0]) / 2) - 1
+    answered = non_finite(both["blocks"][0]) <= math.ceil(len(both["blocks"][0]) / 2) - 1
     for i in range(c):
         row, file = found[i], files[i]
         comparable = (row["se"] > 0 and math.isfinite(row["se"])) or (not finite)
@@ -150,7 +150,7 @@ def _files(out, found, cells, n, sample, finite, c):
         return out
     both["status"] = {"files disagree"}
     if both["contradicted"]:
-        both["status"] |= {"contaminated"} | ({"beyond capacity"} if both["beyond"] else set())
+        both["status"] |= {"contaminated"} | ({"breakdown point exceeded"} if both["beyond"] else set())
     both["se"] = [f["se"] for f in files]
     both["files_first"] = True
     return both

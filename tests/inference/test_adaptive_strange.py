@@ -42,14 +42,14 @@ def test_strange_data_gives_words_not_warnings():
             )
             inner = found.intervals
             assert (np.isnan(inner.order_low) == (inner.order_reason > 0)).all(), (name, k)
-            assert (np.isnan(inner.exact_low) == (inner.exact_reason > 0)).all(), (name, k)
+            assert (np.isnan(inner.cantelli_low) == (inner.cantelli_reason > 0)).all(), (name, k)
             assert np.isnan(found.estimate[0]) == bool(found.status[0] & Finding.NO_FINITE_ANSWER), (name, k)
             assert np.isfinite(found.estimate[0]) == (name not in ("all infinite", "all nan")), (
                 name,
                 k,
             )
     quiet = answer_rule(blocks_of(cases["huge and quiet"]), None, None, 0.99)
-    assert abs(quiet.estimate[0]) < 0.2 and quiet.n_set_aside[0] == 22
+    assert abs(quiet.estimate[0]) < 0.2 and quiet.n_screened_out[0] == 22
 
 
 def test_no_groups_and_no_rows():
@@ -72,7 +72,7 @@ def test_where_all_rows_are_equal_both_intervals_are_that_value(k):
     found = answer_rule(blocks_of(x), sample, n_sample, 0.99, files=blocks_of(x), n_blocks=k)
     assert found.constant[0] and flags_of(found.status[0]) == ()
     inner = found.intervals
-    for value in (inner.order_low, inner.order_high, inner.exact_low, inner.exact_high):
+    for value in (inner.order_low, inner.order_high, inner.cantelli_low, inner.cantelli_high):
         assert value[0] == found.estimate[0] == found.plain_estimate[0] == 0.1
     assert 0.99 <= inner.order_level[0] <= 1
 
@@ -86,12 +86,12 @@ def test_one_other_row_is_enough_to_say_nothing_of_the_spread(k):
     found = answer_rule(blocks_of(x), sample, n_sample, 0.99, n_blocks=k)
     assert not found.constant[0]
     words = "too few rows, or too few" if k == "auto" else "more than half of the blocks are constant"
-    assert NoInterval(found.intervals.exact_reason[0]).words.startswith(words)
-    assert np.isnan(found.intervals.exact_low[0]) and np.isnan(found.intervals.order_low[0])
+    assert NoInterval(found.intervals.cantelli_reason[0]).words.startswith(words)
+    assert np.isnan(found.intervals.cantelli_low[0]) and np.isnan(found.intervals.order_low[0])
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_ruined_values_are_no_constant(value):
+def test_non_finite_values_are_no_constant(value):
     found = answer_rule(blocks_of(np.full((105, 20), value)), None, None, 0.99)
     assert not found.constant[0] and flags_of(found.status[0]) == ("no finite answer",)
 
@@ -107,31 +107,31 @@ def test_fewer_rows_than_blocks_lowers_the_number():
     assert found.intervals.order_reason[0] == NoInterval.FEWER_ROWS_THAN_BLOCKS
 
 
-def test_ruined_blocks_up_to_just_below_half():
+def test_non_finite_blocks_up_to_just_below_half():
     g = np.random.default_rng(5)
     x = g.normal(size=(105, 20))
     for k, most in ((7, 3), (10, 4)):
         n_fine = k * (105 // k)
-        for ruined in range(1, k):
+        for non_finite in range(1, k):
             y = x[:n_fine].copy()
-            y[:: n_fine // k][:ruined, 0] = np.inf
+            y[:: n_fine // k][:non_finite, 0] = np.inf
             found = answer_rule(blocks_of(y), None, None, 0.99, n_blocks=k)
-            assert found.n_ruined[0] == ruined
-            assert bool(np.isfinite(found.estimate[0])) == (ruined <= most)
+            assert found.n_non_finite[0] == non_finite
+            assert bool(np.isfinite(found.estimate[0])) == (non_finite <= most)
             words = flags_of(found.status[0])
-            assert words[0] == ("contaminated" if ruined <= most else "no finite answer")
+            assert words[0] == ("contaminated" if non_finite <= most else "no finite answer")
 
 
-def test_ruined_blocks_widen_both_intervals():
+def test_non_finite_blocks_widen_both_intervals():
     g = np.random.default_rng(6)
     x = g.normal(size=(945, 20))
     clean = answer_rule(blocks_of(x), None, None, 0.99, n_blocks=63).intervals
     x[::150, 0] = np.nan
     rough = answer_rule(blocks_of(x), None, None, 0.99, n_blocks=63)
-    assert rough.n_ruined[0] == 7
+    assert rough.n_non_finite[0] == 7
     assert rough.intervals.order_rank[0] < clean.order_rank[0]
-    assert rough.intervals.exact_high[0] - rough.intervals.exact_low[0] > 1.1 * (
-        clean.exact_high[0] - clean.exact_low[0]
+    assert rough.intervals.cantelli_high[0] - rough.intervals.cantelli_low[0] > 1.1 * (
+        clean.cantelli_high[0] - clean.cantelli_low[0]
     )
 
 
@@ -140,7 +140,9 @@ def test_dependent_blocks_use_the_spread_between_them():
     x = np.cumsum(np.random.default_rng(1).normal(size=945 * 20)).reshape(945, 20)
     rows = answer_rule(blocks_of(x), None, None, 0.99, block_source="rows").intervals
     stored = answer_rule(blocks_of(x), None, None, 0.99, block_source="stored").intervals
-    assert stored.exact_high[0] - stored.exact_low[0] > 3 * (rows.exact_high[0] - rows.exact_low[0])
+    assert stored.cantelli_high[0] - stored.cantelli_low[0] > 3 * (
+        rows.cantelli_high[0] - rows.cantelli_low[0]
+    )
 
 
 def test_units_need_as_many_cells_as_blocks():
@@ -158,7 +160,7 @@ def test_unwanted_intervals_say_so():
         blocks_of(np.random.default_rng(0).normal(size=(105, 9))), None, None, 0.99, intervals=()
     )
     assert (found.intervals.order_reason == NoInterval.NOT_WANTED).all()
-    assert (found.intervals.exact_reason == NoInterval.NOT_WANTED).all()
+    assert (found.intervals.cantelli_reason == NoInterval.NOT_WANTED).all()
 
 
 def test_mistakes_of_the_caller():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rule_groups import WILD, a_batch
+from rule_groups import OUTLYING, a_batch
 
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import Intervals
@@ -34,10 +34,10 @@ def pick(found, order):
 
 
 @pytest.mark.parametrize("k", ["auto", 7])
-@pytest.mark.parametrize("wild", sorted(WILD))
+@pytest.mark.parametrize("outlying", sorted(OUTLYING))
 @pytest.mark.one_in(3)
-def test_groups_do_not_see_each_other(wild, k):
-    rows, files, sample, n_sample = a_batch(wild=wild)
+def test_groups_do_not_see_each_other(outlying, k):
+    rows, files, sample, n_sample = a_batch(outlying=outlying)
     whole = answer_rule(rows, sample, n_sample, 0.99, files=files, n_blocks=k)
     order = np.array([3, 0, 5, 1, 4, 2])
     moved = answer_rule(
@@ -56,13 +56,13 @@ def test_groups_do_not_see_each_other(wild, k):
         expected = pick(whole, part)
         assert own <= width and not expected.block_rows[:, own:].any()
         np.testing.assert_array_equal(alone.block_estimates, expected.block_estimates[:, :own])
-        for name in ("estimate", "status", "path_estimate", "path_halfwidth", "file_estimate", "n_set_aside"):
+        for name in ("estimate", "status", "path_estimate", "path_margin", "file_estimate", "n_screened_out"):
             np.testing.assert_array_equal(getattr(alone, name), getattr(expected, name), err_msg=name)
         same(alone.intervals, expected.intervals)
 
 
 def test_portions_do_not_matter(monkeypatch):
-    rows, files, sample, n_sample = a_batch(wild="files", n=12_000)
+    rows, files, sample, n_sample = a_batch(outlying="files", n=12_000)
     whole = answer_rule(rows, sample, n_sample, 0.99, files=files)
     assert whole.files_first.all()
     monkeypatch.setattr("distmom.inference.adaptive.CELLS_AT_ONCE", 300)
@@ -77,9 +77,9 @@ def transform(moments, a, b=0.0):
 
 
 @pytest.mark.parametrize("k", ["auto", 7, 21])
-@pytest.mark.parametrize("wild", ["none", "rows", "files", "infinite"])
-def test_scale_by_a_power_of_two_is_exact(wild, k):
-    rows, files, sample, n_sample = a_batch(wild=wild)
+@pytest.mark.parametrize("outlying", ["none", "rows", "files", "infinite"])
+def test_scale_by_a_power_of_two_is_exact(outlying, k):
+    rows, files, sample, n_sample = a_batch(outlying=outlying)
     plain = answer_rule(rows, sample, n_sample, 0.99, files=files, n_blocks=k)
     factor = 2.0**-7
     scaled = answer_rule(
@@ -90,33 +90,35 @@ def test_scale_by_a_power_of_two_is_exact(wild, k):
         "estimate",
         "plain_estimate",
         "path_estimate",
-        "path_halfwidth",
+        "path_margin",
         "block_estimates",
         "file_estimate",
     ):
         np.testing.assert_array_equal(getattr(scaled, name), factor * getattr(plain, name), err_msg=name)
-    for name in ("order_low", "order_high", "exact_low", "exact_high", "exact_centre"):
+    for name in ("order_low", "order_high", "cantelli_low", "cantelli_high", "cantelli_centre"):
         np.testing.assert_array_equal(
             getattr(scaled.intervals, name), factor * getattr(plain.intervals, name)
         )
 
 
 @pytest.mark.parametrize("k", ["auto", 7])
-@pytest.mark.parametrize("wild", ["none", "rows", "files"])
-def test_shift_and_mirror(wild, k):
+@pytest.mark.parametrize("outlying", ["none", "rows", "files"])
+def test_shift_and_mirror(outlying, k):
     """Odd numbers of blocks throughout: the lower median is the middle one, and mirrors."""
-    rows, _, sample, n_sample = a_batch(law="normal", wild=wild, n=105 * 20)
+    rows, _, sample, n_sample = a_batch(distribution="normal", outlying=outlying, n=105 * 20)
     plain = answer_rule(rows, sample, n_sample, 0.99, files=None, n_blocks=k)
     assert (plain.n_blocks % 2 == 1).all()
     moved = answer_rule(transform(rows, 1.0, 64.0), sample + 64.0, n_sample, 0.99, n_blocks=k)
     np.testing.assert_array_equal(moved.status, plain.status)
     np.testing.assert_allclose(moved.estimate, plain.estimate + 64.0, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(moved.intervals.exact_low, plain.intervals.exact_low + 64.0, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        moved.intervals.cantelli_low, plain.intervals.cantelli_low + 64.0, rtol=0, atol=1e-9
+    )
     mirror = answer_rule(transform(rows, -1.0), -sample, n_sample, 0.99, n_blocks=k)
     np.testing.assert_array_equal(mirror.status, plain.status)
     for got, want in (
         (mirror.estimate, -plain.estimate),
         (mirror.intervals.order_low, -plain.intervals.order_high),
-        (mirror.intervals.exact_high, -plain.intervals.exact_low),
+        (mirror.intervals.cantelli_high, -plain.intervals.cantelli_low),
     ):
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-14)

@@ -21,15 +21,16 @@ def answered(rows, **options):
 
 
 @pytest.mark.parametrize(("n_fine", "least"), [(105, 8.0), (945, np.sqrt(945) / 2)])
-def test_a_block_is_wild_beyond_eight_or_half_the_root_of_their_number(n_fine, least):
-    """With many blocks, between 8 and that bound, it is no wild one but counts against the capacity."""
-    for factor, wild in ((0.97, 0), (1.03, 1)):
+def test_a_block_is_outlying_beyond_eight_or_half_the_root_of_their_number(n_fine, least):
+    """With many blocks, between 8 and that bound, it is no outlying one but counts against the capacity."""
+    for factor, outlying in ((0.97, 0), (1.03, 1)):
         rows = spread(n_fine)
         rows.mean[0] *= 0.5  # the spread within blocks is the larger one, and known: 1/sqrt(20)
-        # contradicted anyhow, so that wild blocks are set aside: two blocks that no law explains
+        # contradicted anyhow, so that outlying blocks are screened out: two blocks that no distribution
+        # explains
         rows.mean[0, :2] = 1e6
         rows.mean[0, 10] = np.median(rows.mean) + factor * least / np.sqrt(20)
-        assert answered(rows).n_set_aside[0] == 2 + wild
+        assert answered(rows).n_screened_out[0] == 2 + outlying
 
 
 @pytest.mark.parametrize(("n_far", "beyond"), [(26, False), (27, True)])
@@ -37,20 +38,20 @@ def test_a_quarter_of_the_blocks_is_the_capacity(n_far, beyond):
     rows = spread(105)
     rows.mean[0, :n_far] = 1e6  # neighbours: only two blocks of five are bad
     found = answered(rows)
-    assert found.k_hat[0] == 5 and found.n_set_aside[0] == n_far
-    assert bool(found.status[0] & Finding.BEYOND_CAPACITY) == beyond
+    assert found.k_hat[0] == 5 and found.n_screened_out[0] == n_far
+    assert bool(found.status[0] & Finding.BREAKDOWN_POINT_EXCEEDED) == beyond
 
 
 def test_capacity_counts_blocks_that_are_nearly_wild():
-    """Beyond 8 standard deviations but not wild: enough of them move the mean by too much."""
+    """Beyond 8 standard deviations but not outlying: enough of them move the mean by too much."""
     sd = np.sqrt(1 / 20)
     for many in (20, 200):
         rows = spread(945)
         rows.mean[0, 0] = 1e6
         rows.mean[0, 1 : 1 + many] += 12 * sd
         found = answered(rows)
-        assert found.n_set_aside[0] == 1
-        assert bool(found.status[0] & Finding.BEYOND_CAPACITY) == (many == 200)
+        assert found.n_screened_out[0] == 1
+        assert bool(found.status[0] & Finding.BREAKDOWN_POINT_EXCEEDED) == (many == 200)
 
 
 @pytest.mark.parametrize(("n", "k"), [(3600, 15), (3601, 21), (7056, 21), (7057, 35)])
@@ -87,18 +88,18 @@ def test_only_the_quieter_set_may_accuse(sd, words):
     assert abs(found.estimate[0] - (50.0 if words != "ok" else 0.0)) < 1.0
 
 
-def test_a_ruined_block_contradicts_even_where_widths_overflow():
+def test_a_non_finite_block_contradicts_even_where_widths_overflow():
     mean = 2.0 * np.linspace(-6.8e307, 6.8e307, 45)[None]
     mean[0, 40] = np.inf
     found = answered(Moments(np.full((1, 45), 20), mean, np.zeros((1, 45))))
-    assert np.isinf(found.path_halfwidth[0, 0])
-    assert found.n_set_aside[0] == 1 and flags_of(found.status[0])[-1] == "contaminated"
+    assert np.isinf(found.path_margin[0, 0])
+    assert found.n_screened_out[0] == 1 and flags_of(found.status[0])[-1] == "contaminated"
 
 
 def test_few_kept_blocks_stay_odd():
-    """Five finest blocks, one wild: four are left, and three carry the answer."""
+    """Five finest blocks, one outlying: four are left, and three carry the answer."""
     rows = spread(5, rows=1000)
     rows.mean[0, 0] = 1e9
     found = answered(rows)
-    assert found.n_set_aside[0] == 1 and found.n_blocks[0] == 3
-    assert flags_of(found.status[0]) == ("beyond capacity", "contaminated")
+    assert found.n_screened_out[0] == 1 and found.n_blocks[0] == 3
+    assert flags_of(found.status[0]) == ("breakdown point exceeded", "contaminated")

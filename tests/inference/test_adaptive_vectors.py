@@ -9,7 +9,7 @@ import pytest
 import rule_vector_twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rule_groups import LAWS, WILD, moments_of
+from rule_groups import DISTRIBUTIONS, OUTLYING, moments_of
 from test_adaptive import close, lists
 
 from distmom.inference.adaptive import answer_rule
@@ -21,7 +21,7 @@ PROPERTY = settings(derandomize=True, deadline=None)
 
 
 def make_vector(seed, n, kinds, n_fine, n_files, deal):
-    """Columns with the same rows in the same blocks, ruined together; their laws and damages differ."""
+    """Columns of the same rows and blocks, non-finite together; distributions and damages differ."""
     g = np.random.default_rng(seed)
     file = np.sort(np.minimum(g.integers(0, n_files, n), g.integers(0, n_files, n)))
     if deal == "stratified":
@@ -30,12 +30,14 @@ def make_vector(seed, n, kinds, n_fine, n_files, deal):
         label = (g.random(n) ** 2 * n_fine).astype(int)
     cell = g.integers(0, 105, n_files)[file]
     chosen = g.permutation(n)[:128]
-    values = [WILD[wild](g, LAWS[law](g, n), file) for law, wild in kinds]
+    values = [
+        OUTLYING[outlying](g, DISTRIBUTIONS[distribution](g, n), file) for distribution, outlying in kinds
+    ]
     parts = []
     for places, size in ((label, n_fine), (cell, 105)):
         made = [moments_of(x, places, size) for x in values]
-        ruined = np.any([(m[0] > 0) & ~np.isfinite(m[1]) for m in made], axis=0)
-        parts.append([(m[0], np.where(ruined, np.nan, m[1]), m[2]) for m in made])
+        non_finite = np.any([(m[0] > 0) & ~np.isfinite(m[1]) for m in made], axis=0)
+        parts.append([(m[0], np.where(non_finite, np.nan, m[1]), m[2]) for m in made])
     return parts[0], parts[1], [x[chosen] for x in values]
 
 
@@ -50,7 +52,7 @@ def padded(samples):
     return out, np.array([len(s) for s in samples], np.int64)
 
 
-kind = st.tuples(st.sampled_from(sorted(LAWS)), st.sampled_from(sorted(WILD)))
+kind = st.tuples(st.sampled_from(sorted(DISTRIBUTIONS)), st.sampled_from(sorted(OUTLYING)))
 
 
 @PROPERTY
@@ -83,11 +85,11 @@ def test_a_vector_is_its_twin(seed, n, kinds, n_fine, n_files, deal, source, giv
     want = rule_vector_twin.vector_rule(
         [lists(r) for r in rows], [list(s) for s in samples], [lists(c) for c in cells], k, source
     )
-    words = set(status_list(int(np.bitwise_or.reduce(found.status)))) - {"ok", "carried by few rows"}
+    words = set(status_list(int(np.bitwise_or.reduce(found.status)))) - {"ok", "dominated by few rows"}
     if "plain" in want:
-        assert "plain mean, no guarantee" in words
+        assert "sample mean, no guarantee" in words
         assert all(close(a, b, 1.0) for a, b in zip(found.plain_estimate, want["plain"], strict=True))
-        assert set(found.ball_reason) <= {NoInterval.PLAIN_MEAN, NoInterval.NO_ANSWER}
+        assert set(found.ball_reason) <= {NoInterval.SAMPLE_MEAN, NoInterval.NO_ANSWER}
         return
     assert words == want["status"]
     assert found.files_first.all() == found.files_first.any() == want["files_first"]
@@ -98,7 +100,7 @@ def test_a_vector_is_its_twin(seed, n, kinds, n_fine, n_files, deal, source, giv
         assert list(found.block_rows[c, : len(blocks)]) == [b[0] for b in blocks]
         assert all(close(a, b[1], scale) for a, b in zip(found.block_estimates[c], blocks, strict=False))
         aside = want["contradicted"] and k is None
-        assert found.n_set_aside[c] == (sum(want["far"]) if aside else 0)
+        assert found.n_screened_out[c] == (sum(want["far"]) if aside else 0)
         if math.isnan(estimate) or want["ball"][c] is None:
             continue
         ball = want["ball"][c]
@@ -139,15 +141,15 @@ def test_equal_columns_are_one_column_tested_more_strictly():
     assert one.contradicted.all() and three.contradicted.all()
     assert three.estimate.tolist() == one.estimate.tolist() * 3
     assert np.array_equal(three.ball_means[2], one.ball_means[0])
-    assert np.all(three.path_halfwidth > one.path_halfwidth), "each column at a third of the level"
+    assert np.all(three.path_margin > one.path_margin), "each column at a third of the level"
 
 
-def test_damage_in_one_column_is_set_aside_in_all():
+def test_damage_in_one_column_is_screened_out_in_all():
     clean, bad = ("normal", "none"), ("normal", "rows")
     rows, _, samples = make_vector(5, 12000, [clean, bad], 945, 60, "stratified")
     sample, n_sample = padded(samples)
     both = answer_rule(stacked(rows), sample, n_sample, 0.99, n_columns=2)
-    assert both.contradicted.all() and both.n_set_aside[0] == both.n_set_aside[1] > 100
+    assert both.contradicted.all() and both.n_screened_out[0] == both.n_screened_out[1] > 100
     assert np.array_equal(both.block_rows[0], both.block_rows[1])
     apart = answer_rule(stacked(rows), sample, n_sample, 0.99)
     assert apart.contradicted.tolist() == [False, True]  # negative control: as two columns
@@ -160,7 +162,7 @@ def test_groups_of_vectors_are_answered_one_by_one():
     ]
     sample, n_sample = padded([s for m in made for s in m[2]])
     rows, cells = ([part for m in made for part in m[i]] for i in (0, 1))
-    options = {"intervals": ("order", "exact", "ball"), "n_columns": 2}
+    options = {"intervals": ("order", "cantelli", "ball"), "n_columns": 2}
     whole = answer_rule(stacked(rows), sample, n_sample, 0.99, files=stacked(cells), **options)
     for g in range(4):
         part = slice(2 * g, 2 * g + 2)

@@ -13,7 +13,7 @@ LEVEL = 0.95
 
 
 def variant(number: int) -> RatioBlocks:
-    """Blocks of a variant: of any size, some with a denominator, outliers or ruined blocks."""
+    """Blocks of a variant: of any size, some with a denominator, outliers or non-finite blocks."""
     random = np.random.default_rng(number)
     n_fine, size = 945, int(random.choice([1, 2, 9, 40, 300]))
     x = random.lognormal(0.1, 1.5, (n_fine, size)) + (number % 5 == 0)
@@ -29,7 +29,7 @@ def variant(number: int) -> RatioBlocks:
 
 def told(pair):
     answer, lift = pair
-    arrays = (answer.estimate, answer.status, answer.intervals.order_low, answer.intervals.exact_high)
+    arrays = (answer.estimate, answer.status, answer.intervals.order_low, answer.intervals.cantelli_high)
     return [a.tobytes() for a in arrays], repr(lift)
 
 

@@ -13,7 +13,7 @@ from distmom.numerics.blocks.moments import Moments
 from distmom.theory.intervals import order_rank
 
 N, LEVEL, FAILURE = 20_000, 0.99, 1e-3
-LAWS = {
+DISTRIBUTIONS = {
     "normal": (lambda g, n: g.normal(size=n), 0.0),
     "Student 3": (lambda g, n: g.standard_t(3, n), 0.0),
     "gamma 0.5": (lambda g, n: g.standard_gamma(0.5, n), 0.5),
@@ -29,11 +29,11 @@ def by_ranks(found):
 
 
 @pytest.mark.parametrize("replications", [25, pytest.param(250, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.one_in(4)
-def test_sorted_rows_are_covered(law, replications):
+def test_sorted_rows_are_covered(distribution, replications):
     """Negative control: the order statistics of the same blocks, which cover far less often."""
-    draw, mean = LAWS[law]
+    draw, mean = DISTRIBUTIONS[distribution]
     covered = alone = 0
     for seed in range(replications):
         x = np.sort(draw(np.random.default_rng([7, seed]), N))
@@ -44,22 +44,22 @@ def test_sorted_rows_are_covered(law, replications):
         alone += low <= mean <= high
     least = binom.ppf(FAILURE, replications, LEVEL)
     assert covered >= least
-    if law == "normal" or replications > 100:
+    if distribution == "normal" or replications > 100:
         assert alone < least
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.one_in(4)
-def test_rows_in_random_order_keep_their_ranks(law):
+def test_rows_in_random_order_keep_their_ranks(distribution):
     """False alarms have a probability of about 1e-6."""
     for seed in range(25):
-        found = dm.mean(LAWS[law][0](np.random.default_rng([8, seed]), N), rng=seed)
+        found = dm.mean(DISTRIBUTIONS[distribution][0](np.random.default_rng([8, seed]), N), rng=seed)
         low, high = (found.estimate + end - np.median(found.block_estimates) for end in by_ranks(found))
         assert found.interval[0] <= low + 1e-12 and high <= found.interval[1] + 1e-12
         assert IN_ORDER not in found.notes
 
 
-def test_sorted_rows_with_a_few_wild_ones():
+def test_sorted_rows_with_a_few_outlying_ones():
     x = np.sort(np.random.default_rng(0).normal(size=N))
     clean = dm.mean(x, rng=0)
     x[:4] = 1e9
@@ -69,7 +69,7 @@ def test_sorted_rows_with_a_few_wild_ones():
     assert 0.8 < width / usual < 1.25
 
 
-def test_wild_rows_of_both_signs_that_cancel_in_a_block_are_no_order():
+def test_outlying_rows_of_both_signs_that_cancel_in_a_block_are_no_order():
     """Their squares in kept blocks would make rows seem to vary enormously within blocks."""
     g = np.random.default_rng(1)
     x = g.normal(size=N)
@@ -80,10 +80,10 @@ def test_wild_rows_of_both_signs_that_cancel_in_a_block_are_no_order():
 
 
 @pytest.mark.parametrize("many_groups", [False, True])
-def test_the_share_of_false_alarms_is_that_of_the_law(many_groups):
-    """The rule itself, on groups of blocks of rows of six laws."""
+def test_the_share_of_false_alarms_is_that_of_the_distribution(many_groups):
+    """The rule itself, on groups of blocks of rows of six distributions."""
     g, shape = np.random.default_rng(2), (200 if many_groups else 20, 105, 12)
-    laws = [
+    distributions = [
         g.normal(size=shape),
         g.random(shape),
         g.standard_t(2.5, shape),
@@ -91,7 +91,7 @@ def test_the_share_of_false_alarms_is_that_of_the_law(many_groups):
         (g.random(shape) < 0.3) * 1.0,
         np.sin(3.0 * g.random(shape)),
     ]
-    x = np.concatenate(laws)
+    x = np.concatenate(distributions)
     blocks = Moments(
         np.full(x.shape[:2], 12),
         x.mean(axis=2),

@@ -41,13 +41,13 @@ def test_ends_are_those_of_a_scan() -> None:
     scan = np.linspace(-2.0, 4.0, 1201)
     for g, d in enumerate(
         means
-    ):  # the slow twin: the exact interval of N - R D itself, for one R after the other
+    ):  # the slow twin: the Cantelli interval of N - R D itself, for one R after the other
         mine = slice(g * K, g * K + K)
         rest = np.array([blocks.numerator[mine] - r * blocks.denominator[mine] for r in scan])
         of_n, both, of_d = blocks.components[mine].T
         spread = np.array([of_n - 2.0 * r * both + r * r * of_d for r in scan])
         one = rule(scan.size, rest, spread).intervals
-        outside = scan[(one.exact_low > 0.0) | (one.exact_high < 0.0)]
+        outside = scan[(one.cantelli_low > 0.0) | (one.cantelli_high < 0.0)]
         low, high = outside[outside < 0.7].max(), outside[outside > 0.7].min()
         interval, reason = found.shown(g)
         assert reason is None and interval == pytest.approx((low, high), abs=0.006), d
@@ -70,7 +70,7 @@ def test_constant_denominators_leave_the_interval_of_the_numerator() -> None:
         Quotients(blocks.numerator, half, components, blocks.group), np.array([5.6]), partial(rule, 1)
     )
     plain = rule(1, blocks.numerator / half, components[:, 0] / 0.25).intervals
-    assert found.shown(0)[0] == pytest.approx((plain.exact_low[0], plain.exact_high[0]), rel=1e-12)
+    assert found.shown(0)[0] == pytest.approx((plain.cantelli_low[0], plain.cantelli_high[0]), rel=1e-12)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -96,14 +96,14 @@ TRUTH = 0.7602  # of normal scores one standard deviation apart
 
 
 def test_rare_outcomes() -> None:
-    """Order statistics of block ratios would mislead, so that the default is the exact interval there."""
+    """Order statistics of block ratios would mislead, so that the default is the Cantelli interval there."""
 
     def run(share: float, **options: Any) -> Any:
         data = rare(np.random.default_rng(4), 9 * 400, share)
         return dm.ustatistic(data, ["outcome", "score"], blocks=9, **OPTIONS, **options)
 
     found = run(0.01, confidence_level=0.9)
-    assert found.interval_kind == "exact" and found.interval[0] < TRUTH < found.interval[1]
+    assert found.interval_kind == "cantelli" and found.interval[0] < TRUTH < found.interval[1]
     asked = run(0.01, confidence_level=0.9, interval="order")
     assert asked.interval_kind == "order" and asked.estimate == found.estimate
     few = run(0.003)
@@ -130,7 +130,7 @@ def test_small_blocks_of_the_rule_without_a_denominator() -> None:
 def test_groups_weights_and_disjoint_pairs(pairs: str) -> None:
     rng = np.random.default_rng(7)
     data = rare(rng, 6_000, 0.3) | {"name": np.repeat(["a", "b"], 3_000), "w": np.ones(6_000)}
-    options: dict[str, Any] = {**OPTIONS, "by": "name", "blocks": 9, "interval": "exact", "pairs": pairs}
+    options: dict[str, Any] = {**OPTIONS, "by": "name", "blocks": 9, "interval": "cantelli", "pairs": pairs}
     found = dm.ustatistic(data, ["outcome", "score"], **options)
     for one in found:
         assert one.interval[0] < TRUTH < one.interval[1]

@@ -15,23 +15,23 @@ from distmom.inference.status import Finding
 from distmom.numerics.blocks.moments import Moments
 
 RUNS = 1_000
-LAWS: dict[str, Any] = {
+DISTRIBUTIONS: dict[str, Any] = {
     "normal": lambda g, shape: g.standard_normal(shape),
     "exponential": lambda g, shape: g.exponential(size=shape) - 1.0,
     "student 3": lambda g, shape: g.standard_t(3, shape),
     "log-normal": lambda g, shape: g.lognormal(0.0, 1.0, shape) - np.exp(0.5),
 }
-ROWS: dict[str, Any] = LAWS | {
+ROWS: dict[str, Any] = DISTRIBUTIONS | {
     "log-normal 2": lambda g, shape: g.lognormal(0.0, 2.0, shape),
     "pareto 1.5": lambda g, shape: g.pareto(1.5, shape),
     "rare": lambda g, shape: (g.random(shape) < 0.1).astype(float),
 }
 
 
-def clusters(law: str, n_files: int, unequal: bool, seed: int) -> tuple[Clusters, np.ndarray, Any]:
+def clusters(distribution: str, n_files: int, unequal: bool, seed: int) -> tuple[Clusters, np.ndarray, Any]:
     """Files of many rows, with an effect each, in cells by hash; the means, and plain t intervals' reach."""
     g = np.random.default_rng(seed)
-    means = LAWS[law](g, (RUNS, n_files))
+    means = DISTRIBUTIONS[distribution](g, (RUNS, n_files))
     sizes = np.rint(
         1000.0 * np.exp(0.7 * g.standard_normal(means.shape) if unequal else np.zeros(means.shape))
     )
@@ -50,10 +50,10 @@ def clusters(law: str, n_files: int, unequal: bool, seed: int) -> tuple[Clusters
 
 @pytest.mark.parametrize("unequal", [False, True])
 @pytest.mark.parametrize("n_files", [24, 60, 500])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.one_in(6)
-def test_the_interval_covers(law: str, n_files: int, unequal: bool) -> None:
-    found, estimate, reach = clusters(law, n_files, unequal, seed=11)
+def test_the_interval_covers(distribution: str, n_files: int, unequal: bool) -> None:
+    found, estimate, reach = clusters(distribution, n_files, unequal, seed=11)
     low, high = found.interval(estimate, 0.01)
     covered, by_t = (low <= 0.0) & (high >= 0.0), np.abs(estimate) <= reach
     few = np.isnan(low)  # files that share cells
@@ -61,7 +61,7 @@ def test_the_interval_covers(law: str, n_files: int, unequal: bool) -> None:
     assert np.mean(high[~few] - low[~few]) <= 2.0 * np.mean(2.0 * reach)
     covered |= few
     assert covered.sum() >= by_t.sum() - 2
-    if law != "log-normal":  # P(Bin(1000, 0.97) < 949) = 2e-4
+    if distribution != "log-normal":  # P(Bin(1000, 0.97) < 949) = 2e-4
         assert covered.sum() >= stats.binom.ppf(1e-4, RUNS, 0.97)
         assert n_files > 24 or np.mean(high[~few] - low[~few]) >= np.mean(2.0 * reach)
 
@@ -71,14 +71,14 @@ def test_too_few_files_have_no_interval() -> None:
     assert np.isnan(found.interval(estimate, 0.01)).all()
 
 
-def flagged(law: str, n_files: int, n_rows: int, unequal: bool, effect: float, runs: int) -> int:
+def flagged(distribution: str, n_files: int, n_rows: int, unequal: bool, effect: float, runs: int) -> int:
     """How many of the lakes of such rows are said to have correlated rows."""
     g = np.random.default_rng(5)
     spread = np.exp(0.9 * g.standard_normal(n_files)) if unequal else np.ones(n_files)
     sizes = np.maximum(np.rint(n_rows * spread), 1).astype(np.int64)
     number = 0
     for _ in range(0, runs, 100):
-        x = ROWS[law](g, (100, int(sizes.sum())))
+        x = ROWS[distribution](g, (100, int(sizes.sum())))
         x += effect * x.std() * np.repeat(g.standard_normal((100, n_files)), sizes, axis=1)
         dealt = x[:, g.permutation(x.shape[1])]
         fine = np.full(105, x.shape[1] // 105) + (np.arange(105) < x.shape[1] % 105)
@@ -100,16 +100,16 @@ def moments(x: np.ndarray, sizes: np.ndarray) -> Moments:
 @pytest.mark.slow
 def test_exchangeable_rows_are_not_called_correlated(unequal: bool) -> None:
     runs, number = 0, 0
-    for law in ROWS:
+    for distribution in ROWS:
         for n_files, n_rows in ((11, 40), (30, 40), (120, 20)):
-            number += flagged(law, n_files, n_rows, unequal, 0.0, 300)
+            number += flagged(distribution, n_files, n_rows, unequal, 0.0, 300)
             runs += 300
     # at the stated rate 0.63 of 6,300 are expected: P(Poisson > 4) = 4e-4
     assert number <= stats.poisson.ppf(1.0 - 1e-3, runs * FALSE_ALARM)
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_correlated_rows_are_called_so(law: str) -> None:
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_correlated_rows_are_called_so(distribution: str) -> None:
     assert (
-        flagged(law, 60, 100, True, 0.5, 100) >= 98
+        flagged(distribution, 60, 100, True, 0.5, 100) >= 98
     )  # negative control of the control: design effect about 40

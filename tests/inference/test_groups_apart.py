@@ -19,7 +19,7 @@ ROWS = (40, 200, 700, 1_500, 4_000, 9_000)
 KINDS = [("pareto", "rows"), ("normal", "moderate"), ("pareto", "one"), ("normal", "none")]
 ASKED: dict[str, dict[str, Any]] = {
     "auto": {},
-    "vectors": {"intervals": ("order", "exact", "ball")},
+    "vectors": {"intervals": ("order", "cantelli", "ball")},
     "given": {"n_blocks": 315},
     "units": {"block_source": "units"},
     "stored": {"block_source": "stored", "n_blocks": 315},
@@ -42,14 +42,16 @@ def differing(alone: Any, beside: Any, g: int) -> list[str]:
 
 
 def all_differing(seeds: range, weights: str | None, asked: dict[str, Any]) -> tuple[set[str], int]:
-    """Such fields of all groups, and in how many groups blocks were set aside."""
+    """Such fields of all groups, and in how many groups blocks were screened out."""
     found, n_aside = set(), 0
     for seed in seeds:
-        law, wild = KINDS[seed % len(KINDS)]
-        made = [make_group(seed + n, n, law, wild, 945, 105, 400, "random", weights) for n in ROWS]
+        distribution, outlying = KINDS[seed % len(KINDS)]
+        made = [
+            make_group(seed + n, n, distribution, outlying, 945, 105, 400, "random", weights) for n in ROWS
+        ]
         rows, files, sample, n_sample = stack(made)
         beside = answer_rule(rows, sample, n_sample, 0.99, files=files, **asked)
-        n_aside += int(np.count_nonzero(beside.n_set_aside))
+        n_aside += int(np.count_nonzero(beside.n_screened_out))
         for g in range(len(ROWS)):
             part = slice(g, g + 1)
             given = (rows.at(part), sample[part], n_sample[part])
@@ -84,4 +86,7 @@ def test_ends_of_a_ratio(seed: int) -> None:
             blocks.numerator[mine], blocks.denominator[mine], blocks.components[mine], np.zeros(K, np.int64)
         )
         alone = fieller_ends(one, estimate[:1], lambda x, v: rule(1, x, v)).intervals
-        assert alone.exact_low[0] == beside.exact_low[g] and alone.exact_high[0] == beside.exact_high[g]
+        assert (
+            alone.cantelli_low[0] == beside.cantelli_low[g]
+            and alone.cantelli_high[0] == beside.cantelli_high[g]
+        )

@@ -17,11 +17,11 @@ PROPERTY = settings(derandomize=True, deadline=None)
 counts = st.lists(st.sampled_from([0, 0, 1, 2, 3, 20, 1000]), min_size=1, max_size=40)
 
 
-def blocks_from(count, seed, wild=()):
+def blocks_from(count, seed, outlying=()):
     g = np.random.default_rng(seed)
     count = np.asarray(count, np.int64)
     mean = np.where(count > 0, 100.0 + g.normal(size=count.shape), 0.0)
-    for place, value in wild:
+    for place, value in outlying:
         if count.reshape(-1)[place % count.size]:
             mean.reshape(-1)[place % count.size] = value
     m2 = np.where(np.isfinite(mean), g.exponential(size=count.shape) * count, np.nan)
@@ -35,8 +35,8 @@ def blocks_from(count, seed, wild=()):
     st.integers(1, 60),
     st.lists(st.tuples(st.integers(0, 50), st.sampled_from([np.inf, -np.inf, np.nan, 1e300])), max_size=3),
 )
-def test_merging_is_the_plain_loop(count, seed, k, wild):
-    blocks = blocks_from([count], seed, wild)
+def test_merging_is_the_plain_loop(count, seed, k, outlying):
+    blocks = blocks_from([count], seed, outlying)
     merged = Merger(blocks).moments_at(k)
     plain = Merger(blocks).at(k)
     np.testing.assert_array_equal(merged.count, plain[0])
@@ -92,8 +92,8 @@ def test_sizes_differ_by_one_fine_block():
 def test_which_blocks_merge_does_not_depend_on_values():
     count = np.random.default_rng(4).integers(0, 9, (1, 105))
     quiet = Merger(Moments(count, np.zeros(count.shape), np.zeros(count.shape)))
-    wild = Merger(Moments(count, np.where(count % 2, np.inf, -1e300), np.zeros(count.shape)))
-    np.testing.assert_array_equal(quiet.index(21), wild.index(21))
+    outlying = Merger(Moments(count, np.where(count % 2, np.inf, -1e300), np.zeros(count.shape)))
+    np.testing.assert_array_equal(quiet.index(21), outlying.index(21))
 
 
 def test_the_moments_are_those_of_the_rows():
@@ -115,13 +115,13 @@ def test_constants_and_extremes_survive_merging():
     np.testing.assert_allclose(np.abs(means), 1.7e308 / 15)
 
 
-def test_a_wild_first_block_costs_no_digits():
+def test_an_outlying_first_block_costs_no_digits():
     x = np.random.default_rng(7).normal(size=(1, 105))
-    wild = x.copy()
-    wild[0, 0] = 1e200
+    outlying = x.copy()
+    outlying[0, 0] = 1e200
     count, zero = np.full((1, 105), 10), np.zeros((1, 105))
     np.testing.assert_allclose(
-        Merger(Moments(count, wild, zero)).at(7)[1][0, 1:],
+        Merger(Moments(count, outlying, zero)).at(7)[1][0, 1:],
         Merger(Moments(count, x, zero)).at(7)[1][0, 1:],
         atol=1e-15,
     )

@@ -49,9 +49,9 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
     "choice": ("[output]", '[run]\nlog = "yaml"\n[output]', 11, "run.log: must be text, json, not 'yaml'"),
     "library: choice": (
         "[output]",
-        '[promise]\ninterval = "exakt"\n[output]',
+        '[promise]\ninterval = "cantely"\n[output]',
         11,
-        "promise.interval: must be one of 'auto', 'order', 'exact', 'paper', 'none', not 'exakt'; did",
+        "promise.interval: must be one of 'auto', 'order', 'cantelli', 'closed-form', 'none', not 'cantely'",
     ),
     "library: number": (
         "[output]",
@@ -68,10 +68,10 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
     ),
     "library: remedy": (
         "[output]",
-        '[promise]\ncontamination = 3\ninterval = "paper"\n[output]',
+        '[promise]\ncontamination = 3\ninterval = "closed-form"\n[output]',
         11,
-        'promise.contamination does not go with promise.interval = "paper": the proposition knows no '
-        'outlying rows; use promise.interval = "exact"',
+        'promise.contamination does not go with promise.interval = "closed-form": the proposition knows no '
+        'outlying rows; use promise.interval = "cantelli"',
     ),
     "design and key": (
         "[output]",

@@ -25,7 +25,12 @@ files = "found.json"
 
 @pytest.mark.parametrize(
     ("words", "code"),
-    [('"contaminated"', 7), ('["beyond capacity", "any"]', 7), ('"files disagree"', 0), ('"wild"', 2)],
+    [
+        ('"contaminated"', 7),
+        ('["breakdown point exceeded", "any"]', 7),
+        ('"files disagree"', 0),
+        ('"outlying"', 2),
+    ],
 )
 def test_the_exit_code_is_seven_and_the_output_is_there(
     tmp_path: Path, words: str, code: int, capsys: pytest.CaptureFixture[str]

@@ -108,7 +108,7 @@ def test_what_is_refused() -> None:
         evaluated(GINI, source, 0, 3, 6)
 
 
-LAWS: dict[str, tuple[Callable[[np.random.Generator, Any], np.ndarray], float]] = {
+DISTRIBUTIONS: dict[str, tuple[Callable[[np.random.Generator, Any], np.ndarray], float]] = {
     "normal": (lambda g, shape: g.normal(size=shape), 1.0),
     "student": (lambda g, shape: g.standard_t(3, shape), 3.0),
     "lognormal": (lambda g, shape: g.lognormal(size=shape), (np.e - 1.0) * np.e),
@@ -117,7 +117,7 @@ LAWS: dict[str, tuple[Callable[[np.random.Generator, Any], np.ndarray], float]] 
 
 
 @pytest.mark.parametrize(
-    ("law", "right", "partition"),
+    ("distribution", "right", "partition"),
     [
         ("normal", 0.00494, 0.00311),
         ("student", 0.451, 0.3803),
@@ -126,13 +126,15 @@ LAWS: dict[str, tuple[Callable[[np.random.Generator, Any], np.ndarray], float]] 
     ],
 )
 @pytest.mark.one_in(2)
-def test_risk_of_the_median_of_randomized_u_statistics(law: str, right: float, partition: float) -> None:
+def test_risk_of_the_median_of_randomized_u_statistics(
+    distribution: str, right: float, partition: float
+) -> None:
     """11 samples of 90 of 1,000 rows: the published setting, as it is reproduced over 20,000 replications.
 
     The bound is five standard errors of both simulations: 1e-6.
     """
     n_data = 6_000
-    draw, variance = LAWS[law]
+    draw, variance = DISTRIBUTIONS[distribution]
     numbers = RowSamples(7, np.array([1000]), 90, compiled=True).numbers(0, 11 * n_data)
     g = np.random.default_rng(8)
     errors = np.empty(n_data)
@@ -144,5 +146,5 @@ def test_risk_of_the_median_of_randomized_u_statistics(law: str, right: float, p
     risk, spread = (errors**2).mean(), (errors**2).std()
     error = spread * np.sqrt(1 / n_data + 1 / 20_000)
     assert abs(risk - right) < 5.0 * error
-    if law == "normal":
+    if distribution == "normal":
         assert abs(risk - partition) > 5.0 * error

@@ -17,7 +17,7 @@ from distmom.jobs import run_config
 from pipelines.paper import tables
 from pipelines.paper.beyond import catoni, huber
 from pipelines.paper.chunks import Wanted, estimates
-from pipelines.paper.laws import LAWS, samples
+from pipelines.paper.distributions import DISTRIBUTIONS, samples
 from pipelines.paper.rows import ROWS, median_of, pairs_of_sample, partition_blocks, sample_blocks
 from pipelines.reproduce_paper import JOB
 
@@ -55,7 +55,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., SimpleNamespace]:
 
 
 def test_every_published_number_has_a_row() -> None:
-    assert set(tables.published()) == {(r.table, r.name, law.name) for r in ROWS for law in LAWS}
+    assert set(tables.published()) == {
+        (r.table, r.name, distribution.name) for r in ROWS for distribution in DISTRIBUTIONS
+    }
     assert len(ROWS) == 14
 
 
@@ -75,12 +77,12 @@ def test_the_median_of_an_even_number_of_blocks() -> None:
 def test_rows_estimate_what_they_should(name: str) -> None:
     """Fails with probability below 1e-6: the mean of 40 estimates, each of standard error below 0.13."""
     row = next(row for row in ROWS if row.name == name)
-    found, _ = row.estimates(samples(LAWS[0], 40, 7), 0.1, captioned=False, seed=1)
+    found, _ = row.estimates(samples(DISTRIBUTIONS[0], 40, 7), 0.1, captioned=False, seed=1)
     assert abs(found.mean() - (row.table == "variance")) < 0.13 * 5 / np.sqrt(40)
 
 
-def test_references_agree_with_the_plain_mean_on_clean_rows_and_huber_withstands_wild_ones() -> None:
-    data = samples(LAWS[0], 20, 3)
+def test_references_agree_with_the_sample_mean_on_clean_rows_and_huber_withstands_outlying_ones() -> None:
+    data = samples(DISTRIBUTIONS[0], 20, 3)
     assert np.abs(huber(data) - data.mean(axis=1)).max() < 0.1
     assert np.abs(catoni(data) - data.mean(axis=1)).max() < 0.02
     data[:, :50] = 1e3
@@ -90,8 +92,8 @@ def test_references_agree_with_the_plain_mean_on_clean_rows_and_huber_withstands
 def test_a_wrong_number_does_not_agree() -> None:
     row = ROWS[0]
     right = tables.published()["mean", "MoM", "normal"][0] * np.random.default_rng(0).chisquare(1, 5000)
-    assert tables.compare(row, LAWS[0], "as reproduced", right, 11)["agree"]
-    wrong = tables.compare(row, LAWS[0], "as reproduced", 1.3 * right, 11)
+    assert tables.compare(row, DISTRIBUTIONS[0], "as reproduced", right, 11)["agree"]
+    wrong = tables.compare(row, DISTRIBUTIONS[0], "as reproduced", 1.3 * right, 11)
     assert not wrong["agree"] and wrong["reason"]
 
 
@@ -140,8 +142,10 @@ def test_dry_run_and_parts_one_after_another(run: Callable[..., Any], tmp_path: 
 
 
 def test_samples_from_the_middle_of_a_sequence() -> None:
-    for law in LAWS:
-        np.testing.assert_array_equal(samples(law, 5, 1, 2)[3:], samples(law, 2, 1, 2, first=3))
+    for distribution in DISTRIBUTIONS:
+        np.testing.assert_array_equal(
+            samples(distribution, 5, 1, 2)[3:], samples(distribution, 2, 1, 2, first=3)
+        )
 
 
 @pytest.mark.slow
@@ -158,8 +162,10 @@ def test_chunks_in_any_order_give_each_row_its_own_samples() -> None:
 
     for one, (found, n_blocks) in zip(wanted, estimates(backwards, wanted, 7), strict=True):
         row = next(row for row in ROWS if row.name == one.row)
-        law = next(law for law in LAWS if law.name == one.law)
-        data = samples(law, one.n_samples, 7, 1)
+        distribution = next(
+            distribution for distribution in DISTRIBUTIONS if distribution.name == one.distribution
+        )
+        data = samples(distribution, one.n_samples, 7, 1)
         parts = [
             row.estimates(data[f : f + 100], 0.1, captioned=False, seed=7 + f, median=one.median)
             for f in range(0, one.n_samples, 100)
@@ -195,7 +201,8 @@ def test_all_of_it_in_small(run: Callable[..., Any], tmp_path: Path) -> None:
     """200 samples. Numbers of known setting and finite variance lie within 5 combined standard errors.
 
     40 numbers, each outside with probability below 1e-5 were they normal; squared errors are skewed, hence
-    the seed is fixed and 5 is not 3. The control: as captioned, MoU Partition differs under each skewed law.
+    the seed is fixed and 5 is not 3. The control: as captioned, MoU Partition differs under each skewed
+    distribution.
     """
     (tmp_path / "job.toml").write_text(SMALL)
     ended = run(tmp_path / "job.toml")
@@ -208,11 +215,11 @@ def test_all_of_it_in_small(run: Callable[..., Any], tmp_path: Path) -> None:
             away = abs(line["ours"] - line["published"])
             assert away < 5 * np.hypot(line["ours_se"], line["published_se"]), line
     captioned = {
-        line["law"]: line
+        line["distribution"]: line
         for line in lines
         if line["row"] == "MoU_Partition" and line["setting"] == "as captioned"
     }
-    assert not any(captioned[law]["agree"] for law in ("student3", "lognormal", "pareto3"))
+    assert not any(captioned[distribution]["agree"] for distribution in ("student3", "lognormal", "pareto3"))
     page = (tmp_path / "paper" / "index.html").read_text()
     assert len(re.findall('aria-label="deviation from the truth', page)) == 8
     assert "| MoM | normal | 11 | 200 |" in (tmp_path / "paper" / "index.md").read_text()

@@ -88,7 +88,7 @@ def test_documentation_has_all_attributes() -> None:
     assert with_attributes(None, base) is None
 
 
-WILD = np.concatenate([X[:-40], np.full(40, 1e9)])
+OUTLYING = np.concatenate([X[:-40], np.full(40, 1e9)])
 KEYS = np.array(["UA", "OO", "B6"])[np.arange(X.size) % 3]
 
 
@@ -97,16 +97,16 @@ def groups(**columns: Any) -> Any:
 
 
 def test_a_status_is_one_word_and_flags_are_all() -> None:
-    clean, wild = dm.mean(X, rng=0), dm.mean(WILD, rng=0)
+    clean, outlying = dm.mean(X, rng=0), dm.mean(OUTLYING, rng=0)
     assert (clean.status, clean.flags, clean.ok) == ("ok", (), True)
-    word, every = wild.status, wild.flags
-    assert (word, every, wild.ok) == ("contaminated", ("contaminated",), False)
+    word, every = outlying.status, outlying.flags
+    assert (word, every, outlying.ok) == ("contaminated", ("contaminated",), False)
     assert clean.status is dm.Status.OK and repr(clean.status) == "'ok'" and f"{clean.status}" == "ok"
-    assert hash(wild.status) == hash("contaminated") and wild.status in {"contaminated"}
-    told = json.loads(json.dumps(wild.to_dict()))
+    assert hash(outlying.status) == hash("contaminated") and outlying.status in {"contaminated"}
+    told = json.loads(json.dumps(outlying.to_dict()))
     assert (told["status"], told["flags"]) == ("contaminated", ["contaminated"])
-    assert type(wild.to_dict()["status"]) is str
-    assert wild.to_arrow().select(["status", "flags"]).to_pylist() == [
+    assert type(outlying.to_dict()["status"]) is str
+    assert outlying.to_arrow().select(["status", "flags"]).to_pylist() == [
         {"status": "contaminated", "flags": "contaminated"}
     ]
 
@@ -115,22 +115,22 @@ def test_every_word_has_its_kind() -> None:
     assert {word for word in dm.Status if word.no_answer} == {
         "no rows",
         "no finite answer",
-        "beyond capacity",
+        "breakdown point exceeded",
     }
     assert all(word.fine for word in ("ok", "champion", "beaten", "converged") for word in [dm.Status(word)])
     assert not any(dm.Status(word).fine for word in ("contaminated", "no values", "cycle", "still improving"))
 
 
 def test_a_doubtful_result_is_refused_where_it_is_asked_to() -> None:
-    clean, wild = dm.mean(X, rng=0), dm.mean(WILD, rng=0)
+    clean, outlying = dm.mean(X, rng=0), dm.mean(OUTLYING, rng=0)
     assert clean.raise_if() is clean and clean.raise_if("contaminated") is clean
-    assert wild.raise_if("files disagree", dm.Status.NO_ROWS) is wild
+    assert outlying.raise_if("files disagree", dm.Status.NO_ROWS) is outlying
     for words in ((), ("contaminated",), ("ok", dm.Status.CONTAMINATED)):
         with pytest.raises(dm.DoubtfulResultError, match=r"^x: the status is 'contaminated'; look into"):
-            wild.raise_if(*words)
+            outlying.raise_if(*words)
     with pytest.raises(dm.ConfigError, match="did you mean 'contaminated'"):
         clean.raise_if("contamnated")
-    both = dm.mean({"x": X, "y": WILD}, ["x", "y"], rng=0)
+    both = dm.mean({"x": X, "y": OUTLYING}, ["x", "y"], rng=0)
     assert both.raise_if("no rows") is both and not both.ok
     with pytest.raises(dm.DoubtfulResultError, match=r"^y: "):
         both.raise_if()
@@ -169,7 +169,7 @@ def results(tmp_path: Path) -> dict[str, Any]:
         "matrix": dm.ustatistic(table, ["x", "y"], kernel="covariance", rng=0),
         "difference": dm.difference(table, "x", by="a", rng=0),
         "compare": dm.compare(table, "x", by="a", statistics="mean", test=dm.Permutations(99, 200), rng=0),
-        "describe": dm.describe({"x": WILD, "k": KEYS}, rng=0),
+        "describe": dm.describe({"x": OUTLYING, "k": KEYS}, rng=0),
         "tournament": dm.tournament(table, ["p", "x"], "y", rng=0),
         "train": dm.train(table, "regression", target="y", columns="x", rng=0, options={"max_iter": 20}),
     }

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Quadratics:
-    """Blocks with loss (x - c_k)^T A (x - c_k) / 2: wild blocks have their centre elsewhere."""
+    """Blocks with loss (x - c_k)^T A (x - c_k) / 2: outlying blocks have their centre elsewhere."""
 
     centres: Floats
     curvature: Floats
@@ -34,13 +34,13 @@ class Quadratics:
 
 @dataclass(frozen=True)
 class Problem:
-    """A stream of blocks around a minimum, `wild` of 11 blocks of each step far away."""
+    """A stream of blocks around a minimum, `outlying` of 11 blocks of each step far away."""
 
     name: str
     minimum: Floats
     centre: Floats
     projection: Projection
-    wild: int = 0
+    outlying: int = 0
     noise: float = 0.01
 
     def steps(self, seed: int) -> Iterator[Quadratics]:
@@ -48,11 +48,11 @@ class Problem:
         curvature = np.diag(np.linspace(0.5, 2.0, self.centre.size))
         while True:
             centres = self.centre + self.noise * g.normal(size=(11, self.centre.size))
-            centres[g.permutation(11)[: self.wild]] += 1e6
+            centres[g.permutation(11)[: self.outlying]] += 1e6
             yield Quadratics(centres, curvature)
 
 
-def problems(wild: int) -> list[Problem]:
+def problems(outlying: int) -> list[Problem]:
     """One for each projection; the curvature is diagonal, so that the constrained minima can be told."""
     free = np.array([1.0, -2.0, 3.0])
     # on the simplex: minimise sum a_i (x_i - c_i)^2 / 2 with x_i = c_i - m / a_i, sum 1
@@ -60,10 +60,10 @@ def problems(wild: int) -> list[Problem]:
     on_simplex = c - (c.sum() - 1.0) / (1.0 / a).sum() / a
     # symmetric matrices are changed as a whole, so entries (0, 1) and (1, 0) share the mean of two curvatures
     return [
-        Problem("free", free, free, unconstrained, wild),
+        Problem("free", free, free, unconstrained, outlying),
         Problem(
-            "ball", np.array([2.0, 0.0, 0.0]), np.array([5.0, 0.0, 0.0]), partial(ball, radius=2.0), wild
+            "ball", np.array([2.0, 0.0, 0.0]), np.array([5.0, 0.0, 0.0]), partial(ball, radius=2.0), outlying
         ),
-        Problem("simplex", on_simplex, c, simplex, wild),
-        Problem("psd", np.diag([3.0, 0.0]).ravel(), np.diag([3.0, -2.0]).ravel(), psd_cone, wild),
+        Problem("simplex", on_simplex, c, simplex, outlying),
+        Problem("psd", np.diag([3.0, 0.0]).ravel(), np.diag([3.0, -2.0]).ravel(), psd_cone, outlying),
     ]

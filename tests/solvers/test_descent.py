@@ -35,13 +35,13 @@ def test_every_step_size_finds_the_minimum_on_every_set(problem, step_size):
 @pytest.mark.parametrize("aggregator", ROBUST)
 @pytest.mark.parametrize("averaging", ["mean", "geometric_median", "none"])
 @pytest.mark.one_in(6)
-def test_robust_aggregators_do_not_see_four_wild_blocks_of_eleven(aggregator, averaging):
+def test_robust_aggregators_do_not_see_four_outlying_blocks_of_eleven(aggregator, averaging):
     problem = problems(4)[0]
     found = solve(problem, aggregator=AGGREGATORS[aggregator], averaging=averaging, step_size=Decaying(0.5))
     assert np.abs(found.x - problem.minimum).max() < 0.05
 
 
-def test_the_plain_mean_is_moved_by_a_single_wild_block():
+def test_the_sample_mean_is_moved_by_a_single_outlying_block():
     """The negative control."""
     problem = problems(1)[0]
     found = solve(problem, aggregator=AGGREGATORS["plain"], step_size=Decaying(0.5))
@@ -77,7 +77,7 @@ def test_a_first_gradient_that_is_huge_is_clipped_like_any_other():
     curvature = np.eye(1)
 
     class Blind(Quadratics):
-        """All losses are equal, so the one in the middle is chosen, whose gradient is wild."""
+        """All losses are equal, so the one in the middle is chosen, whose gradient is outlying."""
 
         def losses(self, x):
             return np.zeros(11)

@@ -1,4 +1,4 @@
-"""Centres of a sample: as good as those of scikit-learn on clean rows, and not of wild rows."""
+"""Centres of a sample: as good as those of scikit-learn on clean rows, and not of outlying rows."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_clean_rows_cost_what_they_cost_with_scikit_learn() -> None:
 
 @pytest.mark.parametrize("times", [20.0, 1e3, 1e200])
 @pytest.mark.parametrize("share", [0.01, 0.05])
-def test_wild_rows_draw_no_centre_and_small_clusters_do(share: float, times: float) -> None:
+def test_outlying_rows_draw_no_centre_and_small_clusters_do(share: float, times: float) -> None:
     clean = blobs([2_700, 250, 50], 2)
     rows = displaced(clean, share, times)
     found = centres_of(rows, 3, 10, 0)

@@ -54,7 +54,7 @@ def test_the_last_half_of_the_iterates_is_what_storing_all_of_them_would_give(co
     assert iterates.last_half("mean") == pytest.approx(walk[first:].mean(axis=0))
 
 
-def test_the_geometric_median_of_iterates_does_not_see_a_few_wild_ones():
+def test_the_geometric_median_of_iterates_does_not_see_a_few_outlying_ones():
     iterates = Iterates()
     for i in range(32):
         iterates.add(np.array([1e9 if i % 10 == 9 else 1.0]))

@@ -73,15 +73,15 @@ def test_gradients_in_other_coordinates_are_those_of_the_losses_there(risk):
         assert (blocks.losses(v + e) - blocks.losses(v - e)) / (2 * h) == pytest.approx(found[:, j], abs=1e-6)
 
 
-def test_the_trimmed_mean_is_the_mean_of_alike_blocks_and_knows_no_wild_ones():
+def test_the_trimmed_mean_is_the_mean_of_alike_blocks_and_knows_no_outlying_ones():
     combine = AGGREGATORS["trimmed_mean"].combine
     g = np.random.default_rng(0).normal(size=(11, 20))
     assert combine(g) == pytest.approx(g.mean(axis=0))
-    wild = g.copy()
-    wild[:5] += 1e12
-    assert combine(wild) == pytest.approx(g[5:].mean(axis=0), abs=1e-9)
-    wild[5] += 1e12  # six of eleven: beyond what can be borne
-    assert np.abs(combine(wild)).max() > 1e6
+    outlying = g.copy()
+    outlying[:5] += 1e12
+    assert combine(outlying) == pytest.approx(g[5:].mean(axis=0), abs=1e-9)
+    outlying[5] += 1e12  # six of eleven: beyond what can be borne
+    assert np.abs(combine(outlying)).max() > 1e6
     rare = np.zeros((11, 40))
     rare[np.arange(4), np.arange(4)] = 0.1  # levels that few blocks have
     rare += 0.1 * np.random.default_rng(1).normal(size=rare.shape)

@@ -1,4 +1,5 @@
-"""Coverage, width and risk of every scheme and interval, on four laws and a dependent series, many at a time.
+"""Coverage, width and risk of every scheme and interval, on four distributions and a dependent series, many
+at a time.
 
 Replications are groups of one table; for samples, and for blocks of rows as they are stored, columns of one
 array: groups would share the samples' rows among them. The rows that a sample draws are then the same for
@@ -30,11 +31,11 @@ N, LEVEL, OUTLYING = 1_050, 0.99, 10
 K_OUTLYING = best_blocks(10**9, 0.01, OUTLYING)  # by the rows of all replications together: 59
 RHO = 0.9
 COLUMNS_AT_ONCE = 100
-WILD = 1e6
+OUTLYING = 1e6
 
 
 @dataclass(frozen=True)
-class Law:
+class Distribution:
     """Rows of shape (replications, n), their mean and standard deviation; the rows of a line are in order."""
 
     draw: Draw
@@ -51,15 +52,17 @@ def _series(g: np.random.Generator, shape: tuple[int, int]) -> Rows:
     return x
 
 
-LAWS = {
-    "normal": Law(lambda g, s: g.normal(size=s), 0.0, 1.0),
-    "Student 3": Law(lambda g, s: g.standard_t(3, s), 0.0, math.sqrt(3.0)),
-    "log-normal": Law(lambda g, s: g.lognormal(size=s), math.exp(0.5), math.sqrt(math.expm1(1) * math.e)),
-    "Pareto 3": Law(lambda g, s: 1.0 + g.pareto(3.0, s), 1.5, math.sqrt(0.75)),
+DISTRIBUTIONS = {
+    "normal": Distribution(lambda g, s: g.normal(size=s), 0.0, 1.0),
+    "Student 3": Distribution(lambda g, s: g.standard_t(3, s), 0.0, math.sqrt(3.0)),
+    "log-normal": Distribution(
+        lambda g, s: g.lognormal(size=s), math.exp(0.5), math.sqrt(math.expm1(1) * math.e)
+    ),
+    "Pareto 3": Distribution(lambda g, s: 1.0 + g.pareto(3.0, s), 1.5, math.sqrt(0.75)),
 }
-SERIES = {f"AR(1) {RHO}": Law(_series, 0.0, 1.0)}
-RARE = {"1 in 500": Law(lambda g, s: (g.random(s) < 0.002) * 1.0, 0.002, math.sqrt(0.002 * 0.998))}
-"""Rows that are 0 but for a few: of all laws the one that blocks of rows like least."""
+SERIES = {f"AR(1) {RHO}": Distribution(_series, 0.0, 1.0)}
+RARE = {"1 in 500": Distribution(lambda g, s: (g.random(s) < 0.002) * 1.0, 0.002, math.sqrt(0.002 * 0.998))}
+"""Rows that are 0 but for a few: of all distributions the one that blocks of rows like least."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Scheme:
 
 def _sampled(*, replace: bool, tau: float = 0.3) -> Scheme:
     k, size = morm_blocks(LEVEL, tau, N)
-    kinds = ("exact",) if replace else ("exact", "paper")
+    kinds = ("cantelli",) if replace else ("cantelli", "closed-form")
 
     def bound(eps: float) -> float:
         variance = mean_variance(1.0, size, N if replace else None)
@@ -113,42 +116,44 @@ def _repeated(k: int) -> Callable[[float], float]:
 
 FIVE = dm.RandomBlocks(repeats=5)
 SCHEMES = {
-    "partition, automatic": Scheme({}, ("order", "exact")),
-    "partition, K = 11": Scheme({"blocks": 11}, ("order", "exact"), _blocks(11)),
-    "partition, paper's K = 5": Scheme({"blocks": "paper"}, ("exact", "paper"), _blocks(5)),
-    "stored, K = 11": Scheme({"blocks": dm.StoredBlocks(11)}, ("order", "exact"), in_columns=True),
+    "partition, automatic": Scheme({}, ("order", "cantelli")),
+    "partition, K = 11": Scheme({"blocks": 11}, ("order", "cantelli"), _blocks(11)),
+    "partition, paper's K = 5": Scheme({"blocks": "paper"}, ("cantelli", "closed-form"), _blocks(5)),
+    "stored, K = 11": Scheme({"blocks": dm.StoredBlocks(11)}, ("order", "cantelli"), in_columns=True),
     "swor, tau = 0.3": _sampled(replace=False),
     "monte_carlo, tau = 0.3": _sampled(replace=True),
-    "5 partitions, automatic": Scheme({"blocks": FIVE}, ("exact",)),
-    "5 partitions, K = 11": Scheme({"blocks": dm.RandomBlocks(11, repeats=5)}, ("exact",), _repeated(11)),
+    "5 partitions, automatic": Scheme({"blocks": FIVE}, ("cantelli",)),
+    "5 partitions, K = 11": Scheme({"blocks": dm.RandomBlocks(11, repeats=5)}, ("cantelli",), _repeated(11)),
     "contamination = 10, none there": Scheme(
-        {"contamination": OUTLYING}, ("order", "exact"), _blocks(K_OUTLYING, OUTLYING)
+        {"contamination": OUTLYING}, ("order", "cantelli"), _blocks(K_OUTLYING, OUTLYING)
     ),
     "contamination = 10, 10 rows + 10⁶": Scheme(
-        {"contamination": OUTLYING}, ("order", "exact"), _blocks(K_OUTLYING, OUTLYING), OUTLYING
+        {"contamination": OUTLYING}, ("order", "cantelli"), _blocks(K_OUTLYING, OUTLYING), OUTLYING
     ),
-    "the same, 5 partitions": Scheme({"contamination": OUTLYING, "blocks": FIVE}, ("exact",), None, OUTLYING),
-    "its K without it, 10 rows + 10⁶": Scheme({"blocks": K_OUTLYING}, ("order", "exact"), None, OUTLYING),
+    "the same, 5 partitions": Scheme(
+        {"contamination": OUTLYING, "blocks": FIVE}, ("cantelli",), None, OUTLYING
+    ),
+    "its K without it, 10 rows + 10⁶": Scheme({"blocks": K_OUTLYING}, ("order", "cantelli"), None, OUTLYING),
 }
 
 
 @dataclass
 class Cell:
-    """What was found for one scheme, interval and law."""
+    """What was found for one scheme, interval and distribution."""
 
     estimates: list[float] = field(default_factory=list)
     covered: int = 0
     given: int = 0
-    halfwidths: list[float] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
 
-    def add(self, found: list[dm.MeanResult], law: Law) -> None:
+    def add(self, found: list[dm.MeanResult], distribution: Distribution) -> None:
         """Count more replications."""
         for r in found:
-            self.estimates.append((r.estimate - law.mean) / law.sd)
+            self.estimates.append((r.estimate - distribution.mean) / distribution.sd)
             if r.interval is not None:
                 self.given += 1
-                self.covered += r.interval[0] <= law.mean <= r.interval[1]
-                self.halfwidths.append((r.interval[1] - r.interval[0]) / 2 / law.sd)
+                self.covered += r.interval[0] <= distribution.mean <= r.interval[1]
+                self.margins.append((r.interval[1] - r.interval[0]) / 2 / distribution.sd)
 
     @property
     def coverage(self) -> float:
@@ -157,33 +162,37 @@ class Cell:
 
     @property
     def width(self) -> float:
-        """Median half-width in standard errors of the plain mean of independent rows."""
-        return float(np.median(self.halfwidths)) * math.sqrt(N) if self.halfwidths else math.nan
+        """Median margin of error in standard errors of the sample mean of independent rows."""
+        return float(np.median(self.margins)) * math.sqrt(N) if self.margins else math.nan
 
     @property
     def nmse(self) -> float:
         """Mean square error times n over the variance of a row."""
         return float(np.mean(np.square(self.estimates))) * N
 
-    def failures(self, halfwidth: float) -> int:
+    def failures(self, margin: float) -> int:
         """Estimates farther from the mean than so many standard deviations of a row."""
-        return int(np.count_nonzero(np.abs(self.estimates) > halfwidth))
+        return int(np.count_nonzero(np.abs(self.estimates) > margin))
 
 
 def cells(
-    scheme: Scheme, laws: dict[str, Law], replications: int, seed: int, kinds: tuple[str, ...] | None = None
+    scheme: Scheme,
+    distributions: dict[str, Distribution],
+    replications: int,
+    seed: int,
+    kinds: tuple[str, ...] | None = None,
 ) -> dict[tuple[str, str], Cell]:
-    """One cell for each law and kind of interval."""
+    """One cell for each distribution and kind of interval."""
     out: dict[tuple[str, str], Cell] = {}
-    for number, (name, law) in enumerate(laws.items()):
+    for number, (name, distribution) in enumerate(distributions.items()):
         g = np.random.default_rng([seed, number])
-        x = law.draw(g, (replications, N))
+        x = distribution.draw(g, (replications, N))
         for line in x[:, :] if scheme.outlying else ():
-            line[g.permutation(N)[: scheme.outlying]] += WILD * law.sd
+            line[g.permutation(N)[: scheme.outlying]] += OUTLYING * distribution.sd
         for kind in kinds or scheme.kinds:
             cell = out.setdefault((name, kind), Cell())
             for found in _answers(scheme, x, kind, seed):
-                cell.add(found, law)
+                cell.add(found, distribution)
     return out
 
 

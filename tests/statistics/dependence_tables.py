@@ -1,7 +1,8 @@
 """What the intervals of correlated rows cover: ``python -m tests.statistics.dependence_tables``.
 
-Files have means from a law of their own, and sizes that are equal or log-normal (0.7); the target is the mean
-of that law. In a table, rows are an autoregressive series, or blocks of neighbours with an effect each.
+Files have means from a distribution of their own, and sizes that are equal or log-normal (0.7); the target is
+the mean of that distribution. In a table, rows are an autoregressive series, or blocks of neighbours with an
+effect each.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ EFFECTS: dict[str, Callable[[np.random.Generator, int], Any]] = {
 FILES = (24, 30, 60, 120, 365, 500)
 
 
-def of_files(law: str, n_files: int, unequal: bool, runs: int, seed: int = 11) -> tuple[float, float, float]:
+def of_files(
+    distribution: str, n_files: int, unequal: bool, runs: int, seed: int = 11
+) -> tuple[float, float, float]:
     """Coverage of the interval and of the cluster-robust t interval, and width relative to the latter."""
     g = np.random.default_rng(seed)
     covered = by_t = wide = none = 0.0
     files = np.arange(n_files)
     for _ in range(runs):
-        mean = EFFECTS[law](g, n_files)
+        mean = EFFECTS[distribution](g, n_files)
         mass = (
             np.rint(1000.0 * np.exp(0.7 * g.standard_normal(n_files))) if unequal else np.full(n_files, 1e3)
         )
@@ -100,11 +103,14 @@ def main(runs: int) -> None:
     print("| files, sizes | effects | covers | t covers | width over t |\n|---|---|---|---|---|")
     for n_files in FILES:
         for unequal in (False, True):
-            for law in EFFECTS:
-                cells = of_files(law, n_files, unequal, runs)
+            for distribution in EFFECTS:
+                cells = of_files(distribution, n_files, unequal, runs)
                 sizes = "unequal" if unequal else "equal"
                 print(
-                    f"| {n_files}, {sizes} | {law} |", " | ".join(f"{c:.3f}" for c in cells), "|", flush=True
+                    f"| {n_files}, {sizes} | {distribution} |",
+                    " | ".join(f"{c:.3f}" for c in cells),
+                    "|",
+                    flush=True,
                 )
     print("\n| rows of a table | n | interval | none | covers | by rows |\n|---|---|---|---|---|---|")
     for kind in ("ar 0.5", "ar 0.9", "ar 0.99", "block 20", "block 200"):

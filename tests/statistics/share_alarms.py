@@ -17,7 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from share_laws import DAMAGES, JUDGED, KEPT, OWN, REPAIRED, SPECIFIED, TUNED, damaged, random_sizes
+from share_distributions import DAMAGES, JUDGED, KEPT, OWN, REPAIRED, SPECIFIED, TUNED, damaged, random_sizes
 
 import distmom as dm
 from distmom.inference.share.gaps import NEAR, rows_apart
@@ -27,22 +27,22 @@ RUNS = {200: 200, 1_000: 150, 10_000: 60, 65_536: 20}
 SHARES = (0.001, 0.01, 0.1)
 
 
-def alarms(law, n, runs, seed):
+def alarms(distribution, n, runs, seed):
     """Shares of runs: rows beyond a gap, rows accused, and beyond a gap of 10 spreads (told)."""
     gap = accused = told = 0
     for run in range(runs):
-        y = np.sort(law(np.random.default_rng([seed, n, run]), n))
+        y = np.sort(distribution(np.random.default_rng([seed, n, run]), n))
         gap += rows_apart(y, modes=True).n > 0
         accused += rows_apart(y).n > 0
         told += rows_apart(y, NEAR, modes=True).n > 0
     return gap, accused, told
 
 
-def found(law, damage, share, n, runs, seed):
+def found(distribution, damage, share, n, runs, seed):
     """Averages over runs: damaged rows accused, and good rows accused, as shares of the damaged rows."""
     hit = wrong = 0.0
     for run in range(runs):
-        x, bad = damaged(law, damage, share, n, np.random.default_rng([seed, n, run]))
+        x, bad = damaged(distribution, damage, share, n, np.random.default_rng([seed, n, run]))
         apart = rows_apart(np.sort(x))
         out = (x <= apart.lo) | (x >= apart.hi)
         hit += (out & bad).sum() / bad.sum() / runs
@@ -53,15 +53,15 @@ def found(law, damage, share, n, runs, seed):
 def main(times=1.0):
     """Print both tables."""
     tables = {"specified": SPECIFIED, "tuned on": TUNED, "repaired on": REPAIRED, "judged on": JUDGED}
-    for title, laws in tables.items():
+    for title, distributions in tables.items():
         print(f"\n| {title} | " + " | ".join(f"n = {n:,}" for n in SIZES) + " |")
         print("|---" * (len(SIZES) + 1) + "|")
         total = np.zeros(4, int)
-        for name, law in laws.items():
+        for name, distribution in distributions.items():
             cells = []
             for n in SIZES:
                 runs = max(2, round(RUNS[n] * times))
-                got = alarms(law, n, runs, seed=21)
+                got = alarms(distribution, n, runs, seed=21)
                 total += [runs, *got]
                 cells.append(" ".join(f"{k / runs:.2f}" for k in got))
             print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
@@ -75,39 +75,45 @@ def main(times=1.0):
             )
             print(f"random modes{', narrow' if narrow else ''}, n = {n:,}: runs {runs}, beyond a gap", *got)
     print(
-        "\n| law | damage | "
+        "\n| distribution | damage | "
         + " | ".join(f"{n:,}: {100 * s:g} %" for n in (10_000, 65_536) for s in SHARES)
         + " |"
     )
-    for name, law in KEPT.items():
+    for name, distribution in KEPT.items():
         for what, damage in DAMAGES.items():
             cells = [
-                "{:.2f} {:.2f}".format(*found(law, damage, s, n, max(2, round(10 * times)), seed=22))
+                "{:.2f} {:.2f}".format(*found(distribution, damage, s, n, max(2, round(10 * times)), seed=22))
                 for n in (10_000, 65_536)
                 for s in SHARES
             ]
             print(f"| {name} | {what} | " + " | ".join(cells) + " |", flush=True)
 
 
-WORDS = ("share set aside", "share far out", "beyond capacity", "contaminated", "carried by few rows")
+WORDS = (
+    "share screened out",
+    "share far out",
+    "breakdown point exceeded",
+    "contaminated",
+    "dominated by few rows",
+)
 
 
 def asked(x):
     """What `dm.mean` says of rows, and how many it removed."""
     with dm.options(warn=False):
         found = dm.mean(x, rng=0)
-    removed = found.far_rows is not None and found.far_rows.action == "set aside"
+    removed = found.far_rows is not None and found.far_rows.action == "screened out"
     return [removed, *(word in found.flags for word in WORDS)]
 
 
-def public_alarms(laws, runs, seed=24, sizes=(1_000, 10_000, 70_000)):
-    """By law the runs, those with rows removed, and those with each of `WORDS`; few are of the last size."""
+def public_alarms(distributions, runs, seed=24, sizes=(1_000, 10_000, 70_000)):
+    """By distribution the runs, those with rows removed, and with each of `WORDS`; few of the last size."""
     told = {}
-    for name, law in laws.items():
+    for name, distribution in distributions.items():
         total = np.zeros(1 + 1 + len(WORDS), int)
         for run in range(runs):
             n = sizes[2 if run % 20 == 19 else run % 2]
-            total += [1, *asked(law(np.random.default_rng([seed, n, run]), n))]
+            total += [1, *asked(distribution(np.random.default_rng([seed, n, run]), n))]
         told[name] = total
     return told
 
@@ -137,10 +143,10 @@ def real_columns(least=10_000):
 
 def public(runs):
     """Print what `dm.mean` says of clean samples and of real columns."""
-    laws = {**SPECIFIED, **OWN}
-    print("| law | runs | removed | " + " | ".join(WORDS) + " |")
+    distributions = {**SPECIFIED, **OWN}
+    print("| distribution | runs | removed | " + " | ".join(WORDS) + " |")
     print("|---" * (len(WORDS) + 3) + "|")
-    found = public_alarms(laws, max(1, -(-runs // len(laws))))
+    found = public_alarms(distributions, max(1, -(-runs // len(distributions))))
     for name, total in {**found, "all": sum(found.values())}.items():
         print(f"| {name} | " + " | ".join(map(str, total)) + " |", flush=True)
     every = {name: asked(x) for name, x in real_columns()}

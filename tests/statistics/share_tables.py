@@ -1,8 +1,9 @@
 """A bad share of rows through `dm.mean`: ``python -m tests.statistics.share_tables [short | sizes] [runs]``.
 
 For each damage and number of rows n: n times the mean squared error over the variance of the clean rows (the
-plain mean of these has 1), the least and the greatest over four laws, and the least share of runs whose
-interval covers the mean. Cells that fail are bold. ``short`` prints the table of docs/statistics/limits.md.
+sample mean of these has 1), the least and the greatest over four distributions, and the least share of runs
+whose interval covers the mean. Cells that fail are bold. ``short`` prints the table of
+docs/statistics/limits.md.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ import distmom as dm
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from share_laws import DAMAGES, damaged, normal, sizes, student
+from share_distributions import DAMAGES, damaged, normal, sizes, student
 
 RUNS = {10_000: 40, 100_000: 20, 1_000_000: 12}
 
-LAWS = {
+DISTRIBUTIONS = {
     "normal": (normal(0, 1), 0.0, 1.0),
     "Student 3": (student(3.0), 0.0, math.sqrt(3.0)),
     "log-normal 1": (sizes(1, 1), math.exp(0.5), math.sqrt(math.e * (math.e - 1.0))),
@@ -62,7 +63,7 @@ def rows(x):
 
 
 def once(x):
-    """Of a stream, which can be read once: where rows are set aside, the answer is that of the sample."""
+    """Of a stream, which can be read once: where rows are screened out, the answer is that of the sample."""
     return dm.mean(pa.RecordBatchReader.from_batches(*_batches(x)), "x", rng=0)
 
 
@@ -90,7 +91,7 @@ class Cell:
 
     @property
     def fails(self):
-        """Whether the intervals miss the mean, for one of the laws, in more than 15 % of the runs."""
+        """Whether the intervals miss the mean, for a distribution, in more than 15 % of the runs."""
         return min(self.covered) < 0.85
 
     def text(self, *, covered=True):
@@ -108,17 +109,17 @@ def short(risk):
     return f"10{digits}"
 
 
-def cell(wrong, n, way, runs, laws=LAWS, seed=31):
+def cell(wrong, n, way, runs, distributions=DISTRIBUTIONS, seed=31):
     """The same rows for every way."""
     share, damage = WRONG[wrong]
     found = Cell(n, way, [], [], [])
     ask = {"one pass": once, "all rows": rows, "contamination=": given(share)}[way]
     with dm.options(warn=False):
-        for number, (law, mean, sd) in enumerate(laws.values()):
+        for number, (distribution, mean, sd) in enumerate(distributions.values()):
             errors, covered = [], 0
             for run in range(runs):
                 g = np.random.default_rng([seed, n, number, run])
-                x = law(g, n) if damage is None else damaged(law, damage, share, n, g)[0]
+                x = distribution(g, n) if damage is None else damaged(distribution, damage, share, n, g)[0]
                 result = ask(x)
                 errors.append((result.estimate - mean) / sd)
                 low, high = result.interval or (math.inf, -math.inf)
@@ -130,15 +131,15 @@ def cell(wrong, n, way, runs, laws=LAWS, seed=31):
 
 
 def table(sizes, times):
-    """All damages: risk and coverage of each way, and how often rows were set aside or told."""
+    """All damages: risk and coverage of each way, and how often rows were screened out or told."""
     for n in sizes:
-        print(f"\n| n = {n:,} | " + " | ".join(WAYS) + " | set aside, told |")
+        print(f"\n| n = {n:,} | " + " | ".join(WAYS) + " | screened out, told |")
         print("|---" * (len(WAYS) + 2) + "|")
         for wrong in WRONG:
             cells = {way: cell(wrong, n, way, max(2, round(RUNS[n] * times))) for way in WAYS}
             words = cells["all rows"].statuses
             told = ", ".join(
-                f"{words.count(w) / len(words):.2f}" for w in ("share set aside", "share far out")
+                f"{words.count(w) / len(words):.2f}" for w in ("share screened out", "share far out")
             )
             print(f"| {wrong} | " + " | ".join(c.text() for c in cells.values()) + f" | {told} |", flush=True)
 

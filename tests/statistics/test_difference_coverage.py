@@ -47,7 +47,7 @@ def welch(data: dict[str, Any], cap: bool) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("bad_units", [0, 10])
 def test_differences_and_lifts_are_covered(bad_units: int) -> None:
-    """Negative control: capped and plain means where ten of 1,000 users of the new arm are corrupted."""
+    """Negative control: capped and sample means where ten of 1,000 users of the new arm are corrupted."""
     covered = {"difference": 0, "lift": 0, "plain": 0, "capped": 0}
     lifts = 0
     for seed in range(REPLICATIONS):

@@ -1,4 +1,4 @@
-"""The answer without a number of blocks: hardly any bias on skewed data, and the risk of the plain mean.
+"""The answer without a number of blocks: hardly any bias on skewed data, and the risk of the sample mean.
 
 The medians of the same blocks are the negative controls. Laws and magnitudes of `JUDGED` and `HIDDEN` are not
 those on which the constants of `location` were chosen.
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 import pytest
-from rule_laws import DAMAGES, HARD, OWN, REGULAR, Law, answer, lognormal, portions
+from rule_distributions import DAMAGES, HARD, OWN, REGULAR, Distribution, answer, lognormal, portions
 from scipy import stats
 
 import distmom as dm
@@ -35,7 +35,7 @@ def test_an_experiment_with_few_payers_is_not_biased(runs: int) -> None:
         spent = np.where(g.random(arm.size) < PAYERS, g.lognormal(size=arm.size), 0.0)
         spent[:PER_ARM] *= 1.0 + LIFT
         found = dm.difference({"x": spent, "arm": arm}, "x", by="arm", control="old", rng=seed)
-        assert "carried by few rows" not in found.flags
+        assert "dominated by few rows" not in found.flags
         ours.append(found.estimate)
         medians.append(float(lower_median(found.block_estimates)))
         welch.append(found.plain_estimate)
@@ -50,34 +50,43 @@ def test_an_experiment_with_few_payers_is_not_biased(runs: int) -> None:
         assert squares[0] < 1.1 * squares[1]
 
 
-def errors(law: Law, n: int, runs: int, spoilt=None) -> dict[str, np.ndarray]:
-    """Errors of the answer, of the median of its blocks, and of the plain mean, in standard errors."""
+def errors(distribution: Distribution, n: int, runs: int, spoilt=None) -> dict[str, np.ndarray]:
+    """Errors of the answer, of the median of its blocks, and of the sample mean, in standard errors."""
     g = np.random.default_rng([n, runs])
     out: dict[str, list[np.ndarray]] = {"answer": [], "median": [], "plain": []}
-    for x in portions(law, n, runs, g):
+    for x in portions(distribution, n, runs, g):
         rows = x if spoilt is None else spoilt(x, g)
-        found = answer(rows, DAMAGES["clean"], law, g, n_fine=945)
+        found = answer(rows, DAMAGES["clean"], distribution, g, n_fine=945)
         each = (found.estimate, lower_median(found.block_estimates), found.plain_estimate)
         for name, values in zip(out, each, strict=True):
-            out[name].append((values - law.mean) * math.sqrt(n) / law.sd)
+            out[name].append((values - distribution.mean) * math.sqrt(n) / distribution.sd)
     return {name: np.concatenate(parts) for name, parts in out.items()}
 
 
 def risks(found: dict[str, np.ndarray]) -> dict[str, float]:
-    """Mean squared errors in those of the plain mean; errors count up to the 95 % point of its own.
+    """Mean squared errors in those of the sample mean; errors count up to the 95 % point of its own.
 
-    Where the plain mean has a heavy tail, a few runs would decide, and nearly all laws would look better.
+    Where the sample mean has a heavy tail, a few runs would decide, and nearly all distributions would look
+    better.
     """
     most = np.quantile(np.abs(found["plain"]), 0.95)
     squares = {name: np.mean(np.square(np.clip(e, -most, most))) for name, e in found.items()}
     return {name: float(square / squares["plain"]) for name, square in squares.items()}
 
 
-LAWS = {name: law for name, law in {**REGULAR, **HARD, **OWN}.items() if np.isfinite(law.sd)}
+DISTRIBUTIONS = {
+    name: distribution
+    for name, distribution in {**REGULAR, **HARD, **OWN}.items()
+    if np.isfinite(distribution.sd)
+}
 JUDGED = {
-    "ratings": Law(lambda g, n: g.choice([1.0, 2.0, 5.0], n, p=[0.1, 0.2, 0.7]), 4.0, math.sqrt(2.4)),
-    "negative binomial": Law(lambda g, n: 1.0 * g.negative_binomial(0.2, 0.02, n), 9.8, math.sqrt(490.0)),
-    "2 % payers": Law(
+    "ratings": Distribution(
+        lambda g, n: g.choice([1.0, 2.0, 5.0], n, p=[0.1, 0.2, 0.7]), 4.0, math.sqrt(2.4)
+    ),
+    "negative binomial": Distribution(
+        lambda g, n: 1.0 * g.negative_binomial(0.2, 0.02, n), 9.8, math.sqrt(490.0)
+    ),
+    "2 % payers": Distribution(
         lambda g, n: np.where(g.random(n) < 0.02, g.lognormal(size=n), 0.0),
         0.02 * math.exp(0.5),
         math.sqrt(0.02 * math.exp(2.0) - 0.0004 * math.e),
@@ -94,16 +103,16 @@ RISK = 1.25
         ("ratings", 10_000, 40),
         *[
             pytest.param(name, n, runs, marks=pytest.mark.slow)
-            for name in [*LAWS, *JUDGED]
+            for name in [*DISTRIBUTIONS, *JUDGED]
             for n, runs in ((1_000, 400), (10_000, 300), (100_000, 60))
         ],
     ],
 )
-def test_the_risk_on_clean_rows_is_nearly_that_of_the_plain_mean(name: str, n: int, runs: int) -> None:
+def test_the_risk_on_clean_rows_is_nearly_that_of_the_sample_mean(name: str, n: int, runs: int) -> None:
     """At most 1.25 times, and a slack: squares of paired errors, so less than that of independent ones."""
-    law = {**LAWS, **JUDGED}[name]
-    found = risks(errors(law, n, runs))
-    slack = 1.0 + (stats.norm.isf(FAILURE) * math.sqrt(2.0 / runs) if law in HARD.values() else 0.0)
+    distribution = {**DISTRIBUTIONS, **JUDGED}[name]
+    found = risks(errors(distribution, n, runs))
+    slack = 1.0 + (stats.norm.isf(FAILURE) * math.sqrt(2.0 / runs) if distribution in HARD.values() else 0.0)
     assert found["answer"] < RISK * slack, found
     if name in REGULAR and n > 1_000 and runs > 100:
         assert found["median"] > 1.15, found  # the control
@@ -137,10 +146,11 @@ HIDDEN = [
 def test_what_hides_costs_no_more_than_before(name: str, n: int) -> None:
     """The median of the blocks has larger squared errors, on the average (of logarithms) over what may hide.
 
-    On either side: above, what lies in the tail of a skewed law makes up for the bias of the median (there it
-    costs up to 3 times as much for log-normal rows of sigma 1.5). The plain mean is the negative control.
+    On either side: above, what lies in the tail of a skewed distribution makes up for the bias of the median
+    (there it costs up to 3 times as much for log-normal rows of sigma 1.5). The sample mean is the negative
+    control.
     """
-    law = {**LAWS, **JUDGED}[name]
+    distribution = {**DISTRIBUTIONS, **JUDGED}[name]
     ratios, plain = [], []
     for number, far in [*HIDDEN, *((number, -far) for number, far in HIDDEN)]:
         if 50 * number > n:
@@ -149,10 +159,10 @@ def test_what_hides_costs_no_more_than_before(name: str, n: int) -> None:
         def spoilt(x, g, number=number, far=far):
             bad = x.copy()
             for line in bad:
-                line[g.choice(n, number, replace=False)] = law.mean + far * law.sd
+                line[g.choice(n, number, replace=False)] = distribution.mean + far * distribution.sd
             return bad
 
-        square = {k: float(np.mean(np.square(e))) for k, e in errors(law, n, 40, spoilt).items()}
+        square = {k: float(np.mean(np.square(e))) for k, e in errors(distribution, n, 40, spoilt).items()}
         ratios.append(math.log(square["answer"] / square["median"]))
         plain.append(math.log(square["plain"] / square["median"]))
     assert np.mean(ratios) < 0.0, ratios

@@ -8,7 +8,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from share_alarms import WORDS, alarms, asked, found, public_alarms, real_columns
-from share_laws import DAMAGES, JUDGED, KEPT, OWN, REPAIRED, SPECIFIED, TUNED, UNDECIDABLE, random_sizes
+from share_distributions import (
+    DAMAGES,
+    JUDGED,
+    KEPT,
+    OWN,
+    REPAIRED,
+    SPECIFIED,
+    TUNED,
+    UNDECIDABLE,
+    random_sizes,
+)
 
 CLEAN = {**SPECIFIED, **TUNED, **REPAIRED, **JUDGED}
 BIMODAL = [*TUNED, *list(REPAIRED)[:16], *list(JUDGED)[:11]]
@@ -19,9 +29,9 @@ SPANNING = ("log-normal 1", "exponential")
 @pytest.mark.parametrize("name", [name for name in CLEAN if name not in UNDECIDABLE])
 @pytest.mark.one_in(6)
 def test_clean_rows_are_not_accused(name):
-    """Claims: accused in less than one run of 1000, told in one of 100 if the law has no mean.
+    """Claims: accused in less than one run of 1000, told in one of 100 if the distribution has no mean.
 
-    Of the 30 runs two have then a probability of 4e-4; three told of a law without a mean, of 3e-3.
+    Of the 30 runs two have then a probability of 4e-4; three told of a distribution without a mean, of 3e-3.
     """
     accused = news = 0
     for n, runs in ((2_000, 20), (10_000, 8), (65_536, 2)):
@@ -61,10 +71,12 @@ def test_the_mean_leaves_out_no_row_of_real_columns():
     assert asked(x)[:2] == [True, True]
 
 
-def test_modes_of_random_laws_are_not_accused():
+def test_modes_of_random_distributions_are_not_accused():
     """Claim: less than one run in 1000; two of 60 then have a probability of 2e-3."""
-    laws = [random_sizes(np.random.default_rng([15, k])) for k in range(60)]
-    got = np.sum([alarms(law, 4000, 1, seed=16 + k) for k, law in enumerate(laws)], axis=0)
+    distributions = [random_sizes(np.random.default_rng([15, k])) for k in range(60)]
+    got = np.sum(
+        [alarms(distribution, 4000, 1, seed=16 + k) for k, distribution in enumerate(distributions)], axis=0
+    )
     assert got[0] > 30 and got[1] <= 1
 
 

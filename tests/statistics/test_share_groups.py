@@ -77,7 +77,7 @@ def test_groups_bear_a_bad_share(damage: str, passes: int, tmp_path: Path) -> No
         found = means(damage, seed, tmp_path, passes)
         for k, one in enumerate(list(found)[:16]):
             risks[k] += SIZES[k] * ((one.estimate - mu[k]) / sigma[k]) ** 2 / RUNS
-            changed[k] += "share set aside" in one.flags
+            changed[k] += "share screened out" in one.flags
         if damage in ("nothing", "a rare group"):
             assert all(one.ok and one.far_rows is None for one in found)
         if damage == "a rare group":

@@ -39,7 +39,7 @@ def test_binomial_p_solves_the_tail(n_blocks: int, delta: float, outlying: int) 
         assert tail_twin(n_blocks - outlying, p, least) == pytest.approx(delta, rel=1e-10)
 
 
-# half-widths in sigma/sqrt(n) for K = 5, 7, 9, 11, 21, 31, 63, 105, 945
+# margins of error in sigma/sqrt(n) for K = 5, 7, 9, 11, 21, 31, 63, 105, 945
 TABLE_BLOCKS = (5, 7, 9, 11, 21, 31, 63, 105, 945)
 PLAIN = {
     0.01: ("6.88", "7.01", "7.26", "7.53", "8.92", "10.1", "13.3", "16.4", "45.2"),
@@ -57,7 +57,7 @@ def as_printed(value: float, printed: str) -> str:
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.001])
-def test_table_of_halfwidths(delta: float) -> None:
+def test_table_of_margins(delta: float) -> None:
     for n_blocks, plain, sharp in zip(TABLE_BLOCKS, PLAIN[delta], SHARP[delta], strict=True):
         assert as_printed(math.sqrt(n_blocks / binomial_p(n_blocks, delta)), plain) == plain
         assert as_printed(math.sqrt(n_blocks) * width_factor(n_blocks, delta), sharp) == sharp
@@ -90,7 +90,8 @@ def test_even_numbers_are_dominated_by_the_odd_one_below() -> None:
 
 
 def most_at_direction(v: float, plus: float, minus: float) -> tuple[float, float]:
-    """Return the (p+, p-) that a law of variance ``v`` (threshold 1) can reach, farthest in a direction.
+    """Return the (p+, p-) that a distribution of variance ``v`` (threshold 1) can reach, farthest in a
+    direction.
 
     The reachable set is p+ + p- + (p+ - p-)^2/(1 - p+ - p-) <= v; its boundary is a hyperbola in the sum
     and the difference of the two.
@@ -104,16 +105,16 @@ def most_at_direction(v: float, plus: float, minus: float) -> tuple[float, float
 
 
 def counts(probabilities: np.ndarray) -> np.ndarray:
-    law = np.zeros(len(probabilities) + 1)
-    law[0] = 1.0
+    distribution = np.zeros(len(probabilities) + 1)
+    distribution[0] = 1.0
     for p in probabilities:
-        law[1:] = law[1:] * (1.0 - p) + law[:-1] * p
-        law[0] *= 1.0 - p
-    return law
+        distribution[1:] = distribution[1:] * (1.0 - p) + distribution[:-1] * p
+        distribution[0] *= 1.0 - p
+    return distribution
 
 
 def worst_failure(v: np.ndarray, above: int, below: int, rng: np.random.Generator, starts: int) -> float:
-    """Search the worst P(N+ >= above) + P(N- >= below) over laws that may differ between the blocks.
+    """Search the worst P(N+ >= above) + P(N- >= below) over distributions that may differ between the blocks.
 
     The sum is linear in each block's pair (p+, p-), so optimising block after block climbs; random
     starts are one-sided, balanced and anything between.
@@ -143,7 +144,7 @@ def worst_failure(v: np.ndarray, above: int, below: int, rng: np.random.Generato
 
 @pytest.mark.parametrize("delta", [0.1, 0.01])
 @pytest.mark.parametrize("n_blocks", [2, 3, 4, 5, 6, 7, 9])
-def test_no_law_beats_the_sharp_factor(n_blocks: int, delta: float) -> None:
+def test_no_distribution_beats_the_sharp_factor(n_blocks: int, delta: float) -> None:
     rng = np.random.default_rng(n_blocks)
     rank = median_rank(n_blocks)
     for outlying in range(rank):
@@ -157,7 +158,7 @@ def test_no_law_beats_the_sharp_factor(n_blocks: int, delta: float) -> None:
 
 
 def test_the_exceptions_are_exceptions() -> None:
-    """One-sided laws are not the worst at delta = 0.2, K = 3: Cantelli's form would be invalid there."""
+    """One-sided distributions are not the worst at delta = 0.2, K = 3: Cantelli's form is invalid there."""
     assert not cantelli_allowed(3, 0.2)
     assert not cantelli_allowed(5, 0.01, outlying=2)
     assert not cantelli_allowed(1, 0.01)
@@ -181,7 +182,7 @@ def median_misses(
         rows = (rng.lognormal(size=shape) - math.exp(0.5)) / math.sqrt(math.expm1(1.0) * math.e)
     elif draw == "student3":
         rows = rng.standard_t(3, size=shape) / math.sqrt(3.0)
-    else:  # one rare, large value: the law that makes Cantelli's inequality an equality for one block
+    else:  # one rare, large value: what makes Cantelli's inequality an equality for one block
         p = binomial_p(n_blocks, 0.01, outlying) * 1.02
         rows = np.where(rng.random(shape[:2]) < p, math.sqrt((1 - p) / p), -math.sqrt(p / (1 - p)))
         rows = rows[..., None] / math.sqrt(12) * np.ones(12)
@@ -193,7 +194,7 @@ def median_misses(
 
 @pytest.mark.parametrize("draw", ["normal", "lognormal", "student3"])
 @pytest.mark.parametrize(("n_blocks", "outlying"), [(7, 0), (9, 2)])
-def test_misses_of_ordinary_laws_stay_within_delta(draw: str, n_blocks: int, outlying: int) -> None:
+def test_misses_of_ordinary_distributions_stay_within_delta(draw: str, n_blocks: int, outlying: int) -> None:
     replications = 20_000
     limit = stats.binom.isf(FAILURE_OF_A_TEST, replications, 0.01)
     misses = median_misses(draw, width_factor(n_blocks, 0.01, outlying), n_blocks, outlying, replications, 1)
@@ -201,7 +202,9 @@ def test_misses_of_ordinary_laws_stay_within_delta(draw: str, n_blocks: int, out
 
 
 @pytest.mark.parametrize(("n_blocks", "outlying"), [(7, 0), (9, 2)])
-def test_the_worst_law_reaches_delta_and_breaks_a_smaller_factor(n_blocks: int, outlying: int) -> None:
+def test_the_worst_distribution_reaches_delta_and_breaks_a_smaller_factor(
+    n_blocks: int, outlying: int
+) -> None:
     replications = 60_000
     limit = stats.binom.isf(FAILURE_OF_A_TEST, replications, 0.01)
     factor = width_factor(n_blocks, 0.01, outlying)

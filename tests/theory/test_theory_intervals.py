@@ -77,7 +77,7 @@ def test_coverage_is_the_level(outlying: int) -> None:
     assert covered(rank) >= least
     # negative control: two ranks further in, the interval no longer covers as often
     assert covered(rank + 2) < least
-    if outlying == 0:  # exact for continuous laws
+    if outlying == 0:  # exact for continuous distributions
         assert covered(rank) <= stats.binom.isf(1e-9, replications, level)
 
 

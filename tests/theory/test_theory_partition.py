@@ -1,4 +1,4 @@
-"""Unequal block sizes: the Poisson-binomial form between its equal brackets, and no law beats it."""
+"""Unequal block sizes: the Poisson-binomial form between its equal brackets, and no distribution beats it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_one_tiny_block_costs_little() -> None:
     sizes = [100] * 20 + [3]
     eps = unequal_factor(sizes, 0.01)
     average = sum(sizes) / 21
-    # the smallest block's variance for all would give 5.6 times the equal half-width
+    # the smallest block's variance for all would give 5.6 times the equal margin of error
     assert eps < 1.2 * math.sqrt(average / 100) * width_factor(21, 0.01)
 
 
@@ -86,7 +86,7 @@ def test_many_blocks_of_very_different_sizes(delta: float) -> None:
 
 
 def test_misses_stay_within_delta() -> None:
-    """Each block has its own worst one-sided law; negative control: half the width."""
+    """Each block has its own worst one-sided distribution; negative control: half the width."""
     rng = np.random.default_rng(11)
     sizes = np.array([2, 5, 20, 40, 80, 100, 100, 120, 150])
     replications, n_blocks, delta = 40_000, 9, 0.05

@@ -17,15 +17,15 @@ FAST = settings(derandomize=True, deadline=None)
 
 
 @pytest.mark.parametrize(
-    ("outlying", "bare", "best", "halfwidth"),
+    ("outlying", "bare", "best", "margin"),
     [(1, 24, 13, 7.8), (3, 53, 25, 9.6), (10, 152, 59, 13.4), (20, 293, 105, 17.0), (100, 1421, 451, 32.4)],
 )
-def test_table_of_arbitrary_blocks(outlying: int, bare: int, best: int, halfwidth: float) -> None:
-    """K = 2o + 1 is only the condition for a finite answer; half-widths in sigma/sqrt(n), delta = 0.01."""
+def test_table_of_arbitrary_blocks(outlying: int, bare: int, best: int, margin: float) -> None:
+    """K = 2o + 1 only makes the answer finite; margins of error in sigma/sqrt(n), delta = 0.01."""
     least = 2 * outlying + 1
     assert round(math.sqrt(least) * width_factor(least, 0.01, outlying)) == bare
     assert best_blocks(10**12, 0.01, outlying) == best
-    assert round(math.sqrt(best) * width_factor(best, 0.01, outlying), 1) == halfwidth
+    assert round(math.sqrt(best) * width_factor(best, 0.01, outlying), 1) == margin
 
 
 @FAST

@@ -12,7 +12,7 @@ from scipy import stats
 
 from distmom.theory.bounds import binomial_p
 from distmom.theory.planning import best_blocks
-from distmom.theory.repeated import repeated_factors, repeated_halfwidth, repeated_p
+from distmom.theory.repeated import repeated_factors, repeated_margin, repeated_p
 
 FAST = settings(derandomize=True, deadline=None, max_examples=60)
 DELTA, FAILURE = 0.05, 1e-9
@@ -28,12 +28,12 @@ def kl(t: float, p: float) -> float:
 def test_solves_its_equation(n_blocks: int, delta: float, outlying: int) -> None:
     p = repeated_p(n_blocks, delta, outlying)
     if 2 * outlying >= n_blocks:
-        assert p == 0.0 and repeated_halfwidth(1.0, n_blocks, delta, outlying) == math.inf
+        assert p == 0.0 and repeated_margin(1.0, n_blocks, delta, outlying) == math.inf
         return
     t = (n_blocks / 2 - outlying) / (n_blocks - outlying)
     assert 0 < p < t
     assert (n_blocks - outlying) * kl(t, p) == pytest.approx(-math.log(delta), rel=1e-6)
-    assert repeated_halfwidth(4.0, n_blocks, delta, outlying) == pytest.approx(2 / math.sqrt(p))
+    assert repeated_margin(4.0, n_blocks, delta, outlying) == pytest.approx(2 / math.sqrt(p))
     if outlying == 0:
         closed = (1 - math.sqrt(-math.expm1(2 * math.log(delta) / n_blocks))) / 2
         assert p == pytest.approx(closed, rel=1e-6)
@@ -44,7 +44,7 @@ def test_solves_its_equation(n_blocks: int, delta: float, outlying: int) -> None
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=9), st.floats(1e-6, 0.4), st.integers(0, 9))
 def test_array_form_equals_the_scalar_form(blocks: list[int], delta: float, outlying: int) -> None:
     factors = repeated_factors(blocks, delta, outlying)
-    expected = [repeated_halfwidth(1.0, k, delta, outlying) for k in blocks]
+    expected = [repeated_margin(1.0, k, delta, outlying) for k in blocks]
     assert factors == pytest.approx(expected, rel=1e-12)
 
 
@@ -63,9 +63,9 @@ def test_best_against_trying_all(n: int, delta: float, outlying: int) -> None:
 def test_large_numbers_of_outlying_rows(outlying: int) -> None:
     n = 10**12
     best = best_blocks(n, 0.01, outlying, repeated=True)
-    here = repeated_halfwidth(1.0, best, 0.01, outlying) / math.sqrt(n // best)
+    here = repeated_margin(1.0, best, 0.01, outlying) / math.sqrt(n // best)
     for other in (best - 2, best + 2, best + 1000, int(0.8 * best) | 1, int(1.3 * best) | 1):
-        assert here <= repeated_halfwidth(1.0, other, 0.01, outlying) / math.sqrt(n // other)
+        assert here <= repeated_margin(1.0, other, 0.01, outlying) / math.sqrt(n // other)
 
 
 def pooled_medians(
@@ -95,18 +95,18 @@ def test_misses_stay_within_delta(n_blocks: int, outlying: int, repeats: int) ->
     The chance of a row is such that a block with one 1 lies just outside of the interval.
     """
     size, replications = 6, 2_000
-    half = repeated_halfwidth(1 / size, n_blocks, DELTA, outlying)
+    half = repeated_margin(1 / size, n_blocks, DELTA, outlying)
     chance = max(c for c in np.geomspace(1e-4, 0.3, 2000) if (1 / size - c) / math.sqrt(c * (1 - c)) > half)
     medians = pooled_medians(n_blocks, repeats, outlying, chance, replications)
     misses = np.count_nonzero(np.abs(medians) > half)
     assert misses <= stats.binom.isf(FAILURE, replications, DELTA)
-    assert misses > 0 or repeats > 2  # the law is a hard one, where few partitions decide
+    assert misses > 0 or repeats > 2  # the distribution is a hard one, where few partitions decide
 
 
 def test_arbitrary_rows_break_the_width_that_forgets_them() -> None:
     """Negative control: the width for no arbitrary rows, with six of them in every data set."""
     size, replications = 6, 2_000
-    half = repeated_halfwidth(1 / size, 15, DELTA)
+    half = repeated_margin(1 / size, 15, DELTA)
     chance = max(c for c in np.geomspace(1e-4, 0.3, 2000) if (1 / size - c) / math.sqrt(c * (1 - c)) > half)
     misses = np.count_nonzero(np.abs(pooled_medians(15, 5, 6, chance, replications)) > half)
     assert misses > stats.binom.isf(FAILURE, replications, DELTA)
@@ -120,4 +120,4 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="delta"):
         repeated_p(7, 1.0)
     with pytest.raises(ValueError, match="variance"):
-        repeated_halfwidth(-1.0, 7, 0.01)
+        repeated_margin(-1.0, 7, 0.01)

@@ -15,7 +15,7 @@ from scipy import integrate, stats
 from shared_rows import resampled_failure
 
 from distmom.theory.bounds import binomial_p, median_rank, width_factor
-from distmom.theory.resampled import resampled_halfwidth, resampled_p
+from distmom.theory.resampled import resampled_margin, resampled_p
 from distmom.theory.tuples import pair_inverse_inclusion
 from distmom.theory.variances import mean_variance, row_inverse_inclusion
 
@@ -31,7 +31,7 @@ def kl(t: float, p: float) -> float:
 def integral_twin(n_blocks: int, a: float, p: float) -> float:
     """E exp(-a kl+(T | p)) by adaptive quadrature in T, cut where the Beta density or the factor peaks."""
     m = median_rank(n_blocks)
-    law = stats.beta(m, n_blocks - m + 1)
+    distribution = stats.beta(m, n_blocks - m + 1)
     width = min(math.sqrt(p * (1 - p) / a), 0.5 / math.sqrt(n_blocks))
     cuts = {p, 1.0} | {p + width * 2.0**i for i in range(-6, 40) if p + width * 2.0**i < 1.0}
     edges = sorted(cuts)
@@ -40,10 +40,10 @@ def integral_twin(n_blocks: int, a: float, p: float) -> float:
         warnings.simplefilter("ignore", integrate.IntegrationWarning)
         for low, high in itertools.pairwise(edges):
             value = integrate.quad(
-                lambda t: law.pdf(t) * math.exp(-a * kl(t, p)), low, high, epsabs=0, epsrel=1e-10
+                lambda t: distribution.pdf(t) * math.exp(-a * kl(t, p)), low, high, epsabs=0, epsrel=1e-10
             )[0]
             pieces.append(value)
-    return float(law.cdf(p)) + math.fsum(pieces)
+    return float(distribution.cdf(p)) + math.fsum(pieces)
 
 
 @FAST
@@ -96,10 +96,10 @@ def solve_twin(failure: Callable[[float], float], delta: float) -> float:
 def test_table_at_the_published_blocks(
     delta: float, tau: float, n_blocks: int, hoeffding: float, entropy: float, integral: float
 ) -> None:
-    """Half-widths in sigma/sqrt(n) at K, B of the proposition, B without its floor."""
+    """Margins of error in sigma/sqrt(n) at K, B of the proposition, B without its floor."""
     assert math.ceil(math.log(2 / delta) / (2 * (0.5 - tau) ** 2)) == n_blocks
     a = 9 * math.log(2 / delta) / (8 * tau**2)
-    assert round(resampled_halfwidth(a, n_blocks, a, delta), 1) == integral
+    assert round(resampled_margin(a, n_blocks, a, delta), 1) == integral
     split = solve_twin(lambda p: splits_twin(n_blocks, a, p)[0], delta)
     assert math.sqrt(a / split) == pytest.approx(hoeffding, abs=0.1)
     split = solve_twin(lambda p: splits_twin(n_blocks, a, p)[1], delta)
@@ -114,7 +114,7 @@ def test_never_worse_than_a_split(n_blocks: int, a: float, p: float) -> None:
 
 
 def exact_failure(shares: dict[float, float], n_blocks: int) -> tuple[float, float]:
-    """(P(bad block), P(at least half of K blocks bad)) from the law of the conditional share W."""
+    """(P(bad block), P(at least half of K blocks bad)) from the distribution of the conditional share W."""
     p = sum(weight * w for w, weight in shares.items())
     m = median_rank(n_blocks)
     miss = sum(weight * stats.binom.sf(m - 1, n_blocks, w) for w, weight in shares.items())
@@ -124,9 +124,9 @@ def exact_failure(shares: dict[float, float], n_blocks: int) -> tuple[float, flo
 @pytest.mark.parametrize("scheme", ["swor", "replacement"])
 @pytest.mark.one_in(2)
 def test_enumerated_failure_is_below_the_bound(scheme: str) -> None:
-    """Exact laws: rows 0 or 1, a block is bad if it holds more than c ones. Control: a tripled.
+    """Exact distributions: rows 0 or 1, a block is bad if it holds more than c ones. Control: a tripled.
 
-    The law of the conditional share of bad blocks depends on the number of ones among the rows only.
+    The distribution of the conditional share of bad blocks depends on the number of ones among the rows only.
     """
     broken_control = 0
     for n, block, q, c in itertools.product((6, 12, 30), (1, 2, 3, 6), (0.02, 0.1, 0.3), (0, 1, 2)):
@@ -139,12 +139,12 @@ def test_enumerated_failure_is_below_the_bound(scheme: str) -> None:
             return float(stats.binom.sf(c, block, ones / n))
 
         a = row_inverse_inclusion(n, block, replacement=scheme == "replacement")
-        law: dict[float, float] = {}
+        distribution: dict[float, float] = {}
         for ones in range(n + 1):
             w = bad(ones)
-            law[w] = law.get(w, 0.0) + float(stats.binom.pmf(ones, n, q))
+            distribution[w] = distribution.get(w, 0.0) + float(stats.binom.pmf(ones, n, q))
         for n_blocks in (1, 5, 35, 1001):
-            p, miss = exact_failure(law, n_blocks)
+            p, miss = exact_failure(distribution, n_blocks)
             assert miss <= resampled_failure(n_blocks, a, p) * (1 + 1e-9)
             broken_control += miss > resampled_failure(n_blocks, 3 * a, p)
     assert broken_control > 0
@@ -158,15 +158,15 @@ def test_enumerated_pairs_are_below_the_bound(replacement: bool) -> None:
     for n_pairs, q, c in itertools.product((1, 2, 3), (0.05, 0.3), (0, 1)):
         draw = itertools.product(pairs, repeat=n_pairs) if replacement else None
         blocks = list(draw) if draw is not None else list(itertools.combinations(pairs, n_pairs))
-        law: dict[float, float] = {}
+        distribution: dict[float, float] = {}
         for rows in itertools.product((0, 1), repeat=n):
             bad = sum(sum(rows[i] != rows[j] for i, j in block) > c for block in blocks) / len(blocks)
-            law[bad] = law.get(bad, 0.0) + q ** sum(rows) * (1 - q) ** (n - sum(rows))
+            distribution[bad] = distribution.get(bad, 0.0) + q ** sum(rows) * (1 - q) ** (n - sum(rows))
         a = pair_inverse_inclusion(n, n_pairs, replacement=replacement)
         used = sum(any(0 in pair for pair in block) for block in blocks) / len(blocks)
         assert a == pytest.approx(1 / used, rel=1e-12)
         for n_blocks in (3, 21, 301):
-            p, miss = exact_failure(law, n_blocks)
+            p, miss = exact_failure(distribution, n_blocks)
             if 0 < p < 1:
                 assert miss <= resampled_failure(n_blocks, a, p) * (1 + 1e-9)
 
@@ -182,7 +182,7 @@ def test_simulated_misses_stay_within_delta() -> None:
         values = (rows.sum() - rows[left_out].sum(axis=1)) / block
         medians[i] = np.sort(values)[median_rank(n_blocks) - 1]
     limit = stats.binom.isf(1e-9, replications, delta)
-    assert (np.abs(medians) > resampled_halfwidth(1.0 / block, n_blocks, n / block, delta)).sum() <= limit
+    assert (np.abs(medians) > resampled_margin(1.0 / block, n_blocks, n / block, delta)).sum() <= limit
     independent = width_factor(n_blocks, delta) * math.sqrt(1.0 / block)
     assert (np.abs(medians) > independent).sum() > limit
 
@@ -191,12 +191,12 @@ def test_limits() -> None:
     assert resampled_p(1, 1.0, 0.01) == pytest.approx(0.01)  # one block of everything: Chebyshev
     assert resampled_p(1001, 1.0, 0.01) == pytest.approx(0.01 * 501 / 1001)  # Markov
     assert resampled_p(7, 1e12, 0.01) == pytest.approx(binomial_p(7, 0.01), rel=1e-4)
-    assert resampled_halfwidth(math.inf, 7, 10.0, 0.01) == math.inf
-    assert resampled_halfwidth(0.0, 7, 10.0, 0.01) == 0.0
-    with_replacement = resampled_halfwidth(
+    assert resampled_margin(math.inf, 7, 10.0, 0.01) == math.inf
+    assert resampled_margin(0.0, 7, 10.0, 0.01) == 0.0
+    with_replacement = resampled_margin(
         mean_variance(1.0, 10, n_rows=100), 7, row_inverse_inclusion(100, 10, replacement=True), 0.01
     )
-    assert with_replacement == pytest.approx(resampled_halfwidth(0.1, 7, 10.0, 0.01), rel=0.05)
+    assert with_replacement == pytest.approx(resampled_margin(0.1, 7, 10.0, 0.01), rel=0.05)
 
 
 def test_wrong_arguments() -> None:
@@ -207,4 +207,4 @@ def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="delta"):
         resampled_p(7, 3.0, 0.0)
     with pytest.raises(ValueError, match="variance"):
-        resampled_halfwidth(-1.0, 7, 3.0, 0.01)
+        resampled_margin(-1.0, 7, 3.0, 0.01)

@@ -15,8 +15,8 @@ from distmom.theory.variances import (
     two_sample_variance,
 )
 
-LAW = {0.0: 0.5, 1.0: 0.3, 3.0: 0.2}
-VALUES, WEIGHTS = np.array(list(LAW)), np.array(list(LAW.values()))
+DISTRIBUTION = {0.0: 0.5, 1.0: 0.3, 3.0: 0.2}
+VALUES, WEIGHTS = np.array(list(DISTRIBUTION)), np.array(list(DISTRIBUTION.values()))
 
 
 def kernel(*x: float) -> float:

@@ -41,7 +41,7 @@ def test_vector_radius_covers_and_a_shorter_one_does_not() -> None:
     n_blocks, delta, replications = 5, 0.05, 4000
     radius = vector_factor(n_blocks, delta)
     directions = rng.standard_normal((replications, n_blocks, 2))
-    # heavy radial law with trace of the covariance 1
+    # heavy radial distribution with trace of the covariance 1
     lengths = np.where(rng.random((replications, n_blocks, 1)) < 0.1, math.sqrt(10.0), 0.0)
     points = directions / np.linalg.norm(directions, axis=2, keepdims=True) * lengths
     median = points.mean(axis=1)
@@ -51,7 +51,7 @@ def test_vector_radius_covers_and_a_shorter_one_does_not() -> None:
     far = np.linalg.norm(median, axis=1)
     limit = stats.binom.isf(1e-9, replications, delta)
     assert (far > radius).sum() <= limit
-    # negative control: the plain mean at a fifth of the radius
+    # negative control: the sample mean at a fifth of the radius
     assert (np.linalg.norm(points.mean(axis=1), axis=1) > 0.2 * radius).sum() > limit
 
 
@@ -92,7 +92,7 @@ def test_a_single_block_is_chebyshev() -> None:
 
 @pytest.mark.parametrize("n_blocks", [1, 2, 5, 9, 21])
 @pytest.mark.parametrize("outlying", [0, 1])
-def test_unequal_blocks_by_the_poisson_binomial_law(n_blocks: int, outlying: int) -> None:
+def test_unequal_blocks_by_the_poisson_binomial_distribution(n_blocks: int, outlying: int) -> None:
     """Whatever the sizes of the good blocks: at some rank the tail stays below delta at this radius."""
     g = np.random.default_rng(n_blocks)
     delta = 0.02
@@ -133,7 +133,7 @@ def test_samples(n_blocks: int, a: float) -> None:
 @pytest.mark.parametrize("rank", [1, 2, 4])
 @pytest.mark.slow
 def test_the_tail_of_samples_at_any_rank_by_simulation(rank: int) -> None:
-    """A Beta law of W with the variance that Finner's inequality allows: at least `rank` of 7 are bad."""
+    """Beta distributed W with the variance that Finner's inequality allows: at least `rank` of 7 are bad."""
     g = np.random.default_rng(rank)
     n_blocks, a, delta, n = 7, 20.0, 0.05, 200_000
     p = resampled_p(n_blocks, a, delta, rank)

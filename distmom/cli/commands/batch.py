@@ -10,7 +10,7 @@ import click
 
 from distmom.cli.failures import write_stdout
 from distmom.cli.layout import MEMORY, PLACES, Argument, Option, command
-from distmom.cli.options import LOG_JSON
+from distmom.json_lines import json_stderr
 
 CONFIG = Argument("config", "The job; 'distmom init' writes one to start from.", metavar="CONFIG.toml")
 DRY_RUN = Option("--dry-run", "Check the job and show its plan; read no rows.", bool, "Output")
@@ -38,7 +38,7 @@ EXAMPLES_OF_INIT = (
 @command(
     "run",
     "Run a batch job from its TOML file.",
-    *(CONFIG, SCHEDULER, WORKERS, DRY_RUN, LOG_JSON, QUIET),
+    *(CONFIG, SCHEDULER, WORKERS, DRY_RUN, QUIET),
     examples=EXAMPLES_OF_RUN,
 )
 def run_command(config: str, **how: Any) -> int:
@@ -48,13 +48,13 @@ def run_command(config: str, **how: Any) -> int:
     """
     from distmom.jobs import run_config
 
-    return run_config(config, **how)
+    return run_config(config, log_json=json_stderr.active, **how)
 
 
 @command(
     "train",
     "Train a model by robust gradient descent.",
-    *(CONFIG, STATE, SCHEDULER, DRY_RUN, LOG_JSON, QUIET),
+    *(CONFIG, STATE, SCHEDULER, DRY_RUN, QUIET),
     examples=EXAMPLES_OF_TRAIN,
 )
 def train_command(config: str, **how: Any) -> int:
@@ -66,7 +66,7 @@ def train_command(config: str, **how: Any) -> int:
     from distmom.jobs import run_config
     from distmom.jobs.kinds.train import JOB
 
-    return run_config(config, job=JOB, **how)
+    return run_config(config, job=JOB, log_json=json_stderr.active, **how)
 
 
 NEXT = {

@@ -45,7 +45,7 @@ EXAMPLES = (
     "compare",
     "Compare two samples: did a column drift?",
     *(*OWN_OPTIONS, *o.DATA, o.NAN, *BLOCKS),
-    *(o.interval("auto", "order", "exact", "none"), o.CONFIDENCE, o.SEED),
+    *(o.interval("auto", "order", "cantelli", "none"), o.CONFIDENCE, o.SEED),
     *(*o.PLACE, o.SCRATCH, *o.OUTPUT),
     examples=EXAMPLES,
     data="Two lakes, one per sample; or one, with --by or with --where twice.",

@@ -38,7 +38,7 @@ EXAMPLES = (
     "difference",
     "Compare variants of an experiment: difference and lift.",
     *(*OWN_OPTIONS, *o.DATA, o.WHERE, o.NAN),
-    *(o.interval("auto", "order", "exact", "none"), CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
+    *(o.interval("auto", "order", "cantelli", "none"), CONFIDENCE, o.SEED, *o.PLACE, *o.OUTPUT),
     examples=EXAMPLES,
 )
 def difference_command(data: tuple[str, ...], **flags: Any) -> int:

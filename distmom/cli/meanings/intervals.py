@@ -27,7 +27,7 @@ INTERVALS = (
         "needs 8 blocks at 99%; not for samples, which share rows",
     ),
     IntervalMeaning(
-        "exact",
+        "cantelli",
         "Cantelli bound with plug-in variance: it would hold for every distribution of known variance; "
         "the variance is estimated, so coverage is asymptotic in the block size",
         "wide and safe; few blocks make it shorter",

@@ -39,7 +39,7 @@ STATUSES = (
         "use the robust estimate, and look for outliers",
     ),
     StatusMeaning(
-        (Status.SHARE_SET_ASIDE,),
+        (Status.SHARE_SCREENED_OUT,),
         "a share of the rows lies far from all others and would move the mean",
         "these rows were left out; the notes name them",
         "check these rows; if they are real, use `where` or `contamination`",
@@ -72,21 +72,21 @@ STATUSES = (
         "rewrite the lake in random order",
     ),
     StatusMeaning(
-        (Status.CARRIED_BY_FEW_ROWS,),
+        (Status.DOMINATED_BY_FEW_ROWS,),
         "fewer than about 30 rows decide the mean, and nearly all others lie on one side of it; in groups, "
         "fewer than 10% of the rows; or blocks hold few rows of a sample",
         "nothing",
         "check the largest values; take more rows or fewer blocks",
     ),
     StatusMeaning(
-        (Status.PLAIN_MEAN,),
+        (Status.SAMPLE_MEAN,),
         "too few rows, or too few different values, for five blocks; one outlier can move the result "
         "anywhere",
         "the ordinary mean is shown, without an interval",
         "take more rows",
     ),
     StatusMeaning(
-        (Status.BEYOND_CAPACITY,),
+        (Status.BREAKDOWN_POINT_EXCEEDED,),
         "too many blocks are outlying, or files disagree with a given number of blocks and could not be left "
         "out: the estimate may be wrong",
         "there is no p-value and no lift",

@@ -1,1 +1,1 @@
-"""Whether two samples have one law."""
+"""Whether two samples have one distribution."""

@@ -12,8 +12,8 @@ from distmom.estimators.samples import Sample
 from distmom.report import CompareResult, UStatisticResult
 
 MAY_BE_EQUAL = (
-    "the samples may have one law, and where they do the statistic is degenerate and no interval covers it; "
-    "p_value tells"
+    "the samples may have the same distribution: the statistic is then degenerate, and no interval "
+    "covers it; use p_value"
 )
 INFINITE = "there are infinite values among the rows of the test; filter them out, or use statistics='auc'"
 TOO_FEW = "a sample has fewer than two rows in the test; give more rows, or smaller units"
@@ -48,10 +48,10 @@ def adjusted(results: Sequence[CompareResult]) -> list[CompareResult]:
     """Results with adjusted p-values; intervals of degenerate statistics stay where the samples differ."""
     told, n_tests = [], sum(r.p_value is not None for r in results)
     for one, p in zip(results, holm([r.p_value for r in results]), strict=True):
-        new = replace(one, p_adjusted=p)
+        new = replace(one, p_holm=p)
         changes: dict[str, Any] = {}
         if one.interval is not None and not new.drifted and one.kernel in ("energy", "mmd"):
-            changes |= {"interval": None, "interval_reason": MAY_BE_EQUAL, "achieved_level": None}
+            changes |= {"interval": None, "interval_reason": MAY_BE_EQUAL, "actual_level": None}
         reachable = one.smallest_p is not None and n_tests * one.smallest_p <= 1.0 - one.confidence_level
         if one.p_value is not None and not reachable:
             changes["notes"] = (*one.notes, _unreachable(one, n_tests))
@@ -60,7 +60,7 @@ def adjusted(results: Sequence[CompareResult]) -> list[CompareResult]:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjustment: if one law holds everywhere, any is at most p with probability at most p."""
+    """Holm's adjustment: if one distribution holds everywhere, P(any of them <= p) <= p."""
     order = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     found: list[float | None] = [None] * len(p_values)
     worst = 0.0

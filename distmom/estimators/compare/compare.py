@@ -30,7 +30,7 @@ def compare(
     statistics: str | Kernel | Sequence[str | Kernel] = ("mean", "auc", "energy"),
     test: Permutations = PERMUTATIONS,
     blocks: int | Literal["auto", "paper"] | UnitBlocks | FileBlocks = "auto",
-    interval: Literal["auto", "order", "exact", "none"] = "auto",
+    interval: Literal["auto", "order", "cantelli", "none"] = "auto",
     confidence_level: float = 0.99,
     rng: Any = None,
     executor: Any = None,
@@ -69,7 +69,7 @@ def compare(
         As for `distmom.ustatistic`; 9 by default for energy distance and discrepancies. With
         ``UnitBlocks("day")`` and ``FileBlocks()`` permutations too are of whole units. A unit in both samples
         counts as two; to compare units with themselves use `distmom.difference`.
-    interval : {"auto", "order", "exact", "none"}
+    interval : {"auto", "order", "cantelli", "none"}
         As for `distmom.ustatistic`. Energy distances and discrepancies have one only where the test says that
         the samples differ.
     confidence_level : float
@@ -107,7 +107,7 @@ def compare(
     dropped), and compares the plain statistic with those after units were reassigned at random: p = (1 +
     number at least as extreme)/(1 + number of permutations), two-sided for ``mean`` and ``auc``. If units are
     exchangeable, as independent ones of one distribution are, P(p <= a) <= a for every a, heavy tails or not;
-    no block, bound or limit is involved. `p_adjusted` is Holm's over all results of the call. Outliers do not
+    no block, bound or limit is involved. `p_holm` is Holm's over all results of the call. Outliers do not
     harm this level, but they cost ``mean`` and ``energy`` power; ``auc`` and the discrepancies are hardly
     affected.
 
@@ -115,8 +115,8 @@ def compare(
     then name the units in `blocks`. Three units against three allow no p-value below 1/20.
 
     The mean of each sample is asked first, in one pass more: accused files that stand out alone are left out
-    (``files disagree``) where files are not the units, and so are codes (``share set aside``); other rows far
-    out are told (``share far out``). Beyond capacity there is no p-value.
+    (``files disagree``) where files are not the units, and so are codes (``share screened out``); other rows
+    far out are told (``share far out``). Breakdown point exceeded there is no p-value.
 
     Two passes over each sample serve all columns and statistics, and one over each column draws the rows of
     its test; `by` takes another pass. The same data and seed give the same numbers on any number of threads

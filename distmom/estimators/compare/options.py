@@ -14,7 +14,7 @@ from distmom.designs.design import BlockDesign
 from distmom.designs.pairs import CompletePairs
 from distmom.designs.permutations import Permutations
 from distmom.errors import ConfigError
-from distmom.estimators.options import PLAIN_INTERVALS
+from distmom.estimators.options import PLAIN_INTERVALS, RETIRED_INTERVALS
 from distmom.estimators.ustat.options import UStatOptions, ustat_options
 from distmom.numerics.arrays import Floats
 from distmom.numerics.kernels.catalogue import auc, energy, mean_difference, mmd
@@ -59,7 +59,7 @@ def compare_options(
     confidence_level: float,
 ) -> CompareOptions:
     """Options from the arguments of `distmom.compare`."""
-    check_choice("interval", interval, PLAIN_INTERVALS)
+    check_choice("interval", interval, PLAIN_INTERVALS, RETIRED_INTERVALS)
     if not isinstance(test, Permutations):
         raise ConfigError(f"test: must be dm.Permutations(n, rows), not {test!r}")
     if test.rows > MOST_TEST_ROWS:

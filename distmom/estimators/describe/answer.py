@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.estimators.describe.named import look_again, name_units
-from distmom.estimators.describe.unit_tables import UnitTable, gap_sources, unit_tables
+from distmom.estimators.describe.unit_tables import UnitTable, discrepancy_sources, unit_tables
 from distmom.estimators.mean.counts import groups_of, shared_fields
 from distmom.estimators.mean.far_rows import Found
 from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from distmom.estimators.describe.question import DescribePlan
 
 
-DIRTY = (Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY)
+DIRTY = (Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BREAKDOWN_POINT_EXCEEDED)
 
 SAME = (
     *("n_rows", "n_null", "n_nan", "n_inf", "interval", "interval_reason", "confidence_level"),
@@ -127,7 +127,7 @@ def _measured(
     n = int(all_rows.count)
     std = robust_std(rows, cells, answer, first) if "estimate" not in moved else block_scale(sample)
     files_first = bool(answer.files_first[0]) and "estimate" not in moved
-    gap = None if files_first else skewness_gap(result)
+    gap = None if files_first else skewness_shift(result)
     low, high = result.interval or (None, None)
     outside = low is not None and high is not None and not low <= result.plain_estimate <= high
     profile = ColumnProfile(
@@ -143,20 +143,20 @@ def _measured(
         robust_std=std if n else None,
         plain_std=math.sqrt(float(all_rows.m2) / (n - 1)) if n > 1 else None,
         gini=gini(sample, contaminated=any(flag in DIRTY for flag in result.flags)) if n else None,
-        skewness_gap=gap,
+        skewness_shift=gap,
         skewness_noise=None if gap is None else std / math.sqrt(result.n_used),
         quantiles=quantiles(look.pool.values, mean.options.confidence_level),
         minimum=float(facts.low[c].min()) if n else None,
         maximum=float(facts.high[c].max()) if n else None,
-        gap=result.plain_estimate - result.estimate if outside else None,
-        sources=gap_sources(tables, c, result.estimate) if outside else (),
+        discrepancy=result.plain_estimate - result.estimate if outside else None,
+        sources=discrepancy_sources(tables, c, result.estimate) if outside else (),
     )
     scale = mean.reader.options.scales.get(column)
     return profile if scale is None else as_times(profile, scale)
 
 
 def quantiles(sample: NDArray[np.float64], level: float) -> tuple[Quantile, ...]:
-    """The median and others from a uniform sample, with exact intervals; none without rows."""
+    """The median and others from a uniform sample, with Cantelli intervals; none without rows."""
     ordered = np.sort(sample)
     return tuple(Quantile(q, *quantile_interval(ordered, q, level)) for q in QUANTILES if sample.size)
 
@@ -165,8 +165,8 @@ def robust_std(rows: BlockState, cells: BlockState | None, answer: RuleAnswer, r
     """Square root of the lower median of the block variances, which are the blocks' U-statistics of variance.
 
     The blocks, of rows or of cells of files for one group, are those of its answer. Where the row blocks
-    contradict each other it is the finest level, which bears the most wild rows; where the files come first
-    it is cells of files without the suspects.
+    contradict each other it is the finest level, which bears the most outlying rows; where the files come
+    first it is cells of files without the suspects.
     """
     n_blocks = result.n_blocks
     blocks = rows
@@ -185,7 +185,7 @@ def gini(sample: NDArray[np.float64], *, contaminated: bool) -> float:
     """Gini's mean difference E|X - X'| from a uniform sample in random order; NaN below two rows.
 
     Lower median over 63 blocks of the sample (1,023 if the column is contaminated: smaller blocks bear more
-    wild rows, with a bias for skewed laws) of the mean of abs(x - x') over all pairs of a block.
+    outlying rows, with a bias for skewed distributions) of the mean of abs(x - x') over all pairs of a block.
     """
     if sample.size < 2:
         return math.nan
@@ -201,8 +201,8 @@ def gini(sample: NDArray[np.float64], *, contaminated: bool) -> float:
     return float(lower_median(sums / (0.5 * size * (size - 1))))
 
 
-def skewness_gap(result: MeanResult) -> float | None:
-    """What the median of block means differs by from the mean because the law is skewed, about.
+def skewness_shift(result: MeanResult) -> float | None:
+    """What the median of block means differs by from the mean because the distribution is skewed, about.
 
     The bias of the median of K block means grows in proportion to K, so the medians of K and of L >= 2 K
     blocks tell it: theta_2K - theta_K = (theta_L - theta_K) K/(L - K). Its noise is about that of the mean.

@@ -71,11 +71,11 @@ def describe(
     Notes
     -----
     One pass; the robust mean, its interval and status have the bits of `distmom.mean` with the same seed,
-    unless a share of the rows is set aside.
+    unless a share of the rows is screened out.
 
     *Values far outside.* By the rule of `distmom.mean` rows are sought that stand apart from all others in
     a uniform sample of 16,384 rows; `far_rows` names the values that repeat there, with their share. Where
-    they would move the mean (status ``share set aside``), mean, interval, standard deviation and Gini's
+    they would move the mean (status ``share screened out``), mean, interval, standard deviation and Gini's
     difference are those of the sampled rows that are left. `quantiles` are order statistics of the sample;
     an interval from rank l to rank u has a level of at least 1 - delta, P(Bin(m, q) < l) and
     P(Bin(m, q) >= u) being at most delta/2 each, whatever the distribution.
@@ -95,11 +95,11 @@ def describe(
     may be reason enough.
 
     The robust standard deviation is the root of the median of block variances (the U-statistic of the
-    variance kernel): for skewed laws it is low, as variances of blocks are skewed. Gini's mean difference
-    comes from a uniform sample of 16,384 rows, in random order cut into 63 blocks (1,023 if the column is
-    contaminated), each taking all its pairs, and their median: pairs of neighbouring rows would be too close
-    on sorted lakes. The skewness gap is theta_2K - theta_K of the ladder, its noise the robust standard
-    deviation over sqrt(n).
+    variance kernel): for skewed distributions it is low, as variances of blocks are skewed. Gini's mean
+    difference comes from a uniform sample of 16,384 rows, in random order cut into 63 blocks (1,023 if the
+    column is contaminated), each taking all its pairs, and their median: pairs of neighbouring rows would be
+    too close on sorted lakes. The skewness gap is theta_2K - theta_K of the ladder, its noise the robust
+    standard deviation over sqrt(n).
 
     State: that of the means, 260 kB a column for the sample, and 64 bytes a file and column. With more than
     100,000 files those of one folder are taken together, which the result says.

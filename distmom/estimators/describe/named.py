@@ -68,27 +68,27 @@ def name_units(
 
 
 def _reason(column: str, finding: SuspectUnit, scale: TimeScale | None) -> Reason:
-    value, typical, spreads = (v if math.isfinite(v) else None for v in finding[2:5])
-    return Reason(column, finding.what, value, typical, spreads, _words(finding, scale))
+    value, typical, z_score = (v if math.isfinite(v) else None for v in finding[2:5])
+    return Reason(column, finding.what, value, typical, z_score, _words(finding, scale))
 
 
 def _farthest(unit: NamedUnit) -> float:
-    """Spreads of its most telling reason; some are beyond all number."""
-    return max(math.inf if reason.spreads is None else reason.spreads for reason in unit.reasons)
+    """The largest z-score of its reasons; some are infinite."""
+    return max(math.inf if reason.z_score is None else reason.z_score for reason in unit.reasons)
 
 
 def _words(finding: SuspectUnit, scale: TimeScale | None) -> str:
-    _, what, value, typical, spreads, by_spread = finding
-    away = f", {spreads:,.0f} spreads away" if math.isfinite(spreads) else ""
+    _, what, value, typical, z_score, by_scale = finding
+    away = f", robust z-score {z_score:,.0f}" if math.isfinite(z_score) else ""
     if what == "no values":
         return "no values at all"
     if what == "missing":
         return f"{100 * value:.1f} % missing, usually {100 * typical:.1f} %"
     if what == "mirror":
         return "lopsided to the other side: sign reversed?"
-    length = by_spread or what == "narrow"
+    length = by_scale or what == "narrow"
     one, other = _shown(value, scale, length), _shown(typical, scale, length)
-    figure = "standard deviation" if by_spread else "mean"
+    figure = "standard deviation" if by_scale else "mean"
     return {
         "constant": f"constant {one}, usual mean {other}",
         "scale": f"{figure} {one}, usually {other}: about {_times(value, typical)} times as large; "

@@ -1,9 +1,9 @@
 """Which files (or units) hold other values than the rest: every one against the spread between all.
 
-A file is measured against the typical one, the lower median over files, in spreads: 1.4826 times the median
-distance of the files on its side of the typical one, or the noise that its own rows leave if that is more.
-Eight spreads are certain, whatever the law, but days, sensors and countries do differ, and their spread has
-tails of its own; so a difference must also be material.
+A file is measured against the typical one, the lower median over files, in robust scales: 1.4826 times the
+median distance of the files on its side of the typical one, or the noise that its own rows leave if that is
+more. Eight scales are certain, whatever the distribution, but days, sensors and countries do differ, and
+their spread has tails of its own; so a difference must also be material.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ LEAST_VARIED = 40.0
 """Rows of a file, beside those of the most frequent value, for its spread not to be small by chance."""
 
 ONE_SIGN, RATIO = 0.9, 5.0
-"""Where so many files have means of one sign, these must be so many spreads apart as logarithms, too: shops
+"""Where so many files have means of one sign, these must be so many scales apart as logarithms, too: shops
 and countries differ by factors."""
 
 OWN_NOISE = 4.0
-"""Standard errors, of the file's own rows, that its mean must lie away: one wild row makes only one."""
+"""Standard errors, of the file's own rows, that its mean must lie away: one outlying row makes only one."""
 
 
 @dataclass(frozen=True)
@@ -87,17 +87,17 @@ class UnitFacts:
 
 
 class SuspectUnit(NamedTuple):
-    """A unit that stands out: in what, its value, the typical one, and how many spreads lie between.
+    """An anomalous unit: in what, its value, the typical one, and the robust z-score.
 
-    Of another ``scale`` speak standard deviations (then `by_spread`) or means.
+    Of another ``scale`` speak standard deviations (then `by_scale`) or means.
     """
 
     unit: int
     what: str
     value: float
     typical: float
-    spreads: float
-    by_spread: bool = False
+    z_score: float
+    by_scale: bool = False
 
 
 def suspects(facts: UnitFacts, sample: Floats) -> list[SuspectUnit]:
@@ -120,8 +120,8 @@ def suspects(facts: UnitFacts, sample: Floats) -> list[SuspectUnit]:
     return [found[unit] for unit in sorted(found)]
 
 
-def spreads_away(values: Floats, noise: Floats | float = 0.0) -> tuple[float, Floats]:
-    """The typical value, and how many spreads each lies from it; NaN for values that are NaN.
+def robust_z_scores(values: Floats, noise: Floats | float = 0.0) -> tuple[float, Floats]:
+    """The typical value, and the robust z-score of each; NaN for values that are NaN.
 
     Where neither files nor rows have a spread there is nothing to compare with, and all are 0 away.
     """
@@ -142,10 +142,10 @@ def _middle(distances: Floats) -> float:
 
 
 def _findings(
-    those: Bools, what: str, values: Floats, typical: float, z: Floats, by_spread: bool = False
+    those: Bools, what: str, values: Floats, typical: float, z: Floats, by_scale: bool = False
 ) -> Iterator[SuspectUnit]:
     for unit in np.flatnonzero(those).tolist():
-        yield SuspectUnit(unit, what, float(values[unit]), typical, float(z[unit]), by_spread)
+        yield SuspectUnit(unit, what, float(values[unit]), typical, float(z[unit]), by_scale)
 
 
 def _std(facts: UnitFacts) -> Floats:
@@ -189,7 +189,7 @@ def _spread(facts: UnitFacts, most_frequent: float) -> Iterator[SuspectUnit]:
     std = _std(facts)
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(std > 0.0, np.log(std), np.nan)
-        typical, z = spreads_away(log)
+        typical, z = robust_z_scores(log)
         ratio = np.exp(log - typical)
     yield from _findings((z > LARGE) & (ratio > WIDE), "scale", std, float(np.exp(typical)), z, True)
     varied = facts.n_used * (1.0 - most_frequent) >= LEAST_VARIED
@@ -206,11 +206,11 @@ def _enough(facts: UnitFacts) -> Bools:
 def _mean(facts: UnitFacts) -> Iterator[SuspectUnit]:
     """Files whose mean is more than a standard deviation of a row off; a mean of -inf or inf always is."""
     mean = np.where(facts.n_used > 0, facts.mean, np.nan)
-    ruined = (facts.n_used > 0) & ~np.isfinite(facts.mean)
+    non_finite = (facts.n_used > 0) & ~np.isfinite(facts.mean)
     std = _std(facts)
     within = float(lower_median(std))
     noise = (0.0 if np.isnan(within) else within) / np.sqrt(np.maximum(facts.n_used, 1))
-    typical, z = spreads_away(np.where(ruined, np.nan, mean), noise)
+    typical, z = robust_z_scores(np.where(non_finite, np.nan, mean), noise)
     with np.errstate(invalid="ignore"):
         own = np.where(std > 0.0, std, 0.0) / np.sqrt(np.maximum(facts.n_used, 1))
         far = (z > CERTAIN) & (np.abs(mean - typical) > np.maximum(within, OWN_NOISE * own))
@@ -221,7 +221,7 @@ def _mean(facts: UnitFacts) -> Iterator[SuspectUnit]:
     yield from _findings(wider, "scale", mean, typical, z)
     yield from _findings(mirrored, "sign", mean, typical, z)
     yield from _findings(far, "mean", mean, typical, z)
-    yield from _findings(ruined, "mean", facts.mean, typical, np.full(mean.size, np.inf))
+    yield from _findings(non_finite, "mean", facts.mean, typical, np.full(mean.size, np.inf))
 
 
 def _apart_as_ratios(mean: Floats, typical: float) -> Bools:
@@ -231,15 +231,15 @@ def _apart_as_ratios(mean: Floats, typical: float) -> Bools:
         return np.ones(mean.size, np.bool_)
     logs = np.full(mean.size, np.nan)
     logs[same] = np.log(np.abs(mean[same]))
-    return np.asarray(~same | (spreads_away(logs)[1] > RATIO))
+    return np.asarray(~same | (robust_z_scores(logs)[1] > RATIO))
 
 
 def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[SuspectUnit]]:
     """Files that are the mirror image of the others, or lie wholly on one side of the typical mean.
 
-    How lopsided a file is, log((high - mean)/(mean - low)), has a sign that the mean need not show. For laws
-    with tails like a power or an exponential on both sides it has tails like exp(-1.6 z). Files that end at
-    the `value` of most rows may lack the others.
+    How lopsided a file is, log((high - mean)/(mean - low)), has a sign that the mean need not show. For
+    distributions with tails like a power or an exponential on both sides it has tails like exp(-1.6 z). Files
+    that end at the `value` of most rows may lack the others.
     """
     if facts.low is None or facts.high is None:
         return []
@@ -248,7 +248,7 @@ def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[Susp
     good = enough & np.isfinite(mean) & (low < mean) & (mean < high)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         lopsided = np.where(good, np.log((high - mean) / (mean - low)), np.nan)
-    typical, z = spreads_away(lopsided)
+    typical, z = robust_z_scores(lopsided)
     with np.errstate(invalid="ignore"):
         around = _middle(np.abs(lopsided[good] - typical))
         clear = abs(typical) > max(ONE_SIDED * around, TWICE_AS_LONG)
@@ -269,7 +269,7 @@ def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[Susp
 
 def _inward(ends: Floats, centre: float) -> Bools:
     """Files whose lower end lies above the typical mean, far from where the ends of others lie."""
-    typical, z = spreads_away(ends)
+    typical, z = robust_z_scores(ends)
     return np.asarray((z > CERTAIN) & (ends > centre) & (ends > typical))
 
 
@@ -278,7 +278,7 @@ def _missing(facts: UnitFacts) -> Iterator[SuspectUnit]:
     full = facts.n_rows > 0
     n_missing = facts.n_rows - facts.n_used
     odds = np.log((n_missing + 0.5) / (facts.n_used + 0.5))
-    _, z = spreads_away(np.where(full, odds, np.nan), LEAST_ODDS)
+    _, z = robust_z_scores(np.where(full, odds, np.nan), LEAST_ODDS)
     share = facts.missing
     usual = float(lower_median(np.where(full, share, np.nan)))
     more = full & (share > usual)

@@ -14,13 +14,13 @@ from distmom.lake.keys.keyvalues import decode_key
 from distmom.reductions.file_facts import FileFacts
 from distmom.reductions.profile import ProfileState
 from distmom.reductions.state import NANS, NULLS
-from distmom.report import GapSource
+from distmom.report import DiscrepancySource
 
 if TYPE_CHECKING:
     from distmom.estimators.describe.question import DescribePlan
 
 NEARLY_ALL = 0.99
-"""Units are listed until so much of the gap between the plain and the robust mean is told."""
+"""Units are listed until they explain so much of the discrepancy of the sample mean."""
 
 MOST = 20
 
@@ -83,19 +83,19 @@ def _of_units(plan: DescribePlan, state: ProfileState) -> UnitTable:
     return UnitTable("unit", tuple(names), tuple(facts))
 
 
-def gap_sources(tables: list[UnitTable], c: int, robust_mean: float) -> tuple[GapSource, ...]:
-    """Units of each table in falling order of what they add to the gap, until nearly all of it is told."""
-    return tuple(source for table in tables for source in _gap_of(table, c, robust_mean))
+def discrepancy_sources(tables: list[UnitTable], c: int, robust_mean: float) -> tuple[DiscrepancySource, ...]:
+    """Units of each table by falling contribution, until nearly all of the discrepancy is explained."""
+    return tuple(source for table in tables for source in _sources_of(table, c, robust_mean))
 
 
 def contributions(facts: UnitFacts, robust_mean: float) -> np.ndarray:
-    """n_f/n (mean_f - robust mean) of each unit: the sum is the plain mean minus the robust one."""
+    """n_f/n (mean_f - robust mean) of each unit: the sum is the sample mean minus the robust one."""
     with np.errstate(invalid="ignore", over="ignore"):
         added = facts.n_used / facts.n_used.sum() * (facts.mean - robust_mean)
     return np.where(facts.n_used > 0, added, 0.0)
 
 
-def _gap_of(table: UnitTable, c: int, robust_mean: float) -> list[GapSource]:
+def _sources_of(table: UnitTable, c: int, robust_mean: float) -> list[DiscrepancySource]:
     facts = table.facts[c]
     if len(table.names) < 2:
         return []
@@ -110,7 +110,7 @@ def _gap_of(table: UnitTable, c: int, robust_mean: float) -> list[GapSource]:
         if (share is None and math.isfinite(added[unit])) or (share is not None and share <= 0.0):
             break
         found.append(
-            GapSource(
+            DiscrepancySource(
                 *(table.kind, table.names[unit], int(facts.n_used[unit]), float(facts.mean[unit])),
                 *(float(added[unit]), share),
             )

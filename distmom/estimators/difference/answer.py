@@ -16,7 +16,7 @@ from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.inference.adaptive import FEW_CARRY
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.plain import plain_means
+from distmom.inference.plain import sample_means
 from distmom.inference.share.second_group import APART, FEW_VALUES
 from distmom.inference.status import ALL_EQUAL, Finding
 from distmom.inference.variants.differences import Lift, Paired, estimate_of
@@ -56,7 +56,7 @@ def in_both_note(n: int, control: UnitCount, variant: UnitCount, *, by_file: boo
 
 @dataclass(frozen=True)
 class Variant:
-    """One variant: its value of the `by` column, counts, robust and plain mean, sampled rows on one side.
+    """One variant: its value of the `by` column, counts, robust and sample mean, sampled rows on one side.
 
     `size` is the median of absolute values that are not zero; NaN where too few are sampled. `in_both` are
     the units that are in the control, too; None where rows are independent.
@@ -98,7 +98,7 @@ def differences(
     results = _results(plan, variants[first], [variants[g] for g in known if g != first], denominator, notes)
     if not any(math.isfinite(r.estimate) for r in results):
         worst = next((v for v in variants.values() if v.counts["n_used"] == 0), None)
-        raise NoAnswerError(_unused(worst) if worst else _ruined(results[0]))
+        raise NoAnswerError(_unused(worst) if worst else _not_finite(results[0]))
     return results
 
 
@@ -124,9 +124,9 @@ def _unused(variant: Variant) -> str:
     )
 
 
-def _ruined(result: DifferenceResult) -> str:
+def _not_finite(result: DifferenceResult) -> str:
     return (
-        f"{result.name}: no finite answer: half or more of the blocks are ruined by {result.n_inf:,} "
+        f"{result.name}: no finite answer: half or more of the blocks are non-finite by {result.n_inf:,} "
         f"infinite and {result.n_nan:,} NaN values in {result.n_rows:,} rows; filter them out by where"
     )
 
@@ -145,7 +145,7 @@ def _variants(
         cells.append(RatioBlocks(Moments(*blocks.at((0, g))), below, n_independent))
     ratios = all_answered([ratio_steps(one) for one in cells], plan.options.confidence_level)
     columns = [blocks.at((c, groups)) for c in range(len(blocks.count))]
-    plain = np.array([plain_means(column, column.total().mean) for column in columns])
+    plain = np.array([sample_means(column, column.total().mean) for column in columns])
     with np.errstate(invalid="ignore", divide="ignore"):
         means = plain[0] if denominator is None else plain[0] / plain[1]
     found = []
@@ -217,7 +217,7 @@ def _result(
     one = estimate_of(answer, 0, plan.options.interval, plan.options.confidence_level)
     finite = not one.status & (Finding.NO_ROWS | Finding.NO_FINITE_ANSWER)
     if finite and (control.carried or variant.carried):
-        one = one.with_status(Finding.CARRIED_BY_FEW_ROWS)
+        one = one.with_status(Finding.DOMINATED_BY_FEW_ROWS)
     times = max(variant.size, control.size) / min(variant.size, control.size)
     if finite and times >= APART:
         one = one.with_status(Finding.SHARE_FAR_OUT)

@@ -11,7 +11,7 @@ from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
 from distmom.estimators.difference.crossover import CROSSOVER, check_crossover
 from distmom.estimators.difference.question import DifferenceQuestion
-from distmom.estimators.options import PLAIN_INTERVALS, MeanOptions
+from distmom.estimators.options import PLAIN_INTERVALS, RETIRED_INTERVALS, MeanOptions
 from distmom.passes.opening import Names
 from distmom.passes.scan import as_scan
 from distmom.report import DifferenceResult, Results
@@ -28,7 +28,7 @@ def difference(
     denominator: str | None = None,
     control: Any = None,
     where: Any = None,
-    interval: Literal["auto", "order", "exact", "none"] = "auto",
+    interval: Literal["auto", "order", "cantelli", "none"] = "auto",
     confidence_level: float = 0.95,
     rng: Any = None,
     executor: Any = None,
@@ -64,7 +64,7 @@ def difference(
         The variant that the others are compared with: a value of `by`, or its text. By default the first.
     where : str or pyarrow.compute.Expression, optional
         Condition; rows for which it is true count.
-    interval : {"auto", "order", "exact", "none"}
+    interval : {"auto", "order", "cantelli", "none"}
         Order statistics of the block differences (the default), or a bound from their standard deviation.
     confidence_level : float
         In (0, 1), of each interval: with several variants they do not hold together.
@@ -105,9 +105,9 @@ def difference(
 
     The mean of metric and denominator of each variant is asked first, in one pass more. Files that it accuses
     and that stand out alone are left out (``files disagree``) where files are not the units; so are rows that
-    share one value far from all others, a code (``share set aside``). Other rows far out may be what the
+    share one value far from all others, a code (``share screened out``). Other rows far out may be what the
     experiment is about: they stay in, and the status tells (``share far out``). Where more is bad than can be
-    told, the result is ``beyond capacity`` and has no lift.
+    told, the result is ``breakdown point exceeded`` and has no lift.
 
     The median of paired differences is not quite the difference of the two means shown beside it. The lift
     is the root L of the same median of y_variant - (1 + L) y_control, its interval Fieller's, which knows the
@@ -136,7 +136,7 @@ def difference(
     True
     """
     _check_names(metric, by, denominator, unit)
-    check_choice("interval", interval, PLAIN_INTERVALS)
+    check_choice("interval", interval, PLAIN_INTERVALS, RETIRED_INTERVALS)
     check_choice("crossover", crossover, CROSSOVER)
     check_crossover(crossover, unit)
     scan = as_scan(data, where)

@@ -39,7 +39,7 @@ STEP = 0.25
 
 @with_shared_parameters
 class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Learner):
-    """Centres of clusters that wild rows cannot draw to themselves.
+    """Centres of clusters that outlying rows cannot draw to themselves.
 
     Parameters
     ----------
@@ -60,17 +60,17 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     status_ : str
         As of other learners; ``"cluster too small"`` where a block has on the average fewer than three rows
         of the smallest cluster, or some rows of the sample lie together and have no centre.
-    feature_centre_, feature_spread_ : ndarray, shape (d,)
+    feature_centre_, feature_scale_ : ndarray, shape (d,)
         What is taken off features, and what they are divided by, before distances are measured.
 
     Notes
     -----
     Distances are those of scaled features; ``scaling="none"`` takes them as they are. A row costs its squared
-    distance to the nearest centre, at most 36 times that within which 85% of the rows of the sample lie: wild
-    rows that are scattered draw no centre, small clusters do. So do not the rows of a cluster that is small
-    and much wider than the others; where more than 1% of the rows draw no centre, ``flags_`` has ``share far
-    out``. Blocks hold five rows of the smallest cluster of the start, as far as there are rows for that (at
-    most 1,024; of 64 for ``"pairs"``).
+    distance to the nearest centre, at most 36 times that within which 85% of the rows of the sample lie:
+    outlying rows that are scattered draw no centre, small clusters do. So do not the rows of a cluster that
+    is small and much wider than the others; where more than 1% of the rows draw no centre, ``flags_`` has
+    ``share far out``. Blocks hold five rows of the smallest cluster of the start, as far as there are rows
+    for that (at most 1,024; of 64 for ``"pairs"``).
 
     Examples
     --------
@@ -120,7 +120,7 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         check_positive("temperature", self.temperature)
 
     def _settle(self, found: Training) -> None:
-        self.feature_centre_, self.feature_spread_ = found.scale.centre, found.scale.spread
+        self.feature_centre_, self.feature_scale_ = found.scale.centre, found.scale.spread
         assert isinstance(found.risk, CellRisk)
         centres = found.risk.centres(found.x)
         self.cluster_centers_ = centres * found.scale.spread + found.scale.centre
@@ -141,8 +141,8 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 f"a block of {size}; {SMALL_CLUSTER.advice}"
             )
 
-    def _tell(self, seen: Survey | None, wildest: float) -> None:
-        super()._tell(seen, wildest)
+    def _tell(self, seen: Survey | None, largest_share: float) -> None:
+        super()._tell(seen, largest_share)
         if self._beyond > FEW:
             self.flags_ = list(map(str, in_order({*map(Status, self.flags_), Status.SHARE_FAR_OUT})))
             self.notes_.append(
@@ -167,7 +167,7 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return -float(self._squares(X).min(axis=1).mean())
 
     def _squares(self, X: Any) -> Floats:
-        rows, scale = self._checked(X), Scale(self.feature_centre_, self.feature_spread_)
+        rows, scale = self._checked(X), Scale(self.feature_centre_, self.feature_scale_)
         return squared_to_centres(scale.features(rows), scale.features(self.cluster_centers_))
 
     @property

@@ -39,7 +39,7 @@ from distmom.estimators.learn.survey import (
     MOST_LOSSES,
     columns_of,
     far_from_the_middle,
-    set_aside,
+    screened_out,
     survey_of_arrays,
     warn,
 )
@@ -77,8 +77,8 @@ class Learner(SharedParameters, BaseEstimator):
 
         The mean of the columns (lists and labels apart) is asked first: files that it accuses and that stand
         out alone are left out (``files disagree``), and so is a share of the rows far from all others
-        (``share set aside``). Rows that may be real stay and are told (``share far out``): nearer ones, most
-        rows of a label, what may be a cluster. Where more is bad than can be told, the model is ``beyond
+        (``share screened out``). Rows that may be real stay and are told (``share far out``): nearer ones,
+        most rows of a label, what may be a cluster. Where more is bad than can be told, the model is ``beyond
         capacity``.
 
         Parameters
@@ -152,7 +152,7 @@ class Learner(SharedParameters, BaseEstimator):
                     )
                 seed, self.seed_ = self._seed()
                 begun = self._begun = self._prepare(rows, options, seed)
-                self._tell(None, begun.scale.wildest)
+                self._tell(None, begun.scale.largest_share)
                 self._tell_accused(begun)
                 self.mode_, self.mode_reason_ = "resident", "rows come in batches"
             shape, place = begun.shape._replace(n_held_out=0), begun.place
@@ -215,7 +215,7 @@ class Learner(SharedParameters, BaseEstimator):
             with nullcontext() if crew is None or crew is executor else closing(crew):
                 learn(found, rows, options, keeper, watch, crew)
         self._remember(found)
-        self._tell(seen, found.scale.wildest)
+        self._tell(seen, found.scale.largest_share)
         self._tell_accused(found)
         found.place = StepPosition(1, 0, found.place.met)
         self._begun = found
@@ -249,8 +249,8 @@ class Learner(SharedParameters, BaseEstimator):
         of_targets = targets if self._scale_targets else None
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
         n_rows = math.floor(share * rows.n_rows)
-        wild = 0.0 if options.scaling == "whitened" else scale.wild_share
-        shape = options.shape(n_rows, self._least_size, wild, bounded=self._bounded)
+        outlying = 0.0 if options.scaling == "whitened" else scale.outlier_share
+        shape = options.shape(n_rows, self._least_size, outlying, bounded=self._bounded)
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
         problem = self._problem(sample)
         judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
@@ -258,7 +258,7 @@ class Learner(SharedParameters, BaseEstimator):
         start, step = problem.start, problem.step
         if options.scaling == "whitened":
             labels = self._most_labels is not None
-            given = options, n_rows, self._least_size, scale.wild_share
+            given = options, n_rows, self._least_size, scale.outlier_share
             seen = whitened(problem, sample, *given, labels=labels)
             begun |= seen.of_training()
             shape, start, step = seen.shape, seen.start, seen.step
@@ -301,22 +301,22 @@ class Learner(SharedParameters, BaseEstimator):
         self.history_ = {name: np.array(values) for name, values in vars(state.history).items()}
         self.n_skipped_blocks_ = int(np.sum(state.history.skipped))
         self.n_blocks_, self.block_size_ = shape.n_blocks, shape.block_size
-        self.wild_share_, self.accused_share_ = found.scale.wild_share, found.accused_share
+        self.outlier_share_, self.accused_share_ = found.scale.outlier_share, found.accused_share
         self.step_seconds_ = found.step_seconds
         self.loss_flags_ = list(map(str, found.loss_flags))
         for name, count in found.place.met._asdict().items():
             setattr(self, f"{name}_", count)
 
-    def _tell(self, seen: Survey | None, wildest: float) -> None:
+    def _tell(self, seen: Survey | None, largest_share: float) -> None:
         """What the survey found, and the sample of the rows that are left, in attributes."""
-        flags, notes = far_from_the_middle(wildest)
+        flags, notes = far_from_the_middle(largest_share)
         self.flags_ = list(map(str, in_order([*flags, *(() if seen is None else seen.flags())])))
         self.notes_ = [*([] if seen is None else seen.words()), *notes]
         self.accused_files_ = [] if seen is None else list(seen.files)
 
     def _tell_accused(self, found: Training) -> None:
         """The same of rows that a fit to the sample accuses."""
-        flags, notes = set_aside(found.accused_share, found.too_many)
+        flags, notes = screened_out(found.accused_share, found.too_many)
         self.flags_ = list(map(str, in_order({*map(Status, self.flags_), *flags})))
         self.notes_ += notes
 

@@ -26,7 +26,7 @@ MOST_CLASSES = 1_000
 
 @with_shared_parameters
 class RobustLinearRegression(RegressorMixin, Learner):
-    """Linear regression that wild rows, of features or targets, cannot spoil.
+    """Linear regression that outlying rows, of features or targets, cannot spoil.
 
     Each step goes along the mean of the gradients of K blocks of rows, without those that lie far from their
     middle, in coordinates in which features have no correlation.
@@ -114,7 +114,7 @@ class RobustLinearRegression(RegressorMixin, Learner):
 
 @with_shared_parameters
 class RobustLogisticRegression(ClassifierMixin, Learner):
-    """Logistic regression, of two classes or more, that wild rows cannot spoil.
+    """Logistic regression, of two classes or more, that outlying rows cannot spoil.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learn
     """Mahalanobis metric under which rows of equal labels are near, by robust gradient descent.
 
     Each step takes K blocks of B rows, the mean loss of all pairs of rows of each block, and goes along the
-    gradient of the block whose loss is the lower median. Blocks with wild rows are not that block as long as
-    they are fewer than half, so rows that are wild in any way and number do not spoil the metric if
+    gradient of the block whose loss is the lower median. Blocks with outlying rows are not that block as long
+    as they are fewer than half, so rows that are outlying in any way and number do not spoil the metric if
     ``block_size`` times their share is at most 0.35.
 
     Parameters

@@ -21,7 +21,7 @@ from distmom.solvers.projections import Projection, ball, psd_cone, simplex, unc
 
 @with_shared_parameters
 class RobustMinimizer(Learner):
-    """Minimise the mean of a loss over blocks of rows, or over their pairs, in spite of wild rows.
+    """Minimise the mean of a loss over blocks of rows, or over their pairs, in spite of outlying rows.
 
     Parameters
     ----------

@@ -29,6 +29,9 @@ LEARNERS = {
 
 DESCRIPTION = "model.json"
 NAMES = "feature_names_in_"
+RETIRED = {"wild_share_": "outlier_share_", "feature_spread_": "feature_scale_"}
+"""Names in models of before 0.1.0, and what they are now."""
+
 USES = ("predict", "transform", "decision_function", "predict_proba")
 
 
@@ -212,6 +215,7 @@ def _try(model: Learner) -> None:
 def _set(model: Learner, name: str, value: Any) -> None:
     """Set what was learned; nothing else can be set."""
     first, _, key = name.partition(".")
+    first = RETIRED.get(first, first)
     if not _is_learned(first):
         raise ValueError(f"{name!r} is nothing that is learned")
     if key:

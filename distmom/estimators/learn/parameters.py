@@ -43,7 +43,7 @@ class SharedParameters:
         B, the rows of a block; by default 0.35 over the contamination. Without one 16, or with "whitened" as
         many as hold ten rows of the rarest label or level (64 to 1,024).
     contamination : float or "auto"
-        Share of rows that may be wild; "auto" finds it in a sample of the rows.
+        Share of rows that may be outlying; "auto" finds it in a sample of the rows.
     aggregator : {"median_block", "geometric_median", "coordinatewise_median", "trimmed_mean", "plain"}
         The gradient of the block with the lower-median loss (the paper); a median of the gradients of all
         blocks; their mean without blocks more than three middle distances from it; their mean, which is
@@ -90,7 +90,7 @@ class SharedParameters:
         held-out blocks.
     flags_ : list of str
         What the survey of the columns found, as the flags of other results; also ``share far out`` where more
-        than a tenth of the values of a column lies more than 20 spreads from the middle.
+        than a tenth of the values of a column lies more than 20 robust standard deviations from the centre.
     notes_ : list of str
         The same in sentences.
     accused_files_ : list of str
@@ -105,8 +105,8 @@ class SharedParameters:
     accused_share_ : float
         Share of the rows of the sample that are accused: far out and surprising at once, or further out than
         any others. Blocks with such rows are passed over.
-    wild_share_ : float
-        Share of the rows of a sample with a value more than 20 spreads from the middle.
+    outlier_share_ : float
+        Share of the rows of a sample with a value more than 20 robust standard deviations from the centre.
     step_seconds_ : float
         Mean time of a step, fetching its rows included.
     n_used_, n_null_, n_nan_, n_inf_, n_dropped_ : int
@@ -210,16 +210,17 @@ class LearnOptions(SharedParameters):
         self,
         n_rows: int,
         least_size: int,
-        wild_share: float = 0.0,
+        outlier_share: float = 0.0,
         wanted: int | None = None,
         *,
         bounded: bool = False,
     ) -> Shape:
         """Blocks for so many rows; `least_size` rows make a block that says something.
 
-        Where neither block size nor contamination are given, the share of rows that look wild is taken for
-        the latter, as far as it makes blocks smaller. Blocks of a `wanted` size may take most rows; if they
-        are too large to be clean, half of them are. Where the loss of a row is `bounded`, blocks need not be.
+        Where neither block size nor contamination are given, the share of rows that look outlying is taken
+        for the latter, as far as it makes blocks smaller. Blocks of a `wanted` size may take most rows; if
+        they are too large to be clean, half of them are. Where the loss of a row is `bounded`, blocks
+        need not be.
 
         Refuses a given block size that does not go with the contamination or is below `least_size`, and too
         few rows.
@@ -227,7 +228,7 @@ class LearnOptions(SharedParameters):
         n_blocks = self.n_blocks
         if wanted is not None:
             wanted = min(wanted, max(least_size, int(MOST_STEP_SHARE * n_rows) // n_blocks))
-        size = self._block_size(least_size, wild_share, wanted, bounded=bounded)
+        size = self._block_size(least_size, outlier_share, wanted, bounded=bounded)
         if n_rows < n_blocks * size:
             if self.block_size is not None:
                 raise NoAnswerError(
@@ -250,31 +251,35 @@ class LearnOptions(SharedParameters):
             held_out = smaller if smaller >= max(least_size, FEWEST_HELD_OUT) else size
         return Shape(n_blocks, size, self._held_out(n_rows, n_blocks * size, held_out), held_out)
 
-    def _block_size(self, least_size: int, wild_share: float, wanted: int | None, *, bounded: bool) -> int:
+    def _block_size(self, least_size: int, outlier_share: float, wanted: int | None, *, bounded: bool) -> int:
         """Rows of a block; a warning where too few blocks can be clean."""
         eta, size = self.given_share, self.block_size
         # blocks with accused rows are passed over, so half of them may have any
         safe = SAFE if wanted is None or eta is not None else LEAST
         if size is None:
             most = MOST_BLOCK_SIZE if eta is not None else BLOCK_SIZE if wanted is None else wanted
-            size = max(least_size, min(most, int(safe / max(eta or wild_share, 1e-9))))
+            size = max(least_size, min(most, int(safe / max(eta or outlier_share, 1e-9))))
         elif size < least_size:
             raise ConfigError(f"block_size: must be at least {least_size} for this loss, not {size}")
         elif eta is not None and self.aggregator != "plain" and size > SAFE / eta:
             text = (
-                f"block_size: with a share of {eta:g} wild rows only {(1 - eta) ** size:.0%} of blocks of "
-                f"{size} rows are clean; take at most {max(1, int(SAFE / eta))}"
+                f"block_size: with a share of {eta:g} outlying rows only {(1 - eta) ** size:.0%} of blocks "
+                f"of {size} rows are clean; take at most {max(1, int(SAFE / eta))}"
             )
             if size > LEAST / eta:
                 raise ConfigError(text)
             warnings.warn(text, stacklevel=2)
         told = self.block_size is not None or not bounded
-        if eta is None and told and self.aggregator != "plain" and wild_share * size > safe:
-            why = "have a value more than 20 spreads from the middle" if wanted is None else "are accused"
+        if eta is None and told and self.aggregator != "plain" and outlier_share * size > safe:
+            why = (
+                "have a value more than 20 robust standard deviations from the centre"
+                if wanted is None
+                else "are accused"
+            )
             warnings.warn(
-                f"block_size: {wild_share:.2%} of the rows {why}, so only {(1 - wild_share) ** size:.0%} of "
-                f"blocks of {size} rows are without one; "
-                f"take at most {max(1, int(SAFE / wild_share))}, or give contamination",
+                f"block_size: {outlier_share:.2%} of the rows {why}, so only "
+                f"{(1 - outlier_share) ** size:.0%} of blocks of {size} rows are without one; "
+                f"take at most {max(1, int(SAFE / outlier_share))}, or give contamination",
                 stacklevel=2,
             )
         return size

@@ -9,8 +9,8 @@ import numpy as np
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.median import MAD, lower_median
 
-WILD = 20.0
-"""Spreads from the middle beyond which a value is counted as wild."""
+OUTLYING = 20.0
+"""Spreads from the middle beyond which a value is counted as outlying."""
 
 BLOCKS = 9
 
@@ -19,16 +19,16 @@ BLOCKS = 9
 class Scale:
     """What is subtracted from and divided by.
 
-    The share is of rows of the sample with a value more than 20 spreads from the middle; the other that of
-    the column with most of them.
+    The share is of rows of the sample with a value more than 20 robust standard deviations from the centre;
+    the other that of the column with most of them.
     """
 
     centre: Floats
     spread: Floats
     target_centre: float = 0.0
     target_spread: float = 1.0
-    wild_share: float = 0.0
-    wildest: float = 0.0
+    outlier_share: float = 0.0
+    largest_share: float = 0.0
 
     def features(self, rows: Floats) -> Floats:
         """Scaled features; their differences may overflow, which ruins their block and no other."""
@@ -51,37 +51,37 @@ def robust_scale(
     Where more than half of the values of a column are equal, the median over blocks of their standard
     deviations takes the place of the deviation; where these are mostly zero, too, 1.
 
-    Without `targets` these stay as they are. Wild values are counted also where features are not `scaled`.
-    Deviations of features that are not `centred` are from zero, which then is the middle.
+    Without `targets` these stay as they are. Outlying values are counted also where features are not
+    `scaled`. Deviations of features that are not `centred` are from zero, which then is the middle.
     """
-    centre, spread, wild = _columns(features, centred)
+    centre, spread, outlying = _columns(features, centred)
     if not scaled:
         centre, spread = np.zeros_like(centre), np.ones_like(spread)
     if targets is None:
-        return Scale(centre, spread, wild_share=_share(wild), wildest=_most(wild))
-    middle, width, wild_targets = _columns(targets[:, None])
-    wild = np.concatenate([wild, wild_targets], axis=1)
-    return Scale(centre, spread, float(middle[0]), float(width[0]), _share(wild), _most(wild))
+        return Scale(centre, spread, outlier_share=_share(outlying), largest_share=_most(outlying))
+    middle, width, outlying_targets = _columns(targets[:, None])
+    outlying = np.concatenate([outlying, outlying_targets], axis=1)
+    return Scale(centre, spread, float(middle[0]), float(width[0]), _share(outlying), _most(outlying))
 
 
-def _share(wild: Bools) -> float:
-    return float(wild.any(axis=1).mean())
+def _share(outlying: Bools) -> float:
+    return float(outlying.any(axis=1).mean())
 
 
-def _most(wild: Bools) -> float:
-    return float(wild.mean(axis=0).max(initial=0.0))
+def _most(outlying: Bools) -> float:
+    return float(outlying.mean(axis=0).max(initial=0.0))
 
 
 def _columns(values: Floats, centred: bool = True) -> tuple[Floats, Floats, Bools]:
-    """Middle and spread of each column, and which values are wild."""
+    """Middle and spread of each column, and which values are outlying."""
     with np.errstate(over="ignore", invalid="ignore"):
         centre = np.median(np.clip(values, *_LIMITS), axis=0) if centred else np.zeros(values.shape[1])
         away = np.abs(values - centre)
         deviation = MAD * np.median(np.minimum(away, _LIMITS[1]), axis=0)
-        # columns mostly of one value have wild values by nature: they are not counted
-        wild = away > WILD * np.where(deviation > 0.0, deviation, np.inf)
+        # columns mostly of one value have outlying values by nature: they are not counted
+        outlying = away > OUTLYING * np.where(deviation > 0.0, deviation, np.inf)
     spread = np.where(deviation > 0.0, deviation, _block_deviation(away))
-    return centre, np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0), np.asarray(wild)
+    return centre, np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0), np.asarray(outlying)
 
 
 _LIMITS = (-1e300, 1e300)

@@ -33,8 +33,8 @@ Sample = Callable[[], tuple[Floats, Floats]]
 ENOUGH = 8
 """Sampled rows of a label from which on it is asked whether most of them lie far out."""
 
-MOST_WILD = 0.1
-"""Log-normal rows of sigma 2 have 5 % more than 20 spreads from their middle."""
+MOST_OUTLYING = 0.1
+"""Log-normal rows of sigma 2 have 5 % more than 20 robust standard deviations from their centre."""
 
 TELLING, NEAR_MOST, MOST_ACCUSED = 0.01, 0.15, 0.25
 """Shares of accused rows: a flag tells of one; is near one that is too large; is that of the rows that a
@@ -45,7 +45,7 @@ MOST_LOSSES = 1_024
 
 TARGET = "y"
 
-AS_LOSSES = {Status.SHARE_SET_ASIDE: Status.SHARE_FAR_OUT}
+AS_LOSSES = {Status.SHARE_SCREENED_OUT: Status.SHARE_FAR_OUT}
 """Losses far out are in the loss that is shown, whatever the mean does."""
 
 
@@ -77,7 +77,7 @@ def far_labels(
 
     Examples
     --------
-    >>> far = FarRows("set aside", 9, 0.1, (0.1, 0.1), 90, -np.inf, 50.0, (), None)
+    >>> far = FarRows("screened out", 9, 0.1, (0.1, 0.1), 90, -np.inf, 50.0, (), None)
     >>> x, label = np.repeat([[0.0], [99.0]], [81, 9], axis=0), np.repeat([0.0, 1.0], [81, 9])
     >>> far_labels(["x"], {"x": far}, x, label), far_labels(["x"], {"x": far}, x, label[::-1])
     (['x'], [])
@@ -104,7 +104,7 @@ def columns_of(rows: ArrayRows, names: Sequence[str] | None, *, targets: bool) -
 def survey_of_arrays(
     rows: ArrayRows, columns: dict[str, pa.Array], seed: int, sample: Sample | None, *, clusters: bool
 ) -> tuple[Survey, ArrayRows]:
-    """The same for rows in memory, and the rows, of which those that were set aside do not count."""
+    """The same for rows in memory, and the rows, of which those that were screened out do not count."""
     with as_backend(None).here().open() as executor:
         data = scan(pa.table(columns))
         seen = survey_of(data, list(columns), seed, executor, None, sample, clusters=clusters)
@@ -116,17 +116,19 @@ def survey_of_arrays(
 
 
 def far_from_the_middle(share: float) -> tuple[list[Status], list[str]]:
-    """What is told where many values of a column lie more than 20 spreads from the middle.
+    """What is told where many values of a column lie more than 20 robust standard deviations from the centre.
 
     That the mean cannot see: a second group so wide that no gap parts it from the others.
     """
-    if share <= MOST_WILD:
+    if share <= MOST_OUTLYING:
         return [], []
-    rows = f"{share:.1%} of the values of a column lie more than 20 spreads from the middle"
+    rows = (
+        f"{share:.1%} of the values of a column lie more than 20 robust standard deviations from the centre"
+    )
     return [Status.SHARE_FAR_OUT], [f"{rows}, and are in the model: are they in another unit?"]
 
 
-def set_aside(share: float, too_many: float) -> tuple[list[Status], list[str]]:
+def screened_out(share: float, too_many: float) -> tuple[list[Status], list[str]]:
     """What is told of rows of the sample that were accused, or would have been were they not too many."""
     if too_many:
         rows = f"{too_many:.1%} of the sampled rows are far out and fit no model of the others"
@@ -135,7 +137,7 @@ def set_aside(share: float, too_many: float) -> tuple[list[Status], list[str]]:
         return [], []
     rows = f"blocks with any of {share:.2%} of the rows, which are far out and do not fit, were passed over"
     near = f"; above {MOST_ACCUSED:.0%} they would not be" if share > NEAR_MOST else ""
-    return [Status.SHARE_SET_ASIDE] * (share >= TELLING), [f"{rows}{near}"]
+    return [Status.SHARE_SCREENED_OUT] * (share >= TELLING), [f"{rows}{near}"]
 
 
 def loss_flags(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, seed: int) -> tuple[Status, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import told
-from distmom.estimators.mean.counts import PerGroup, SharedFields, fields_of_groups, named_in, why_ruined
+from distmom.estimators.mean.counts import PerGroup, SharedFields, fields_of_groups, named_in, why_not_finite
 from distmom.estimators.mean.far_groups import GroupsLook, look_at_groups, settle_groups
 from distmom.estimators.mean.far_rows import Found, looks_of
 from distmom.estimators.mean.notes import value_notes
@@ -21,7 +21,7 @@ from distmom.estimators.mean.partition import (
     partition_fields,
     promise_of,
 )
-from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
+from distmom.inference.samples import Samples, Width, paper_sample_margin, resampled_width
 from distmom.inference.share.look import Look
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
     from distmom.lake.columns.times import TimeScale
     from distmom.status import Status
+
+SHARED_BYTES, EVERY_BYTES, FIELDS_BYTES = 60, 60, 3_000
+"""Of a group: arrays of counts and marks; and the fields of a result, where these are made at once."""
 
 MANY = 1_000
 """So many results are made when they are asked for, fewer at once."""
@@ -57,6 +60,12 @@ class AnswerColumns:
 
     def __len__(self) -> int:
         return len(self.shared)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, about, but for the keys and what is on disk."""
+        shared = SHARED_BYTES if isinstance(self.shared, SharedFields) else FIELDS_BYTES
+        return (shared + EVERY_BYTES) * len(self) + FIELDS_BYTES * len(self.changed)
 
     def group(self, g: int) -> dict[str, Any] | None:  # noqa: D102
         if isinstance(self.shared, SharedFields):
@@ -187,7 +196,7 @@ def _why_none(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
     remedy = "filter the infinite values out, or use more blocks"
     if result.n_nan and plan.options.nan == "keep":
         remedy = "use nan='omit', or more blocks"
-    return why_ruined(name, result, remedy)
+    return why_not_finite(name, result, remedy)
 
 
 def sampled_fields(
@@ -216,10 +225,10 @@ def _of_samples(plan: MeanPlan, every: BlockState, fields: dict[str, Any]) -> di
 
     def width(kind: str, delta: float) -> Width:
         k, size = int(sizes.size), int(sizes.min())
-        if kind == "paper":
+        if kind == "closed-form":
             drawn = (plan.blocks.block_size or 0) * n_used // (plan.n_rows or n_used)
             options, variance = plan.options, mean_variance(float(row[0]), size)
-            return paper_sample_halfwidth(
+            return paper_sample_margin(
                 options.confidence_level, options.design.tau, variance, k, (drawn,), (n_used,)
             )
         replacement = plan.options.design.replace

@@ -34,7 +34,7 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
     options : MeanOptions
         With `contamination`.
     n_blocks : int or None
-        Number of blocks that was given; None for the odd number with the shortest ``exact`` interval.
+        Number of blocks that was given; None for the odd number with the shortest ``cantelli`` interval.
     n : int
         Rows, or units where whole units form blocks.
 

@@ -197,9 +197,9 @@ def named_in(name: str, result: MeanResult | VectorResult | UStatisticResult) ->
     return name + (f", group {result.group}" if result.group else "")
 
 
-def why_ruined(name: str, result: MeanResult | VectorResult | UStatisticResult, remedy: str) -> str:
+def why_not_finite(name: str, result: MeanResult | VectorResult | UStatisticResult, remedy: str) -> str:
     """Why a result has no finite answer though there are rows."""
     return (
-        f"{name}: no finite answer: {result.n_ruined_blocks} of {result.n_blocks} blocks are ruined "
+        f"{name}: no finite answer: {result.n_non_finite_blocks} of {result.n_blocks} blocks are non-finite "
         f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); {remedy}"
     )

@@ -22,7 +22,7 @@ from distmom.estimators.mean.partition import (
     errors_allowed,
     partition_fields,
     row_and_cell_blocks,
-    set_aside,
+    screened_out,
     stands,
 )
 from distmom.inference.share.gaps import FEWEST, MOST, NEAR, Apart, rows_apart
@@ -76,12 +76,12 @@ class GroupsLook:
 
     @cached_property
     def apart(self) -> tuple[Apart, dict[int, Apart]]:
-        """What is set aside: by the column's cuts, and by those of some groups in their own rows."""
+        """What is screened out: by the column's cuts, and by those of some groups in their own rows."""
         return self.look.apart, self._own(self.look.apart, rows_apart)
 
     @cached_property
     def near(self) -> tuple[Apart, dict[int, Apart]]:
-        """What is told where nothing is set aside: second groups of rows in a group alone.
+        """What is told where nothing is screened out: second groups of rows in a group alone.
 
         Groups may lie decades from each other.
         """
@@ -273,10 +273,10 @@ class _Settled:
             agree = abs(own["estimate"] - other["estimate"]) <= allowed
             moved = not stands(own["flags"], agree=agree)
             exact = lost[i] if self.second is not None or self.complete else None
-            far = self.told(g, "set aside" if moved else "borne", self.look.apart, lost[i], exact)
+            far = self.told(g, "screened out" if moved else "borne", self.look.apart, lost[i], exact)
             told: dict[str, Any] = {"far_rows": far}
             if moved:
-                told |= set_aside(own, other, of_sample=self.second is None)
+                told |= screened_out(own, other, of_sample=self.second is None)
                 told |= {"n_used": kept[i], "plain_estimate": own["plain_estimate"]}
                 if plan.options.weights is not None:
                     told["n_effective"] = n_effective(plan, state, columns.start, i)
@@ -299,7 +299,7 @@ class _Settled:
             share=share,
             share_interval=share_interval(lost, m, level) if n_rows is None else (share, share),
             estimate_with=self.first[g]["estimate"],
-            of_sample=action == "set aside" and self.second is None and not self.complete,
+            of_sample=action == "screened out" and self.second is None and not self.complete,
             **(look.look.facts(own, of) | {"n_sampled": m}),
         )
 

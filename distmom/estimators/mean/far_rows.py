@@ -23,7 +23,7 @@ from distmom.estimators.mean.partition import (
     error_of,
     errors_allowed,
     partition_fields,
-    set_aside,
+    screened_out,
     stands,
 )
 from distmom.inference.share.extremes import without_extremes
@@ -122,22 +122,22 @@ class Found:
             rows = self.second.moments.at((self.columns.start, 0, slice(self.plan.blocks.layout.n_blocks)))
             n, estimate = int(rows.count.sum()), float(rows.total().mean)
         exact = options.interval != "order"
-        half = window.halfwidth(options.confidence_level, n, exact=exact)
+        half = window.margin(options.confidence_level, n, exact=exact)
         bounds = (estimate - half, estimate + half)
-        told = self._told("set aside", n if self.second is not None else None) if look.apart.n else {}
+        told = self._told("screened out", n if self.second is not None else None) if look.apart.n else {}
         return told | {
             "estimate": estimate,
             "interval": None if options.interval == "none" else bounds,
-            "interval_kind": "none" if options.interval == "none" else "exact" if exact else "order",
+            "interval_kind": "none" if options.interval == "none" else "cantelli" if exact else "order",
             "interval_reason": NoInterval.NOT_WANTED.words if options.interval == "none" else None,
-            "achieved_level": None,
-            "flags": (Status.BEYOND_CAPACITY,) if window.more_apart else (),
+            "actual_level": None,
+            "flags": (Status.BREAKDOWN_POINT_EXCEEDED,) if window.more_apart else (),
             "n_used": n,
             "n_blocks": 1,
             "block_size": (n, n),
             "block_estimates": np.array([estimate]),
-            "n_ruined_blocks": 0,
-            "n_set_aside": 0,
+            "n_non_finite_blocks": 0,
+            "n_screened_out": 0,
             "path": (),
             "notes": (
                 f"allows for {100 * share:.4g} % of arbitrary rows: the mean of the others in a window",
@@ -156,13 +156,13 @@ class Found:
         group = any(look.group.n for look in self.looks)
         if stands(flags, agree=agree):
             return self._as_told() if group else self._told("borne")
-        again = set_aside(self.first, again, of_sample=self.blind)
+        again = screened_out(self.first, again, of_sample=self.blind)
         if group:
             far = self._told("told")["far_rows"]
             words = far.words(f"{100 * self.plan.options.confidence_level:.6g} %", "", numbers=False)
             flags = in_order([*again["flags"], Status.SHARE_FAR_OUT])
             again |= {"flags": flags, "notes": (*again["notes"], *words)}
-        return again | {"n_used": n} | self._told("set aside", n)
+        return again | {"n_used": n} | self._told("screened out", n)
 
     def _without(self) -> dict[str, Any]:
         by_file = self.plan.options.design.by_file
@@ -181,7 +181,11 @@ class Found:
         if self._agree(again["estimate"], np.add(allowed, self._explained(again))):
             return told
         again = correlated(self.first, again, of_sample=self.blind)
-        return again | told | {"flags": in_order((Status.BEYOND_CAPACITY, *again["flags"])), "n_used": m}
+        return (
+            again
+            | told
+            | {"flags": in_order((Status.BREAKDOWN_POINT_EXCEEDED, *again["flags"])), "n_used": m}
+        )
 
     def _marked(self) -> dict[str, Any]:
         """What the rows of the sample say of blocks of units and samples, for which they cannot stand."""
@@ -196,7 +200,7 @@ class Found:
         if agree:
             near = any(look.near.n for look in self.looks)
             return self._told("borne") if apart else self._as_told() if near else {}
-        flags = in_order((Status.BEYOND_CAPACITY, *self.first["flags"]))
+        flags = in_order((Status.BREAKDOWN_POINT_EXCEEDED, *self.first["flags"]))
         return (self._told("told") if apart else {}) | {"flags": flags}
 
     @property

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, get_args
 
 from distmom.designs.blocks import DESIGNS
-from distmom.estimators.options import MeanOptions
+from distmom.estimators.options import RETIRED_INTERVALS, MeanOptions
 from distmom.lake.columns.times import DAY, TimeKind, TimeScale, Unit, kind_of_times
 from distmom.lake.source import BATCH_ROWS, BatchReader, ReadOptions
 from distmom.reductions.state import MeanState
@@ -110,9 +110,14 @@ class Made:
     @classmethod
     def from_facts(cls, facts: Any) -> Made:
         """What `to_facts` wrote; an error of Python's if it did not."""
-        kinds = (cls, MeanOptions, ReadOptions, *DESIGNS)
-        made: Made = from_plain(facts, {kind.__name__: kind for kind in kinds} | {"TimeScale": known_scale})
+        known: dict[str, Callable[..., Any]] = {one.__name__: one for one in (cls, ReadOptions, *DESIGNS)}
+        made: Made = from_plain(facts, known | {"TimeScale": known_scale, "MeanOptions": options_of})
         return made
+
+
+def options_of(*, interval: str, **facts: Any) -> MeanOptions:
+    """The options that JSON carries, those of states of before 0.1.0 with the words of now."""
+    return MeanOptions(interval=RETIRED_INTERVALS.get(interval, interval), **facts)
 
 
 MOST_DAYS = 1 << 40

@@ -78,7 +78,7 @@ def mean(
     joint: bool | Literal["geometric", "coordinatewise"] = False,
     blocks: Blocks = "auto",
     contamination: int | float | None = None,
-    interval: Literal["auto", "order", "exact", "paper", "none"] = "auto",
+    interval: Literal["auto", "order", "cantelli", "closed-form", "none"] = "auto",
     confidence_level: float = 0.99,
     passes: Literal[1, 2] | None = None,
     rng: Any = None,
@@ -117,10 +117,10 @@ def mean(
         Number of rows (units, with `UnitBlocks` and `FileBlocks`) that may be arbitrary, or their share in
         (0, 1/2) of the rows that pass the filter (of the files, with `FileBlocks`; of units in columns only
         a number): the intervals allow for them, all in one group if there are groups. Unless `blocks` gives
-        a number it becomes the odd number with the shortest ``exact`` interval.
-    interval : {"auto", "order", "exact", "paper", "none"}
+        a number it becomes the odd number with the shortest ``cantelli`` interval.
+    interval : {"auto", "order", "cantelli", "closed-form", "none"}
         Order statistics of the block means, or a bound with plug-in variance (see Notes). By default
-        ``order`` for one partition without `contamination`, else ``exact``; where rows within files are
+        ``order`` for one partition without `contamination`, else ``cantelli``; where rows within files are
         correlated, one of whole files (see Notes).
     confidence_level : float
         In (0, 1).
@@ -161,11 +161,12 @@ def mean(
     Notes
     -----
     With K blocks of B rows and p* the Beta quantile at which P(Bin(K, p*) >= ceil(K/2)) = delta,
-    the ``exact`` interval is the estimate -+ sqrt(V (1/p* - 1)), V the variance of a block mean (Cantelli's
-    inequality for both sides): if that variance were known, the interval would hold with probability of at
-    least 1 - delta; it is estimated, so the statement is asymptotic in the block size. The ``order`` interval
-    covers the median of the distribution of one block mean, which differs from the mean by a term of smaller
-    order. Its level is that of independent blocks, so it is refused for samples and repeated partitions.
+    the ``cantelli`` interval is the estimate -+ sqrt(V (1/p* - 1)), V the variance of a block mean
+    (Cantelli's inequality for both sides): if that variance were known, the interval would hold with
+    probability of at least 1 - delta; it is estimated, so the statement is asymptotic in the block size. The
+    ``order`` interval covers the median of the distribution of one block mean, which differs from the mean by
+    a term of smaller order. Its level is that of independent blocks, so it is refused for samples and
+    repeated partitions.
 
     Where neighbouring rows, or those of a file or folder, are alike (status ``rows correlated``) they tell
     less than their number says. The pass keeps the means of up to 8,192 stretches of rows. They are joined to
@@ -192,18 +193,18 @@ def mean(
     sum w^2 (x - m)^2 / (sum w)^2 times n/(n - 1), n = (sum w)^2 / sum w^2 being the effective rows of the
     block (Kish 1965). They take the place of rows in every rule: a level needs enough of them a block, and
     where fewer than half of the rows are effective, blocks are balanced by them. Shares of rows, as in
-    ``carried by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
+    ``dominated by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
     2^-200 they are zero. A block whose weights are all zero is left out. Few rows decide where weights are
     very heavy and heavy rows vary more: with log-normal weights of sigma 2 and a scale that grows with the
-    root of the weight, ``exact`` at 99 % covered 0.95 to 0.99 at n = 10^4 and 0.77 to 0.91 at n = 10^5, and
-    ``order`` at 95 % 0.87 to 0.99 (300 and 100 replications; normal, exponential and log-normal values).
+    root of the weight, ``cantelli`` at 99 % covered 0.95 to 0.99 at n = 10^4 and 0.77 to 0.91 at n = 10^5,
+    and ``order`` at 95 % 0.87 to 0.99 (300 and 100 replications; normal, exponential and log-normal values).
     With one scale for all rows it is 1.00, and 0.92 to 0.99; with weights of sigma 1 at least 0.99 and 0.88.
 
     With `UnitBlocks` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
     its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
     by their rows; a level of the ladder needs as many filled cells as blocks and, beyond nine blocks, eight
     units a block; empty blocks are left out.
-    The exact interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
+    The Cantelli interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
     than 10 %). Fewer than ten units a block draw a note.
 
     Where all values are equal the interval is that value, and a note says so: with probability 1 - delta,
@@ -222,10 +223,10 @@ def mean(
     of them differ from the most frequent value. A second mode that looks like sizes of another order stays
     in. If A is the answer of all rows and A' that of the k rows left, A stays, to the last bit, where abs(A -
     A') <= 3 s'/sqrt(k) (6 where blocks have seen the damage and bear it), s' being the root of the lower
-    median of 63 block variances; else the answer is A' (``share set aside``; `far_rows` says which rows,
+    median of 63 block variances; else the answer is A' (``share screened out``; `far_rows` says which rows,
     `without_extremes` gives the mean without the most extreme 0.01 to 5 %). Rows apart at 10 s to 30 s are
     told only (``share far out``). Where nothing stands apart, but A and the sample's own answer differ by 9.2
-    s' (1/sqrt(m) + 1/sqrt(n)), it is that of the sample, ``beyond capacity``.
+    s' (1/sqrt(m) + 1/sqrt(n)), it is that of the sample, ``breakdown point exceeded``.
     Groups are judged by the cuts of the whole column, which hold in a group that loses at most 15 % of its
     rows by them; a group that lies beyond them stays. One with 512 rows in the sample has cuts of its own
     beside them. In one pass a group with fewer than 64 sampled rows keeps the answer of all its rows.
@@ -235,20 +236,22 @@ def mean(
     The automatic rule answers by whole files where these contradict the rows (``files disagree``). A given
     number of blocks cannot: so bad files, which are looked at one by one, are left out and the blocks are
     those of the rest; where that is not possible (``passes=1``, streams, states, groups, or no file stands
-    out alone) the answer is ``beyond capacity``. Units in columns and samples see neither bad files nor bad
-    shares: a pass of the default mean comes first, and what it finds is left out unless the blocks bear it.
+    out alone) the answer is ``breakdown point exceeded``. Units in columns and samples see neither bad files
+    nor bad shares: a pass of the default mean comes first, and what it finds is left out unless the blocks
+    bear it.
 
     A share e as `contamination` allows for t bad rows of the sample: e n of all n rows, or the quantile of
     the binomial distribution that is exceeded with probability 1e-6. The estimate is the mean of the largest
     window S of order statistics, with the rows apart left out, whose standard deviation is at most 1.25 times
-    the least, s_t, of windows that leave out t rows; ``exact`` adds (sd(S) + s_t) sqrt(u/(1 - 2 u)), u = t/m,
-    to its sampling error: whatever the bad rows are, the mean of the good ones is no farther away, since two
-    subsets that share all but a part q of either differ by at most sd sqrt(q/(1 - q)) from what they share.
+    the least, s_t, of windows that leave out t rows; ``cantelli`` adds (sd(S) + s_t) sqrt(u/(1 - 2 u)), with
+    u = t/m, to its sampling error: whatever the bad rows are, the mean of the good ones is no farther away,
+    since two subsets that share all but a part q of either differ by at most sd sqrt(q/(1 - q)) from what
+    they share.
     No estimator can promise less than sd sqrt(e/(1 - 2 e)).
 
     Samples without and with replacement have the bound E exp(-a kl+(T | p)) <= delta for a Beta variable T,
-    with p the variance of a block mean over the squared half-width: s^2/B, or s^2 (1/n + (1 - 1/n)/B), and
-    1/a the chance that a block uses a given row: B/n, or 1 - (1 - 1/n)^B. Repeated partitions have
+    with p the variance of a block mean over the squared margin of error: s^2/B, or s^2 (1/n + (1 - 1/n)/B),
+    and 1/a the chance that a block uses a given row: B/n, or 1 - (1 - 1/n)^B. Repeated partitions have
     exp(-K kl(1/2 | p)) <= delta for any number of them. Neither is vacuous, and neither knows of dependent
     rows.
 

@@ -43,7 +43,7 @@ def merge_states(
         the same columns, options and seed.
     output : str or path, optional
         Save the merged state there; it may be one of the inputs.
-    interval : {"auto", "order", "exact", "paper", "none"}, optional
+    interval : {"auto", "order", "cantelli", "closed-form", "none"}, optional
         Kind of interval; by default that of the states.
     confidence_level : float, optional
         In (0, 1); by default that of the states. Where it decided the blocks it cannot be changed.

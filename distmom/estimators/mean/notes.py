@@ -123,14 +123,14 @@ def weight_notes(plan: MeanPlan, count: Ints, fields: dict[str, Any]) -> Iterato
 
 
 def value_notes(names: Sequence[str] | None, same: Bools, few: Bools | None = None) -> Iterator[str]:
-    """Notices about values: which coordinates have only one, or are carried by few rows if not all are.
+    """Notices about values: which coordinates have only one, or are dominated by few rows if not all are.
 
     A number has no `names`.
     """
     if same.any():
         yield ALL_EQUAL if names is None else f"{_some(names, same)}: {ALL_EQUAL}"
     if names is not None and few is not None and few.any() and not few.all():
-        yield f"carried by few rows: {_some(names, few)}"
+        yield f"dominated by few rows: {_some(names, few)}"
 
 
 def _some(names: Sequence[str], chosen: Bools) -> str:

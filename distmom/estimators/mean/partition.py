@@ -17,7 +17,7 @@ from distmom.inference.answers import BlockSource
 from distmom.inference.estimate import Estimates, Promise, Shown
 from distmom.inference.files.lake_units import dependence_of, rest_of, tell
 from distmom.inference.ladder import Merger, scaled_mad
-from distmom.inference.plain import plain_means
+from distmom.inference.plain import sample_means
 from distmom.inference.status import Finding, NoInterval, flags_of, in_order
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.blocks.block_state import BlockState
@@ -26,7 +26,7 @@ from distmom.numerics.samples.stretches import Stretches, stretches_of
 from distmom.reductions.roots import cell_of, keyed_paths
 from distmom.reductions.state import MeanState
 from distmom.status import Status
-from distmom.theory.paper import mom_blocks, paper_halfwidth_mom
+from distmom.theory.paper import mom_blocks, paper_margin_mom
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 AGREE, AGREE_SEEN = 1.0, 6.0
 """Standard errors by which the two may differ: where rows stand apart; where blocks have seen them."""
 
-ABOUT_INTERVAL = ("interval_kind", "interval_reason", "achieved_level", "notes")
+ABOUT_INTERVAL = ("interval_kind", "interval_reason", "actual_level", "notes")
 
 
 def promise_of(plan: MeanPlan) -> Promise:
@@ -87,13 +87,14 @@ def pays_for_files(plan: MeanPlan) -> bool:
 def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimates:
     """What the rule says of the blocks of a column, or of the vectors of all columns.
 
-    The rule for the number of blocks tests each of d coordinates at the d-th part of its level and sets aside
-    for all what is wild in one: a test of distances would see the coordinates of largest spread alone. It was
-    chosen by simulation (three dependent coordinates, 10,000 rows, four laws, 40 replications each): with one
-    wild row, 0.1 % in one coordinate, 0.5 % spread over the coordinates, or 1 and 5 % in all, the risk in
-    units of the trace stays between 0.7 and 2.1 for the geometric median, 1.1 and 3.0 by coordinates (clean
-    0.7 to 1.2 and 1.1 to 1.4; the plain mean above 10^4), no clean vector of 160 is flagged and all damaged
-    ones are. Without the screen the geometric median of 25 blocks breaks from 0.5 % on.
+    The rule for the number of blocks tests each of d coordinates at the d-th part of its level and screens
+    out of all what is outlying in one: a test of distances would see the coordinates of largest variance
+    alone. It was chosen by simulation (three dependent coordinates, 10,000 rows, four distributions, 40
+    replications each): with one outlying row, 0.1 % in one coordinate, 0.5 % spread over the coordinates, or
+    1 and 5 % in all, the risk in units of the trace stays between 0.7 and 2.1 for the geometric median, 1.1
+    and 3.0 by coordinates (clean 0.7 to 1.2 and 1.1 to 1.4; the sample mean above 10^4), no clean vector of
+    160 is flagged and all damaged ones are. Without the screen the geometric median of 25 blocks breaks from
+    0.5 % on.
     """
     method, promise = method_of(plan), promise_of(plan)
     moments, samples = state.moments.at(columns), state.samples[columns]
@@ -101,7 +102,7 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
     rows, cells, source = row_and_cell_blocks(plan, moments)
     values = np.stack([sample.values for sample in samples], axis=1)
     n_values = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in samples], axis=1)
-    wanted = {"ball"} if method == "geometric" else {"order", "exact"}
+    wanted = {"ball"} if method == "geometric" else {"order", "cantelli"}
     if promise.repeats > 1:
         rows = moments.at((..., slice(plan.blocks.layout.n_blocks)))
     rows = _lines(rows, joint=method is not None)
@@ -140,11 +141,13 @@ def _with_units(
     if answer.disagree.any() or flags & (Finding.NO_FINITE_ANSWER | Finding.NO_ROWS):
         return found
     rest = None
-    paths, wild = _paths(plan), int(answer.n_set_aside.max()) if flags & Finding.CONTAMINATED else 0
-    if found.pays and not flags & (Finding.CONTAMINATED | Finding.BEYOND_CAPACITY | Finding.PLAIN_MEAN):
+    paths, outlying = _paths(plan), int(answer.n_screened_out.max()) if flags & Finding.CONTAMINATED else 0
+    if found.pays and not flags & (
+        Finding.CONTAMINATED | Finding.BREAKDOWN_POINT_EXCEEDED | Finding.SAMPLE_MEAN
+    ):
         rest = rest_of(paths, stretches, rows)
         answer = answer if rest is None else rest.answer(answer, found.delta)
-    units = dependence_of(paths, stretches, rows, wild=wild, rest=rest)
+    units = dependence_of(paths, stretches, rows, outlying=outlying, rest=rest)
     tell(answer, slice(0, found.n_lines), units, found.delta, pays=found.pays)
     if rest is not None:
         answer.status[:] |= int(Finding.FILES_DISAGREE)
@@ -156,10 +159,10 @@ def _paths(plan: MeanPlan) -> dict[int, str]:
 
 
 def _lines(columns: BlockState, *, joint: bool) -> BlockState:
-    """Blocks (columns, groups, n) as (groups x columns, n); if joint, ruined in one they are so in all."""
+    """Blocks (columns, groups, n) as (groups x columns, n); if joint, non-finite in one is so in all."""
     if joint:
-        ruined = ((columns.count > 0) & ~np.isfinite(columns.mean)).any(axis=0)
-        columns = columns.with_means(np.where(ruined, np.nan, columns.mean))
+        non_finite = ((columns.count > 0) & ~np.isfinite(columns.mean)).any(axis=0)
+        columns = columns.with_means(np.where(non_finite, np.nan, columns.mean))
     return columns.each(lambda a: np.ascontiguousarray(a.swapaxes(0, 1)).reshape(-1, a.shape[2]))
 
 
@@ -192,7 +195,7 @@ class PartitionFields:
     accused : list of tuple of str
         Files, of each group.
     plain : tuple of ndarray
-        Plain mean of each line, of all groups.
+        Sample mean of each line, of all groups.
     row_variance : ndarray or None
         Where the interval is that of the paper.
     same, few, equal : ndarray of bool
@@ -252,9 +255,9 @@ def partition_fields(
     answer = found.answer
     rows, _, _ = row_and_cell_blocks(plan, state.moments.at(columns))
     each = [rows.at(c) for c in range(found.n_lines)]
-    rounded = [answer.plain_estimate] if found.method is None else [Merger(c).plain_mean() for c in each]
+    rounded = [answer.plain_estimate] if found.method is None else [Merger(c).sample_mean() for c in each]
     variance = None
-    if plan.options.interval == "paper":  # lower median of the blocks' variances
+    if plan.options.interval == "closed-form":  # lower median of the blocks' variances
         chosen = Merger(rows.at(0)).moments_at(np.maximum(answer.n_blocks, 1))
         variance = lower_median(chosen.row_variance)
     weights = None
@@ -265,10 +268,10 @@ def partition_fields(
         shared,
         found,
         accused_files(plan, found),
-        tuple(plain_means(*column) for column in zip(each, rounded, strict=True)),
+        tuple(sample_means(*column) for column in zip(each, rounded, strict=True)),
         variance,
         answer.constant & (answer.n_used > 1),
-        (answer.status & int(Finding.CARRIED_BY_FEW_ROWS)) > 0,
+        (answer.status & int(Finding.DOMINATED_BY_FEW_ROWS)) > 0,
         np.any((answer.too_equal & ~answer.files_first).reshape(-1, found.n_lines), axis=1),
         weights,
     )
@@ -279,25 +282,25 @@ def _paper_interval(
 ) -> Shown:
     """The closed form of the proposition, at the number of blocks it prescribes."""
     if not np.isfinite(sigma2) or not np.isfinite(estimate):
-        return Shown("paper", None, NoInterval.NO_ANSWER.words)
+        return Shown("closed-form", None, NoInterval.NO_ANSWER.words)
     if sigma2 == 0.0 and not constant:
-        return Shown("paper", None, NoInterval.CONSTANT_BLOCKS.words)
+        return Shown("closed-form", None, NoInterval.CONSTANT_BLOCKS.words)
     try:
         prescribed = mom_blocks(plan.options.confidence_level, n_used)[0]
     except ConfigError:  # one small group must not end the run
         why = f"the proposition does not reach this confidence level with {n_used} rows"
-        return Shown("paper", None, why)
+        return Shown("closed-form", None, why)
     if n_blocks != prescribed:
         why = f"the proposition holds for {prescribed} blocks, not {n_blocks}; use blocks='paper'"
-        return Shown("paper", None, why)
-    half = paper_halfwidth_mom(float(sigma2), n_used, plan.options.delta)
-    return Shown("paper", (estimate - half, estimate + half))
+        return Shown("closed-form", None, why)
+    half = paper_margin_mom(float(sigma2), n_used, plan.options.delta)
+    return Shown("closed-form", (estimate - half, estimate + half))
 
 
 def errors_allowed(flags: Sequence[Status]) -> float:
     """Standard errors by which the answer of the rows that are left may differ from that of all."""
     seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
-    return AGREE_SEEN if seen and Status.BEYOND_CAPACITY not in flags else AGREE
+    return AGREE_SEEN if seen and Status.BREAKDOWN_POINT_EXCEEDED not in flags else AGREE
 
 
 def error_of(points: Floats) -> Floats:
@@ -307,13 +310,13 @@ def error_of(points: Floats) -> Floats:
 
 def stands(flags: Sequence[Status], *, agree: bool) -> bool:
     """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
-    return agree and (Status.BEYOND_CAPACITY not in flags or Status.FILES_DISAGREE in flags)
+    return agree and (Status.BREAKDOWN_POINT_EXCEEDED not in flags or Status.FILES_DISAGREE in flags)
 
 
-def set_aside(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:
+def screened_out(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:
     """The answer of the rows that are left, with what all rows say of files."""
     again = correlated(first, again, of_sample=of_sample)
-    flags = [Status.SHARE_SET_ASIDE, *again["flags"]]
+    flags = [Status.SHARE_SCREENED_OUT, *again["flags"]]
     if first["accused_files"]:
         again = again | {"accused_files": first["accused_files"]}
         flags.append(Status.FILES_DISAGREE)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from distmom.lake import ReadOptions, Source
 
 
-SECOND = "a second pass follows if rows are set aside"
+SECOND = "a second pass follows if rows are screened out"
 """What plans say of data that can be read again."""
 
 

@@ -75,7 +75,7 @@ class Before:
         return any(set(one) != set(champions) for one in self.others.values())
 
     def with_doubts(self, names: Sequence[str], champions: Sequence[int]) -> Before:
-        """The same, beyond capacity too where a champion's loss is, or another one that may be less.
+        """The same, beyond the breakdown point where a champion's loss is, or one that may be less.
 
         That is one that is less than the champion's without some of the extremes (at most 5 % of the rows).
         Losses that are infinite are what a candidate is like.
@@ -83,7 +83,7 @@ class Before:
         first = [self.means[names[f]] for f in champions if names[f] in self.means]
         told = []
         for name, one in self.means.items():
-            if Status.BEYOND_CAPACITY not in one.flags or one.n_inf:
+            if Status.BREAKDOWN_POINT_EXCEEDED not in one.flags or one.n_inf:
                 continue
             pairs = [zip(one.without_extremes, best.without_extremes, strict=False) for best in first]
             if one in first or any(a.mean < b.mean for pair in pairs for a, b in pair):
@@ -92,9 +92,9 @@ class Before:
 
 
 ORDER = (
-    *(Status.BEYOND_CAPACITY, Status.NOT_DECIDED, Status.CYCLE, Status.SHARE_SET_ASIDE),
+    *(Status.BREAKDOWN_POINT_EXCEEDED, Status.NOT_DECIDED, Status.CYCLE, Status.SHARE_SCREENED_OUT),
     *(Status.FILES_DISAGREE, Status.CONTAMINATED, Status.SHARE_FAR_OUT, Status.ROWS_CORRELATED),
-    *(Status.CARRIED_BY_FEW_ROWS, Status.PLAIN_MEAN),
+    *(Status.DOMINATED_BY_FEW_ROWS, Status.SAMPLE_MEAN),
 )
 """Flags of a candidate, the most serious first."""
 
@@ -187,7 +187,7 @@ def _line(
     others = np.arange(len(one.loses)) != f
     allowed = others & (one.distances.at_least(f) > rounds.level)
     lost = int((allowed & one.loses[f]).sum())
-    ruined = int(np.isinf(values).sum())
+    non_finite = int(np.isinf(values).sum())
     champion = f in one.champions
     mean = before.means.get(names[f])
     alike = [names[g] for g in _not_worse(found, f, options)] if champion else []
@@ -199,7 +199,7 @@ def _line(
     place = (Status.CHAMPION, Status.FINALIST, Status.BEATEN)[_place(found, f)]
     estimate, interval = _risk(options, found, values, mean if before.by_rule else None)
     return CandidateResult(
-        status=Status.BEYOND_CAPACITY if before.survey.beyond else place,
+        status=Status.BREAKDOWN_POINT_EXCEEDED if before.survey.beyond else place,
         flags=tuple(flag for flag in ORDER if flag in flags),
         estimate=estimate,
         interval=interval,
@@ -212,10 +212,10 @@ def _line(
         n_not_evaluated=int((others & ~allowed & np.isnan(one.distances.known[f])).sum()),
         n_missing=int(found.missing[f]),
         n_blocks=values.size,
-        n_ruined_blocks=ruined,
+        n_non_finite_blocks=non_finite,
         **found.rows,
         confidence_level=options.rows.confidence_level,
-        notes=(*_notes(found, f, ruined, values.size), *_doubts(mean, alike)),
+        notes=(*_notes(found, f, non_finite, values.size), *_doubts(mean, alike)),
         **about,
     )
 
@@ -266,7 +266,7 @@ def _doubts(mean: MeanResult | None, alike: list[str]) -> list[str]:
         told.append(f"not decided: {listed(map(printable, alike))} may be as good at this confidence level")
     if mean is not None:
         far = mean.far_rows
-        if far is not None and far.action == "set aside":
+        if far is not None and far.action == "screened out":
             words = far.words(mean.level, "", numbers=False)
             told += [f"{one}; the matches have these rows" for one in words]
         told += mean.notes
@@ -292,12 +292,14 @@ def _plain_interval(mean: float, values: Floats, delta: float) -> Interval:
     return (mean - half, mean + half) if np.isfinite(half) else None
 
 
-def _notes(found: TournamentOutcome, f: int, ruined: int, n_blocks: int) -> tuple[str, ...]:
+def _notes(found: TournamentOutcome, f: int, non_finite: int, n_blocks: int) -> tuple[str, ...]:
     notes = []
     missing = int(found.missing[f])
-    if ruined:
+    if non_finite:
         why = f": {missing:,} rows have no finite prediction" if missing else ""
-        notes.append(f"the loss is not finite in {ruined:,} of {n_blocks:,} blocks, which count as lost{why}")
+        notes.append(
+            f"the loss is not finite in {non_finite:,} of {n_blocks:,} blocks, which count as lost{why}"
+        )
     if found.cells is not None and found.cells[f] != found.cells.min():
         notes.append(
             f"has up to {found.cells[f]} cells in a block, another partition up to {found.cells.min()}: "

@@ -185,7 +185,7 @@ class Contest:
         survey = Survey(
             then.scan,
             tuple(sorted((*first.files, *then.files))),
-            (*first.far, *(far for far in then.far if far.action == "set aside")),
+            (*first.far, *(far for far in then.far if far.action == "screened out")),
             wrong,
             (Status.ROWS_CORRELATED,) if correlated else (),
             correlated,
@@ -215,7 +215,9 @@ class Contest:
                 means = surveyor.means(survey.scan, list(names), options.rows.design)
         told = {names[one.column]: one for one in means if one.column in names}
         if not self.surveyed:  # files that a mean cannot bear may be few enough for majorities
-            told = {name: one for name, one in told.items() if Status.BEYOND_CAPACITY not in one.flags}
+            told = {
+                name: one for name, one in told.items() if Status.BREAKDOWN_POINT_EXCEEDED not in one.flags
+            }
         return Before(survey, told, by_rule, self.losses.names, others)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from distmom.errors import NoAnswerError
-from distmom.estimators.mean.counts import fields_of_groups, named_in, unit_counts, why_ruined
+from distmom.estimators.mean.counts import fields_of_groups, named_in, unit_counts, why_not_finite
 from distmom.estimators.mean.notes import block_notes
 from distmom.estimators.mean.plan import MeanPlan
 from distmom.estimators.ustat.cells import LEAST_BLOCKS
@@ -36,7 +36,7 @@ from distmom.numerics.median import lower_median
 from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 from distmom.report import UStatisticResult
-from distmom.theory.paper import paper_halfwidth_mou
+from distmom.theory.paper import paper_margin_mou
 
 ADDED = (
     *("n_rows", "n_used", "n_null", "n_nan", "n_inf", "n_units"),
@@ -74,10 +74,10 @@ class Answerer(BlockLines):
             told["estimate"], notes = self._projected(told["estimate"])
             told |= {"columns": self.plan.reduction.columns, "method": options.joint}
         bias = self._bias_of_order(g, mine, told["estimate"], told.get("interval"))
-        files = int(Finding.BEYOND_CAPACITY) if self._disagreeing[g] else 0
+        files = int(Finding.BREAKDOWN_POINT_EXCEEDED) if self._disagreeing[g] else 0
         order = 0 if bias is None else int(Finding.ROWS_IN_ORDER)
         few = self._few_rows(g, shared)
-        carried = 0 if few is None else int(Finding.CARRIED_BY_FEW_ROWS)
+        carried = 0 if few is None else int(Finding.DOMINATED_BY_FEW_ROWS)
         told["flags"] = one.with_status(files | order | carried).flags
         told |= shared | sigmas_of(options.kernel, self.blocks, mine)
         notes, plain = (*self._notes(g, shared, bias, few), *notes), self._plain(mine)
@@ -89,16 +89,16 @@ class Answerer(BlockLines):
         kind, quotient = one.shown.kind, self.entries is None and is_quotient(options.kernel)
         if quotient and self.point is None and options.rows.interval == "auto":
             below = blocks.means[mine, 1], blocks.components[mine, 2]
-            kind = "exact" if kind == "order" and uneven(*below) else kind
+            kind = "cantelli" if kind == "order" and uneven(*below) else kind
         if kind == "none":
             return one.shown
-        if kind == "paper":
+        if kind == "closed-form":
             return Shown(kind, *self._paper_interval(g, mine, one.value))
         if self.cells.lowered[g] and self.cells.n_blocks[g] < LEAST_BLOCKS:
             return Shown(kind, None, NoInterval.FEWER_ROWS_THAN_BLOCKS.words)
         if options.project == "correlation":
             return Shown(kind, None, OF_COVARIANCES)
-        return Shown(kind, *self.fieller.shown(g)) if kind == "exact" and quotient else one.shown
+        return Shown(kind, *self.fieller.shown(g)) if kind == "cantelli" and quotient else one.shown
 
     def _paper_interval(
         self, g: int, mine: slice, estimate: float
@@ -109,7 +109,7 @@ class Answerer(BlockLines):
             return None, "the proposition holds for the number of blocks of blocks='paper' alone"
         if self.cells.lowered[g] or not np.isfinite(variance) or not np.isfinite(estimate):
             return None, NoInterval.NO_ANSWER.words
-        half = paper_halfwidth_mou(variance)
+        half = paper_margin_mou(variance)
         return (estimate - half, estimate + half), None
 
     def _plain(self, mine: slice) -> Any:
@@ -247,11 +247,11 @@ def why_none(result: UStatisticResult, degrees: Sequence[int]) -> str:
         )
     if not result.n_inf and not result.n_nan:
         return (
-            f"{name}: no finite answer: the kernel has no value in {result.n_ruined_blocks} of "
+            f"{name}: no finite answer: the kernel has no value in {result.n_non_finite_blocks} of "
             f"{result.n_blocks} blocks, such as a ratio whose denominator is 0; use fewer blocks, "
             "or rows with more different values"
         )
-    return why_ruined(name, result, "filter such values out, or use more blocks")
+    return why_not_finite(name, result, "filter such values out, or use more blocks")
 
 
 def sigmas_of(kernel: Kernel, blocks: BlockStatistics, mine: slice = slice(None)) -> dict[str, Any]:

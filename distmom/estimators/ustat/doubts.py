@@ -28,7 +28,7 @@ Normal rows in no order have it once in 2e4 with 80 fine blocks, and with 945 ne
 """
 
 TELLING = 0.1
-"""Of the half-width of the interval: a smaller bias is not worth a word."""
+"""Of the margin of error of the interval: a smaller bias is not worth a word."""
 
 
 def variance_ratios(plan: MeanPlan, state: MeanState) -> NDArray[np.float64]:
@@ -36,8 +36,8 @@ def variance_ratios(plan: MeanPlan, state: MeanState) -> NDArray[np.float64]:
 
     Of several columns the smallest ratio. Fine blocks have one row of each run of as many rows, so in an
     ordered lake they are more alike than chance makes them: the ratio is the share of the variance that is
-    inside of runs. For rows in no order it is 1 on average, whatever their law, as both variances come from
-    the same rows; a few wild rows, which are most of both, hide an order.
+    inside of runs. For rows in no order it is 1 on average, whatever their distribution, as both variances
+    come from the same rows; a few outlying rows, which are most of both, hide an order.
     """
     rows, _, source = row_and_cell_blocks(plan, state.moments)
     n_groups = rows.count.shape[1]

@@ -59,12 +59,12 @@ class BlockLines:
             moments, d, method = self._moments(), 1, None
         else:
             moments, d, method = self._matrices(*self.entries), self.entries[0].size, self.options.joint
-        intervals = ("ball",) if method == "geometric" else ("order", "exact")
+        intervals = ("ball",) if method == "geometric" else ("order", "cantelli")
         answer = self._answered(moments, intervals, promise.level(d, method), d)
         return Estimates(answer, promise, d, method)
 
     def _matrices(self, a: Ints, b: Ints) -> Moments:
-        """The entries of all matrices, line by line; a matrix that is ruined in one is so in all."""
+        """The entries of all matrices, line by line; a matrix that is non-finite in one is so in all."""
         values, variance = self._values[:, a, b], self.blocks.variance[:, a, b]
         values = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
         each = [self._placed(values[:, d], variance[:, d]) for d in range(a.size)]
@@ -175,7 +175,7 @@ class BlockLines:
 
         def rule(values: Floats, variance: Floats) -> RuleAnswer:
             return self._answered(
-                self._placed(values, variance), ("exact",), self.plan.options.confidence_level
+                self._placed(values, variance), ("cantelli",), self.plan.options.confidence_level
             )
 
         return fieller_ends(self._quotients, self.found.answer.estimate, rule)

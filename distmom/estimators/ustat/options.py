@@ -23,7 +23,7 @@ PROJECTIONS = ("psd", "correlation")
 REFUSED: tuple[tuple[str, str, str], ...] = (
     ("DisjointPairs", "weights", "its pairs are formed with equal chances; use CompletePairs"),
     ("DisjointPairs", "SampledBlocks", "its blocks partition the rows; use RandomBlocks, or SampledPairs"),
-    ("SampledPairs", "interval='paper'", "the paper has no bound for it; use interval='exact'"),
+    ("SampledPairs", "interval='closed-form'", "the paper has no bound for it; use interval='cantelli'"),
     ("SampledPairs", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
     ("DisjointPairs", "statistic='v'", "rows are not paired with themselves; use statistic='u'"),
     ("SampledBlocks", "a kernel with a matrix as value", "all its pairs take one pass; use RandomBlocks"),
@@ -33,7 +33,7 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
 """Options that exclude each other, with the remedy, beside those of `MeanOptions`; "" for any others."""
 
 DEGENERATE_BLOCKS = 9
-"""Blocks of kernels that are degenerate where both samples have one law."""
+"""Blocks of kernels that are degenerate where both samples have one distribution."""
 
 PAIR_BUDGET = 5 * 10**12
 """Pairs that a run may evaluate one by one unless it is told otherwise: an hour on two threads or so."""
@@ -74,11 +74,11 @@ class UStatOptions:
             if self.joint == "geometric" and self.rows.interval == "order":
                 raise ConfigError(
                     "joint='geometric' does not go with interval='order': matrices have no order; "
-                    "use interval='exact', or joint='coordinatewise'"
+                    "use interval='cantelli', or joint='coordinatewise'"
                 )
-            if self.rows.interval == "paper":
+            if self.rows.interval == "closed-form":
                 raise ConfigError(
-                    "interval='paper' is for numbers, and the kernel has a matrix; use interval='exact'"
+                    "interval='closed-form' takes numbers; the kernel has a matrix; use interval='cantelli'"
                 )
             return
         for name, plain in (("joint", "coordinatewise"), ("project", None)):
@@ -96,7 +96,7 @@ class UStatOptions:
             "SampledBlocks": self.sampled,
             "a kernel with a matrix as value": bool(self.kernel.shape(2)),
             "statistic='v'": self.statistic == "v",
-            "interval='paper'": self.rows.interval == "paper",
+            "interval='closed-form'": self.rows.interval == "closed-form",
             "weights": self.rows.weights is not None,
         }
         refuse_pairs(REFUSED, met, {"SampledBlocks": "SampledBlocks or SampledPairs"})
@@ -131,11 +131,11 @@ class UStatOptions:
 
     @property
     def few_blocks(self) -> int | None:
-        """Few blocks for a kernel of degrees (2, 2), which is degenerate where both samples have one law.
+        """Few blocks for a kernel of degrees (2, 2), degenerate where both samples have one distribution.
 
-        The law of a block's statistic is then skewed and of the order of 1/size: the more blocks, the farther
-        its median is below its mean (simulated: about half of K/n in units of the statistic of n rows). None
-        for other kernels, and where something else sets the number.
+        The distribution of a block's statistic is then skewed and of the order of 1/size: the more blocks,
+        the farther its median is below its mean (simulated: about half of K/n in units of the statistic of n
+        rows). None for other kernels, and where something else sets the number.
         """
         rows = self.rows
         free = not rows.design.fixed and rows.contamination is None

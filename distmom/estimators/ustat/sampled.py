@@ -23,7 +23,7 @@ from distmom.estimators.ustat.few_rows import small_samples_note
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.estimators.ustat.samples import Pass, passes_of
 from distmom.estimators.ustat.tuple_samples import SampledTuples, sampled_tuples
-from distmom.inference.samples import Samples, Width, paper_sample_halfwidth, resampled_width
+from distmom.inference.samples import Samples, Width, paper_sample_margin, resampled_width
 from distmom.inference.status import Finding, NoInterval
 from distmom.numerics.kernels.tuples import part_weights
 from distmom.numerics.median import lower_median
@@ -36,7 +36,7 @@ from distmom.report import UStatisticResult
 from distmom.theory.variances import row_inverse_inclusion
 
 WidthOf = Callable[[str, float, Sequence[int]], Width]
-"""Half-width of an interval of this kind and failure probability, for so many used rows of each lake."""
+"""Margin of error of an interval of this kind and failure probability, for so many used rows of each lake."""
 
 DrawnStatistics = tuple[BlockStatistics, WidthOf, tuple[str, ...]]
 """Samples that share rows, the width of their interval, notes about what was drawn and does not count."""
@@ -118,13 +118,13 @@ def sample_result(
     what = "pairs" if options.pairs.name == "incomplete" else "rows of a lake"
     few = None if samples.constant else small_samples_note(blocks.sizes[filled], what)
     if few is not None:
-        found = found.with_status(Finding.CARRIED_BY_FEW_ROWS)
+        found = found.with_status(Finding.DOMINATED_BY_FEW_ROWS)
     told, notes = found.fields(), [SAME] if samples.constant else []
     if told["interval_reason"] == NoInterval.SAMPLES_TOO_SMALL.words:
         told["interval_reason"] = "the samples are too small to tell their variance"
     disagreeing = files_disagree(plan, states)[0]
     if disagreeing:
-        told["flags"] = found.with_status(Finding.BEYOND_CAPACITY).flags
+        told["flags"] = found.with_status(Finding.BREAKDOWN_POINT_EXCEEDED).flags
         notes.append(disagreement_note(disagreeing))
     if 0 < k < filled.size:
         notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")
@@ -148,7 +148,7 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> DrawnStatistics:
     variance = moments.variance(part_weights(found.kernel, *lower_median(moments.mean, axis=0)))
     count = moments.count.reshape(-1, 1)
     blocks = BlockStatistics.of(count, tuple(moments.count.tolist()), moments.mean, variance)
-    return blocks, lambda kind, delta, n_used: (found.halfwidth(delta, n_used), None), notes
+    return blocks, lambda kind, delta, n_used: (found.margin(delta, n_used), None), notes
 
 
 def drawn_rows(options: UStatOptions, blocks: BlockStatistics, plan: DrawPlan) -> DrawnStatistics:
@@ -165,10 +165,10 @@ def drawn_rows(options: UStatOptions, blocks: BlockStatistics, plan: DrawPlan) -
         filled = np.array(blocks.n_tuples) > 0
         sizes, typical = every[filled], float(lower_median((blocks.variance * every)[filled]))
         smallest, rows = int(sizes.min()), options.rows
-        if kind == "paper":
+        if kind == "closed-form":
             used = [d * n // of for d, n, of in zip(plan.sizes, n_used, plan.n_rows, strict=True)]
             how = typical / smallest, sizes.size, used, n_used, options.kernel.degrees
-            return paper_sample_halfwidth(rows.confidence_level, rows.design.tau, *how)
+            return paper_sample_margin(rows.confidence_level, rows.design.tau, *how)
         replacement = rows.design.replace
         variance = typical / smallest + (typical / sum(n_used) if replacement else 0.0)
         largest = blocks.sizes[filled].max(axis=0)

@@ -28,7 +28,7 @@ from distmom.passes.draws import DrawPlan, evaluate_draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
 from distmom.reductions.rows.tuple_kernel import TupleKernel
-from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.resampled import resampled_margin
 from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
 from distmom.theory.variances import two_sample_variance
 
@@ -79,8 +79,8 @@ class SampledTuples:
         """Estimates of the variance of the complete statistic and of the kernel, of the kernel's shape.
 
         `n_used` are the numbers of rows that count. Medians over groups and samples, so
-        that few wild rows do not move them; of ratios the variances of the linearised kernel. NaN where there
-        are too few rows.
+        that few outlying rows do not move them; of ratios the variances of the linearised kernel. NaN where
+        there are too few rows.
         """
         weights = self._weights()
         with np.errstate(invalid="ignore", over="ignore"):
@@ -103,14 +103,14 @@ class SampledTuples:
     def _weights(self) -> tuple[Floats, ...]:
         return part_weights(self.kernel, *lower_median(self.moments.mean, axis=0))
 
-    def halfwidth(self, delta: float, n_used: Sequence[int]) -> float:
-        """Half-width of the ``exact`` interval around the median of the values of a kernel of numbers.
+    def margin(self, delta: float, n_used: Sequence[int]) -> float:
+        """Margin of error of the ``cantelli`` interval around the median of values of a kernel.
 
         NaN where the variance is not known.
 
         Notes
         -----
-        `theory.resampled_halfwidth` with the variance of one sample's value,
+        `theory.resampled_margin` with the variance of one sample's value,
         ``Var(U_n) + (N - M)/(N - 1) (Var h - Var U_n)/M`` without and ``(1 - 1/M) Var(U_n) + Var(h)/M`` with
         replacement, M the pairs of the smallest sample, and a = 1/pi, pi the chance that a sample uses a
         given row (of several lakes one of that which is used most densely), for the largest one; samples
@@ -125,7 +125,7 @@ class SampledTuples:
         rows = tuple(n_used) if self.replace else _enough_rows(n_used, largest, self.kernel.degrees)
         a = pair_inverse_inclusion(rows, largest, **how)
         variance = incomplete_variance(min(var_u, var_h), var_h, rows, smallest, **how)
-        return resampled_halfwidth(variance, filled.size, a, delta)
+        return resampled_margin(variance, filled.size, a, delta)
 
 
 def _enough_rows(n_rows: Sequence[int], n_tuples: int, degrees: tuple[int, ...]) -> tuple[int, ...]:

@@ -62,7 +62,7 @@ def ustatistic(
     joint: Literal["coordinatewise", "geometric"] = "coordinatewise",
     blocks: Blocks = "auto",
     contamination: int | float | None = None,
-    interval: Literal["auto", "order", "exact", "paper", "none"] = "auto",
+    interval: Literal["auto", "order", "cantelli", "closed-form", "none"] = "auto",
     confidence_level: float = 0.99,
     rng: Any = None,
     executor: Any = None,
@@ -117,8 +117,8 @@ def ustatistic(
         or ``SampledBlocks(n, tau=…)``).
     contamination : int or float, optional
         As for `distmom.mean`; of two samples the number (or share) of arbitrary rows or units in both.
-    interval : {"auto", "order", "exact", "paper", "none"}
-        As for `distmom.mean`; ``"paper"`` is sqrt(6 V) on both sides.
+    interval : {"auto", "order", "cantelli", "closed-form", "none"}
+        As for `distmom.mean`; ``"closed-form"`` is sqrt(6 V) on both sides.
     confidence_level, rng
         As for `distmom.mean`.
     executor : Threads, Processes, Cluster, Dask client or address, optional
@@ -148,7 +148,7 @@ def ustatistic(
     -----
     With a given number of blocks K the answer is the median of K complete U-statistics. The median of blocks
     of few rows is not their mean: K is lowered so that each has 6 rows of every sample, and the status is
-    then ``carried by few rows``, as where the scarcest of several samples has fewer than K^2/3 rows (at a
+    then ``dominated by few rows``, as where the scarcest of several samples has fewer than K^2/3 rows (at a
     skewness of 2 the median is then off by half of its standard error). Under ``"auto"`` the
     rows make up to 945 fine blocks of at least 64 rows, and a block of the answer has the mean of the
     statistics of its fine blocks, over the pairs inside these: its variance exceeds that of the complete one
@@ -158,29 +158,29 @@ def ustatistic(
     The variance of a block of B rows is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)) for kernels of pairs, with
     unbiased estimates from the means of the kernel at each row; for others the jackknife. Of units, stored
     order or chunks it is the variance between blocks alone. Intervals are those of `distmom.mean`: ``order``
-    covers the median of the distribution of a block's statistic, ``exact`` would hold with the stated
+    covers the median of the distribution of a block's statistic, ``cantelli`` would hold with the stated
     probability if the variance were known.
 
     With `weights` a block's statistic is the weighted mean of the kernel over its tuples, which estimates
     that of the distribution in which rows are drawn in proportion to their weight; its variance is that of
     the jackknife, and blocks have rows of positive weight alone.
 
-    Of a ratio of two U-statistics N/D (`concordance`) the ``exact`` interval is Fieller's: the R around the
-    answer for which the exact interval of N - R D, whose mean is 0 at the true ratio, holds 0. Where that of
-    D holds 0 the set has no end, and there is no interval but this reason. Measured on a rare outcome (400
-    rows a block, 9 and 21 blocks, up to four ones a block on average) at nominal 99 %: with the index 0.98
-    Fieller covered in 1.00 of the data sets where it has ends, intervals linearised about the ratios of
+    Of a ratio of two U-statistics N/D (`concordance`) the ``cantelli`` interval is Fieller's: the R around
+    the answer for which the Cantelli interval of N - R D, whose mean is 0 at the true ratio, holds 0. Where
+    that of D holds 0 the set has no end, and there is no interval but this reason. Measured on a rare outcome
+    (400 rows a block, 9 and 21 blocks, up to four ones a block on average) at nominal 99 %: with the index
+    0.98 Fieller covered in 1.00 of the data sets where it has ends, intervals linearised about the ratios of
     blocks in 0.58 to 0.80, ``order`` in 0.77 to 0.97; with the index 0.76 1.00, 1.00 and 0.98 to 0.99; with
-    30 ones a block all are alike (``tests/benchmarks/ratios.py``). So ``"auto"`` takes ``exact`` where the
+    30 ones a block all are alike (``tests/benchmarks/ratios.py``). So ``"auto"`` takes ``cantelli`` where the
     number of blocks is given and their denominators vary by more than 0.4 of them. `kendall-b` and
-    `correlation` divide by a root of two statistics: their ``exact`` is linearised, as is that of samples.
+    `correlation` divide by a root of two statistics: their ``cantelli`` is linearised, as is that of samples.
 
     With repeated partitions the answer is the median of the blocks of all of them, nearer to the statistic of
     all rows, and the interval that of repeated partitions.
 
     Measured on Gini's difference (400 replications of 1,050 rows; normal, Student 3 and log-normal rows; the
     rule, 9, 15 and the paper's blocks, and disjoint pairs): ``order`` covered 0.94 to 0.99 at 95 % and 0.98
-    to 1.00 at 99 %, ``exact`` 0.995 to 1.00.
+    to 1.00 at 99 %, ``cantelli`` 0.995 to 1.00.
 
     Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
     such as the energy distance are degenerate where both have one distribution, their blocks skewed:
@@ -188,16 +188,16 @@ def ustatistic(
 
     The mean of the columns is asked first, in one pass more. Files that it accuses and that stand out alone
     are left out (``files disagree``), and so are rows that stand apart from all others, if they are more than
-    blocks bear (``share set aside``): `accused_files` and `far_rows` tell which, and `plain_estimate` and all
-    counts are those of the rows that are left. What cannot be told apart, or be left out (elements of lists,
-    files of streams), makes the result ``beyond capacity``. With `by` each group has its own cuts and
-    statuses: a rare group far from all others stays. `FileBlocks` keep bad files, and blocks of units the
-    rows that they bear.
+    blocks bear (``share screened out``): `accused_files` and `far_rows` tell which, and `plain_estimate` and
+    all counts are those of the rows that are left. What cannot be told apart, or be left out (elements of
+    lists, files of streams), makes the result ``breakdown point exceeded``. With `by` each group has its own
+    cuts and statuses: a rare group far from all others stays. `FileBlocks` keep bad files, and blocks of
+    units the rows that they bear.
 
     Samples of rows (`SampledBlocks`, all pairs of each) and of pairs share rows, so order statistics of their
-    values cover only the median given the data: their interval is ``exact``, by a bound for such medians that
-    would hold for every distribution of finite variance if that were known. A sample of M pairs holds up to 2
-    M rows; the fewer, the more outliers the median tolerates. Its value has the variance Var(U_n) + (N -
+    values cover only the median given the data: their interval is ``cantelli``, by a bound for such medians
+    that would hold for every distribution of finite variance if that were known. A sample of M pairs holds up
+    to 2 M rows; the fewer, the more outliers the median tolerates. Its value has the variance Var(U_n) + (N -
     M)/(N - 1) (Var h - Var U_n)/M without repeats among the N pairs (tuples of all samples) that there are,
     (1 - 1/M) Var(U_n) + Var(h)/M with them. In samples of rows with replacement a row may be paired with
     itself, which moves the statistic by (h(x, x) - theta)/n on average. Several columns are counted in one

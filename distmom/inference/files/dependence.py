@@ -23,8 +23,8 @@ from distmom.numerics.arrays import Floats, Ints
 LEAST_UNITS = 10
 """Fewer units than this are not judged."""
 
-MOST_WILD = 4
-"""Of so many pieces one may have wild rows: where more have, it cannot be told which."""
+MOST_OUTLYING = 4
+"""Of so many pieces one may have outlying rows: where more have, it cannot be told which."""
 
 SERIAL = 2.33
 """Standard errors by which units may resemble the next ones, or those that they are joined with."""
@@ -51,8 +51,8 @@ class Pieces:
         Of a row of mass 1.
     of_mean : ndarray, shape (d,)
         Variance of the mean of all rows if these are independent.
-    wild : int
-        So many blocks the answer leaves out as wild: then far pieces are left out, too.
+    outlying : int
+        So many blocks the answer leaves out as outlying: then far pieces are left out, too.
     """
 
     levels: tuple[tuple[str, Ints], ...]
@@ -61,14 +61,14 @@ class Pieces:
     mean: Floats
     variance: Floats
     of_mean: Floats
-    wild: int = 0
+    outlying: int = 0
 
     def kept(self) -> Pieces:
-        """The same without pieces that are not finite, or wild if those are to be left out."""
+        """The same without pieces that are not finite, or outlying if those are to be left out."""
         some = np.isfinite(self.mean).all(axis=0)
         if not some.any():
             return replace(self, levels=())
-        if self.wild:
+        if self.outlying:
             z = (self.mean - np.median(self.mean[:, some], axis=1, keepdims=True)) * np.sqrt(self.mass)
             spread = np.maximum(scaled_mad(z[:, some]), np.sqrt(self.variance))[:, None]
             some &= (np.abs(z) <= max(CERTAIN, 0.5 * math.sqrt(some.size)) * spread).all(axis=0)
@@ -152,7 +152,7 @@ def dependence(pieces: Pieces) -> Dependence | None:
     file. The first level, from fine to coarse, is taken with which all coarser ones agree, and whose
     stretches do not resemble the next ones; it is made coarser as long as `ENOUGH_UNITS` are left.
     """
-    if MOST_WILD * pieces.wild > pieces.mass.size:
+    if MOST_OUTLYING * pieces.outlying > pieces.mass.size:
         return None
     pieces = pieces.kept()
     levels = [level for name, units in pieces.levels if (level := _level(pieces, name, units)) is not None]

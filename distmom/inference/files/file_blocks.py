@@ -1,7 +1,7 @@
 """The second opinion: the same rows in cells of whole files.
 
 Rows are dealt to blocks at random, so one bad file spoils a bit of every block and no number of row blocks
-can see it. Cells keyed by the file's path keep a bad file together: there it is a few wild cells among
+can see it. Cells keyed by the file's path keep a bad file together: there it is a few outlying cells among
 many.
 """
 
@@ -29,14 +29,15 @@ class FileSet(BlockSet):
     """The rule's steps on the cells of whole files, for the groups that have enough of them.
 
     ``groups`` are the numbers of those groups; all other arrays have one row for each of them. ``active``
-    marks those whose cells gave a scale and a finite answer. ``wild_cells`` are the cells, as they came,
-    that lie in a wild cell after the merging of small ones. ``effect`` is the variance between cells over
-    that within them, both robust and of one row: 1 for independent rows of a law that is not skew.
+    marks those whose cells gave a scale and a finite answer. ``outlying_cells`` are the cells, as they came,
+    that lie in an outlying cell after the merging of small ones. ``effect`` is the variance between cells
+    over that within them, both robust and of one row: 1 for independent rows of a distribution that is not
+    skew.
     """
 
     groups: Ints
     active: Bools
-    wild_cells: Bools
+    outlying_cells: Bools
     effect: Floats
 
 
@@ -60,7 +61,7 @@ def file_set(
     n_sample, n_most : ndarray of int64, shape (n_groups,)
         Sampled rows, and how many of them have the most frequent value.
     n_columns : int
-        So many groups after one another are the columns of a vector: same rows, same cells set aside.
+        So many groups after one another are the columns of a vector: same rows, same cells screened out.
     located : bool
         As for `tested`.
     """
@@ -84,7 +85,7 @@ def file_set(
         **vars(found),
         groups=groups,
         active=finest.testable & usable.any(axis=1) & found.answer.finite,
-        wild_cells=np.take_along_axis(found.seen.far, cell_of, 1) & cells.filled,
+        outlying_cells=np.take_along_axis(found.seen.far, cell_of, 1) & cells.filled,
         effect=effect,
     )
 
@@ -151,7 +152,7 @@ def common_levels(rows: BlockSet, files: FileSet) -> tuple[Ints, Ints]:
     return (found if rows.given is None else np.full_like(found, rows.given)), found
 
 
-def halfwidth_at(ladder: Ladder, level: Ints, groups: Ints) -> Floats:
-    """Half-width of some groups, each at its level; NaN where that level is 0."""
+def margin_at(ladder: Ladder, level: Ints, groups: Ints) -> Floats:
+    """Margin of error of some groups, each at its level; NaN where that level is 0."""
     column = np.minimum(np.searchsorted(ladder.levels, level), ladder.levels.size - 1)
-    return np.where(level > 0, ladder.halfwidth[groups, column], np.nan)
+    return np.where(level > 0, ladder.margin[groups, column], np.nan)

@@ -42,7 +42,7 @@ class Clusters(OfGroups):
         Variance of the mean of all rows if these are independent.
     effect : ndarray
         The design effect: variance of the mean by cells over that by rows, about 1 for exchangeable rows of
-        any law and cells of any sizes, since far rows count the same in both.
+        any distribution and cells of any sizes, since far rows count the same in both.
     least_effect : ndarray
         The same without the cell that adds most: two far rows may have met in it.
     """

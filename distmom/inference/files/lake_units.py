@@ -23,7 +23,7 @@ def dependence_of(
     stretches: Sequence[Stretches],
     rows: BlockState,
     *,
-    wild: int,
+    outlying: int,
     rest: Rest | None = None,
 ) -> Dependence | None:
     """What the stretches of some columns with the same rows say; `rows` are the row blocks of each.
@@ -47,7 +47,7 @@ def dependence_of(
     numbers, of_files = first.numbers[order], of_files[order]
     whole = rows.total()
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = _of_good_blocks(rows) if wild else np.asarray(whole.row_variance, np.float64)
+        variance = _of_good_blocks(rows) if outlying else np.asarray(whole.row_variance, np.float64)
         variance = variance if rest is None else rest.variance
         of_mean = variance / np.maximum(whole.effective, 1.0)
     if not (np.isfinite(variance) & (variance > 0.0)).all():
@@ -62,7 +62,7 @@ def dependence_of(
         np.stack([one.mean[order] for one in stretches]),
         variance * float(whole.mass.reshape(-1)[0]) / np.maximum(whole.effective, 1.0),
         of_mean,
-        wild,
+        outlying,
     )
     return dependence(pieces)
 

@@ -1,8 +1,8 @@
 """Few files that hold other values than all others: a reversed sign, another unit, a shift.
 
-Each file's mean is held against those of the others. File means may have a law with heavy tails, so it takes
-more than a distance: a gap to all others, which means of one law would hardly leave, or others that differ
-by no more than their rows do.
+Each file's mean is held against those of the others. File means may have a distribution with heavy tails, so
+it takes more than a distance: a gap to all others, which means of one distribution would hardly leave, or
+others that differ by no more than their rows do.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Rest:
     mass: float
 
     def answer(self, answer: RuleAnswer, delta: float) -> RuleAnswer:
-        """The answer of the rows that are left: their mean, where blocks of all rows saw nothing wild.
+        """The answer of the rows that are left: their mean, where blocks of all rows saw nothing outlying.
 
         How many rows of the odd files are in a block is left to chance in small files, so blocks of all rows
         are moved to it as they are.
@@ -98,13 +98,13 @@ class Rest:
 
         half = -ndtri(0.5 * delta) * np.sqrt(self.variance / self.mass)
         moved = (self.mean - answer.estimate)[:, None]
-        exact = 0.5 * (answer.intervals.exact_high - answer.intervals.exact_low)
+        exact = 0.5 * (answer.intervals.cantelli_high - answer.intervals.cantelli_low)
         ends = {
             "order_low": self.mean - half,
             "order_high": self.mean + half,
-            "exact_low": self.mean - exact,
-            "exact_high": self.mean + exact,
-            "exact_centre": self.mean.copy(),
+            "cantelli_low": self.mean - exact,
+            "cantelli_high": self.mean + exact,
+            "cantelli_centre": self.mean.copy(),
         }
         had = {
             name: np.where(np.isfinite(getattr(answer.intervals, name)), new, np.nan)

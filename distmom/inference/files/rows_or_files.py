@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from distmom.inference.answers import Request, RuleAnswer
-from distmom.inference.files.file_blocks import FileSet, common_levels, halfwidth_at
+from distmom.inference.files.file_blocks import FileSet, common_levels, margin_at
 from distmom.inference.files.file_effects import Clusters
 from distmom.inference.intervals import ball_fields, intervals_of
 from distmom.inference.row_blocks import RowSet
@@ -16,20 +16,21 @@ from distmom.inference.steps import over_columns
 from distmom.numerics.arrays import Bools, Ints
 
 INFLATED = 4.0
-"""Rows of one law give both sets the same standard error, up to sampling. Where that of the row blocks is so
-much larger, bad files lie in most of them: its own width then hides any difference, and the files' scale
-serves both."""
+"""Rows of one distribution give both sets the same standard error, up to sampling. Where that of the row
+blocks is so much larger, bad files lie in most of them: its own width then hides any difference, and the
+files' scale serves both."""
 
 
 def hear_files(result: RuleAnswer, own: RowSet, found: FileSet, ask: Request) -> RuleAnswer:
     """Compare the answers of rows and files; where they differ, the one of smaller spread comes first."""
     groups = found.groups
     row_level, level = common_levels(own, found)
-    row_width = halfwidth_at(own.ladder, row_level, groups)
-    file_width = halfwidth_at(found.ladder, level, np.arange(groups.size))
+    row_width = margin_at(own.ladder, row_level, groups)
+    file_width = margin_at(found.ladder, level, np.arange(groups.size))
     finite = own.finite[groups]
     row_se = np.where(finite, own.finest.se[groups], np.inf)
-    # without a scale for the rows there is nothing to compare with; ruined rows differ from any finite answer
+    # without a scale for the rows there is nothing to compare with; non-finite rows differ from any finite
+    # answer
     comparable = (row_se > 0.0) & (np.isfinite(row_se) | ~finite)
     active = found.active & (level > 0) & ~own.lowered[groups] & comparable
     with np.errstate(invalid="ignore", over="ignore"):
@@ -40,15 +41,15 @@ def hear_files(result: RuleAnswer, own: RowSet, found: FileSet, ask: Request) ->
     sharper = found.finest.se < row_se
     disagree = over_columns(active & ~same & sharper, ask.n_columns)
     result.file_estimate[groups] = np.where(active, found.answer.estimate, np.nan)
-    result.row_halfwidth[groups] = np.where(active & finite, row_width, np.nan)
-    result.file_halfwidth[groups] = np.where(active, file_width, np.nan)
+    result.row_margin[groups] = np.where(active & finite, row_width, np.nan)
+    result.file_margin[groups] = np.where(active, file_width, np.nan)
     clusters = Clusters.of(found.answer.kept)
     alike = found.active & clusters.correlated(found.effect)
     result.file_effect[groups] = np.where(alike, clusters.effect, np.nan)
     accused = over_columns(active & found.contradicted & (same | sharper), ask.n_columns)
-    result.suspect_cells[groups] = found.wild_cells & accused[:, None]
+    result.suspect_cells[groups] = found.outlying_cells & accused[:, None]
     # a given number of blocks stays, and random ones hold the bad files
-    word = Finding.FILES_DISAGREE if own.given is None else Finding.BEYOND_CAPACITY
+    word = Finding.FILES_DISAGREE if own.given is None else Finding.BREAKDOWN_POINT_EXCEEDED
     result.status[groups] |= np.where(disagree, int(word), 0)
     result.disagree[groups] = disagree
     if ask.pays_for_files:
@@ -77,7 +78,7 @@ def _files_first(result: RuleAnswer, found: FileSet, first: Ints, ask: Request) 
     new: dict[str, Any] = {
         **some.fields(),
         **ball_fields(some, why, ask, between=False),
-        "status": status + np.where(some.beyond, int(Finding.BEYOND_CAPACITY), 0),
+        "status": status + np.where(some.beyond, int(Finding.BREAKDOWN_POINT_EXCEEDED), 0),
         "estimate": some.answer.estimate,
         "files_first": True,
         "intervals": intervals_of(some, np.zeros(first.size, np.int64), ask, between=False),

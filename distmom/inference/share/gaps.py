@@ -1,9 +1,9 @@
 """Rows that stand apart from all others: a wide and nearly empty gap, far from the centre.
 
-A law whose tail falls like a power or faster leaves no such gap with many rows beyond it: the ratio of the
-distances of its j-th and (j+1)-th largest row exceeds r with probability r^(-alpha j) (Renyi), which for
-alpha = 1.5 and r = exp(J/j) is 1.4e-6, whatever j. What lies beyond one is damage, or a cluster of its own;
-what `second_mode` takes for sizes of another order stays in.
+A distribution whose tail falls like a power or faster leaves no such gap with many rows beyond it: the ratio
+of the distances of its j-th and (j+1)-th largest row exceeds r with probability r^(-alpha j) (Renyi), which
+for alpha = 1.5 and r = exp(J/j) is 1.4e-6, whatever j. What lies beyond one is damage, or a cluster of its
+own; what `second_mode` takes for sizes of another order stays in.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from distmom.inference.share.runs import Runs
 from distmom.numerics.arrays import Floats, Ints
 
 FAR = 30.0
-"""Rows are set aside from so many spreads of the rows inside: real clusters are rare there, codes are not."""
+"""Rows are screened out from so many spreads of those inside: real clusters are rare there, codes are not."""
 
 NEAR = 10.0
 """From here on clusters are told and left in: they are as often real as wrong."""

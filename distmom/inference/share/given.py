@@ -65,10 +65,10 @@ class GivenShare:
     left_out, allowed : int
         Sampled rows that are left out, and that may be bad.
     bias_bound : float
-        Half-width that the bad rows account for, however much the good rows among those spread that do not
-        stand apart.
+        Margin of error that the bad rows account for, however much the good rows among those spread that do
+        not stand apart.
     more_apart : bool
-        More rows stand apart than are allowed for: they are left out, and neither half-width holds.
+        More rows stand apart than are allowed for: they are left out, and neither margin of error holds.
     cut_ties : bool
         An end cuts through equal rows; those between the ends are then not the kept ones.
     kept : int
@@ -86,8 +86,8 @@ class GivenShare:
     cut_ties: bool
     kept: int
 
-    def halfwidth(self, level: float = 0.99, n_averaged: int | None = None, exact: bool = False) -> float:
-        """Half-width of an interval at a confidence level.
+    def margin(self, level: float = 0.99, n_averaged: int | None = None, exact: bool = False) -> float:
+        """Margin of error of an interval at a confidence level.
 
         Parameters
         ----------
@@ -95,7 +95,8 @@ class GivenShare:
         n_averaged : int, optional
             Rows that were averaged; those kept of the sample if not given.
         exact : bool
-            Allow for the bad rows as well, by `bias_bound`; else for sampling alone, by the normal law.
+            Allow for the bad rows as well, by `bias_bound`; else for sampling alone, by the normal
+            distribution.
         """
         sampling = NormalDist().inv_cdf(0.5 + level / 2) * self.sd / math.sqrt(n_averaged or self.kept)
         return sampling + (self.bias_bound if exact else 0.0)
@@ -133,7 +134,7 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
 
     Of all sets of m - t rows one that spreads least is a window, so its spread is at most sd G, and the error
     at most (1 + `KAPPA`) sd G sqrt(e / (1 - 2e)), beside that of mean G. No estimator can promise less than
-    sd sqrt(e / (1 - 2e)) for all laws.
+    sd sqrt(e / (1 - 2e)) for all distributions.
 
     Nobody can know sd G. `bias_bound` has in its place the root of the sum of squares of the rows that
     `rows_apart` leaves, about their mean, divided by m - t, which sd G never exceeds if G is among them.

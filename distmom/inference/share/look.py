@@ -48,17 +48,17 @@ class Look:
 
     @cached_property
     def apart(self) -> Apart:
-        """What is set aside."""
+        """What is screened out."""
         return rows_apart(self.ordered)
 
     @cached_property
     def group(self) -> Apart:
-        """A second group of the rows that are not set aside."""
+        """A second group of the rows that are not screened out."""
         return second_group(np.sort(self.pool.values[self.kept]) if self.apart.n else self.ordered)
 
     @cached_property
     def near(self) -> Apart:
-        """What is told where nothing is set aside."""
+        """What is told where nothing is screened out."""
         return near_apart(self.ordered, self.group)
 
     @property
@@ -107,13 +107,13 @@ class Look:
 
     @cached_property
     def kept(self) -> Bools:
-        """Rows of the sample that are not set aside."""
+        """Rows of the sample that are not screened out."""
         low, high = self.cut
         return (self.pool.values > low) & (self.pool.values < high)
 
 
 def near_apart(y_sorted: Floats, group: Apart | None = None) -> Apart:
-    """What is told of rows of which none are set aside: those nearer, or a second group if that is larger."""
+    """What is told where no row is screened out: rows nearer, or a second group if that is larger."""
     apart = rows_apart(y_sorted, NEAR, modes=True)
     group = second_group(y_sorted) if group is None else group
     return apart if apart.n >= group.n else group

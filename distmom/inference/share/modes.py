@@ -1,9 +1,9 @@
 """Whether rows far out are sizes of another order rather than damage: a second mode on the log scale.
 
 Files, payments and transfers have modes decades apart, and nearly all of their sum lies in the rare large
-ones: set aside, these would ruin the mean. What cannot be told from such a mode is left in, and told. Codes,
-garbage of both signs, clusters much narrower than the rows inside, and copies of rows of moderate spread by a
-factor between units are damage.
+ones: screened out, these would ruin the mean. What cannot be told from such a mode is left in, and told.
+Codes, garbage of both signs, clusters much narrower than the rows inside, and copies of rows of moderate
+spread by a factor between units are damage.
 """
 
 from __future__ import annotations

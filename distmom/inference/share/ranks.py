@@ -44,7 +44,7 @@ def quantile_ranks(m: int, q: float, level: float = 0.99) -> tuple[int, int]:
     Notes
     -----
     Y_(l) exceeds the quantile only if fewer than l rows are at or below it, which has probability at most
-    P(Bin(m, q) <= l - 1), whatever the law; likewise Y_(u) is below it with probability at most
+    P(Bin(m, q) <= l - 1), whatever the distribution; likewise Y_(u) is below it with probability at most
     P(Bin(m, q) >= u). The largest l and the least u are taken for which either is at most (1 - level)/2.
 
     Examples
@@ -61,7 +61,7 @@ def quantile_ranks(m: int, q: float, level: float = 0.99) -> tuple[int, int]:
 
 
 def quantile_interval(y_sorted: Floats, q: float, level: float = 0.99) -> tuple[float, float, float]:
-    """Sample quantile and an exact interval for that of the law, or of all rows.
+    """Sample quantile and an Cantelli interval for that of the distribution, or of all rows.
 
     Parameters
     ----------
@@ -79,7 +79,8 @@ def quantile_interval(y_sorted: Floats, q: float, level: float = 0.99) -> tuple[
 
     Notes
     -----
-    Holds for every law, ties included. Without replacement ranks vary less, and it holds all the more.
+    Holds for every distribution, ties included. Without replacement ranks vary less, and it holds all the
+    more.
 
     Examples
     --------

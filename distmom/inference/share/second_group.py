@@ -52,10 +52,10 @@ def second_group(y_sorted: Floats) -> Apart:
 
     Notes
     -----
-    The distances that are not zero are counted in windows of equal width on the log scale. A law with one
-    mode there, however heavy its tails, has no window with few rows between two with many. Units are changed
-    by factors, so of the distances from zero either group may be the larger; about the median only the
-    farther, smaller one is a group: close to it there are always few rows.
+    The distances that are not zero are counted in windows of equal width on the log scale. A distribution
+    with one mode there, however heavy its tails, has no window with few rows between two with many. Units are
+    changed by factors, so of the distances from zero either group may be the larger; about the median only
+    the farther, smaller one is a group: close to it there are always few rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tails of the binomial law by the incomplete beta: scipy.stats takes a third of a second to load."""
+"""Binomial tails by the incomplete beta: scipy.stats takes a third of a second to load."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ ROUNDS = 4
 
 @dataclass(frozen=True)
 class RatioBlocks:
-    """The fine blocks of one variant, filled by hash or at random, so that each has the same law.
+    """The fine blocks of one variant, filled by hash or at random, so that each has the same distribution.
 
     Attributes
     ----------
@@ -72,7 +72,8 @@ class RatioBlocks:
         """The numbers of blocks whose spread tells something.
 
         They need `LEAST_UNITS` units each, and where one value dominates, as zero does in sales, nearly all
-        of them must hold other values, too: else the typical block looks constant and every other one wild.
+        of them must hold other values, too: else the typical block looks constant and every other one
+        outlying.
         """
         fit = []
         for k in ladder_levels(self.still.size):
@@ -132,7 +133,7 @@ def fewer_blocks(levels: Sequence[int], n_independent: int) -> int | None:
     """The most blocks of which the rule makes an answer with at least `ENOUGH_UNITS` units in its blocks.
 
     Where units are too few for that, the fewest blocks that can tell outliers from chance. The finest blocks
-    come first: where they show outliers, these are set aside there.
+    come first: where they show outliers, these are screened out there.
     """
     able = [k for k in levels if k >= LEAST_ABLE] or levels[-1:]
     for k in reversed(able):

@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 
 class Asked(NamedTuple):
-    """Blocks of one law, whose spread is that between them; one group for each line of values.
+    """Blocks of one distribution, whose spread is that between them; one group for each line of values.
 
-    Without a finest level blocks get one unit each: so few that the rule takes the plain mean.
+    Without a finest level blocks get one unit each: so few that the rule takes the sample mean.
     """
 
     values: Floats

@@ -30,9 +30,9 @@ def tell(results: dm.Results) -> None:
     """Log a line for each column that drifted."""
     for one in results.to_dict()["results"]:
         if one["drifted"]:
-            what = {key: one[key] for key in ("column", "compared_by", "estimate", "p_adjusted")}
+            what = {key: one[key] for key in ("column", "compared_by", "estimate", "p_holm")}
             said = f"{one['column']} drifted: {one['compared_by']} {one['estimate']:.6g}"
-            log("drift", f"{said}, adjusted p {one['p_adjusted']:.3g}", level="warning", **what)
+            log("drift", f"{said}, adjusted p {one['p_holm']:.3g}", level="warning", **what)
 
 
 JOB = job_of(

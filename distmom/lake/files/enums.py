@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyarrow import types as patypes
 
 
-def is_enum(parquet: Any, position: int) -> bool:
-    """Whether a physical column holds names of such a type."""
-    return bool(parquet.schema.column(position).logical_type.type == "ENUM")
+def is_enum(schema: Any, position: int) -> bool:
+    """Whether a physical column of a Parquet schema holds names of such a type."""
+    return bool(schema.column(position).logical_type.type == "ENUM")
 
 
 def with_texts(parquet: Any, schema: pa.Schema) -> pa.Schema:
@@ -18,7 +18,7 @@ def with_texts(parquet: Any, schema: pa.Schema) -> pa.Schema:
     if not any(_is_bytes(type_) for type_ in schema.types):
         return schema
     for position in range(parquet.metadata.num_columns):
-        if is_enum(parquet, position):
+        if is_enum(parquet.schema, position):
             at = schema.get_field_index(parquet.schema.column(position).path)  # -1 within a list or a struct
             if at >= 0 and _is_bytes(schema.field(at).type):
                 schema = schema.set(at, schema.field(at).with_type(_text(schema.field(at).type)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
 from inspect import signature
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -103,7 +104,7 @@ def open_parquet(
     except DistmomError:
         raise
     except FileNotFoundError as error:
-        raise DataError(f"file changed since planning: {file.path} (it is gone); run again") from error
+        raise _gone(file) from error
     except (MemoryError, pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if not isinstance(error, MemoryError):
             check_unchanged(filesystem, root, file)
@@ -146,18 +147,22 @@ def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> No
 
     DataError if they differ, or the file is gone.
     """
-    path, gone = location(root, file), f"file changed since planning: {file.path} (it is gone); run again"
+    path = location(root, file)
     if is_local(filesystem):  # twice for each file: a tenth of the time that PyArrow takes for it
         try:
-            found = Path(path).stat()
+            found = os.stat(path)  # noqa: PTH116  # a Path takes longer to make than the file to look at
         except (FileNotFoundError, NotADirectoryError):
-            raise DataError(gone) from None
+            raise _gone(file) from None
         _compare(file, found.st_size, found.st_mtime_ns)
         return
     info = filesystem.get_file_info(path)
     if info.type == pafs.FileType.NotFound:
-        raise DataError(gone)
+        raise _gone(file)
     _compare(file, info.size, whole_seconds(info.mtime_ns))
+
+
+def _gone(file: FileRef) -> DataError:
+    return DataError(f"file changed since planning: {file.path} (it is gone); run again")
 
 
 def whole_seconds(nanoseconds: int | None) -> int:
@@ -253,7 +258,22 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     hidden: frozenset[str] = frozenset()  # columns that are encrypted
     stream: pa.NativeFile | None = None
 
-    @property
+    def _build_nested_paths(self) -> dict[str, list[int]]:
+        """Nothing: what a selection by name would need, which is not used, costs as much as the footer."""
+        return {}
+
+    # PyArrow makes these anew whenever they are asked for; of small files that is much of the time
+    @cached_property
+    def metadata(self) -> pq.FileMetaData:
+        """The footer."""
+        return super().metadata
+
+    @cached_property
+    def schema(self) -> pq.ParquetSchema:
+        """Physical columns."""
+        return self.metadata.schema
+
+    @cached_property
     def schema_arrow(self) -> pa.Schema:
         """Columns of the file, or of the table."""
         schema = with_texts(self, super().schema_arrow)

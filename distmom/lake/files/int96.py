@@ -20,9 +20,9 @@ YEAR_1, YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
 MOST_MILLISECONDS = (2**63 - 1) // 1_000
 
 
-def is_int96(parquet: pq.ParquetFile, position: int) -> bool:
-    """Whether a physical column holds such times."""
-    return bool(parquet.schema.column(position).physical_type == "INT96")
+def is_int96(schema: pq.ParquetSchema, position: int) -> bool:
+    """Whether a physical column of a schema holds such times."""
+    return bool(schema.column(position).physical_type == "INT96")
 
 
 def looks_wrapped(times: pa.Array) -> bool:

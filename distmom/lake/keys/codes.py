@@ -5,7 +5,7 @@ Integers go through a table over their range, everything else through Arrow's di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from distmom.numerics.twins import compiled_twin
 
 MOST_TABLE_ENTRIES = 2**21  # 16 MB: integer keys of a smaller range are looked up, not hashed
 SMALL_DICTIONARY = 4_096
+FEW_IDS = 32
 
 _kernels = compiled_twin("distmom.numerics.lookup")
 
@@ -81,15 +82,23 @@ class FirstSeen(Generic[Value]):
         table.take(ids, out=codes, mode="clip")  # with "raise" NumPy would copy the result
         if codes.size and codes.min() < 0:
             rows = np.flatnonzero(codes < 0 if keep is None else (codes < 0) & keep)
-            first = np.full(table.size, -1, np.int64)
-            first[ids[rows[::-1]]] = rows[::-1]  # of equal ids the last one stays: the first row
-            fresh = np.flatnonzero(first >= 0)
-            fresh = fresh[np.argsort(first[fresh])]
+            fresh = _distinct(ids[rows], table.size)
             table[fresh] = [self.code(value) for value in values_of(fresh)]
             codes[rows] = table.take(ids[rows])
         if keep is not None:
             codes[~keep] = -1
         return codes
+
+
+def _distinct(ids: Ints, n: int) -> Ints:
+    """Distinct ids below n, in the order of their first appearance."""
+    if FEW_IDS * ids.size < n:  # sorting them takes less time than a table of all
+        distinct, first = np.unique(ids, return_index=True)
+        return distinct[np.argsort(first)]
+    first = np.full(n, -1, np.int64)
+    first[ids[::-1]] = np.arange(ids.size)[::-1]  # of equal ids the last one stays: the first row
+    distinct = np.flatnonzero(first >= 0)
+    return distinct[np.argsort(first[distinct])]
 
 
 def sized(scratch: Ints, size: int) -> tuple[Ints, Ints]:
@@ -121,6 +130,14 @@ def local_ids(
 
 def _take(array: pa.Array, rows: Ints) -> pa.Array:
     return array.take(int64_array(rows))
+
+
+def some_of(arrays: Sequence[pa.Array], rows: Ints) -> list[pa.Array] | None:
+    """Some rows of each array; None for types that Arrow cannot take from."""
+    try:
+        return [_take(array, rows) for array in arrays]
+    except pa.ArrowNotImplementedError:
+        return None
 
 
 def _index_in(values: pa.Array, among: pa.Array) -> pa.Int32Array | None:

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from distmom.lake.keys.codes import Mask
+from distmom.lake.keys.codes import Mask, some_of
 from distmom.lake.keys.encoder import KeyEncoder
 from distmom.lake.keys.key_hashes import KeyHashes
 from distmom.lake.keys.keyvalues import Key
 from distmom.numerics.arrays import Bools, Ints, Words
 from distmom.numerics.hash_ranges import HashRange
+
+FEW = 2
+"""Rows of a range are taken out of a batch where they are less than one of so many."""
 
 
 class RangeEncoder:
@@ -63,21 +66,29 @@ class RangeEncoder:
         inside = self.within.holds(hashes)
         if keep is not None:
             inside &= keep
-        codes = self._encoder.encode(keys, inside)
-        codes = codes + (codes >= self.others)
-        self._note(codes, hashes, inside)
-        codes[~inside] = self.others
+        rows = np.flatnonzero(inside)
+        codes = np.full(inside.size, self.others)
+        mine = self._codes(keys, rows, inside)
+        mine += mine >= self.others
+        self._note(mine, hashes[rows])
+        codes[rows] = mine
         if keep is not None:
             codes[~keep] = -1
         return codes, hashes
 
-    def _note(self, codes: Ints, hashes: Words, inside: Bools) -> None:
+    def _codes(self, keys: Sequence[pa.Array], rows: Ints, inside: Bools) -> Ints:
+        """Those rows' codes by the encoder of the range."""
+        some = some_of(keys, rows) if FEW * rows.size < inside.size else None
+        if some is None:
+            return self._encoder.encode(keys, inside)[rows]
+        return self._encoder.encode(some, None, rows.size).copy()
+
+    def _note(self, codes: Ints, hashes: Words) -> None:
         """Keep the hashes of the keys that are met for the first time."""
         more = self.n_keys - self._met.size
         if more > 0:
             room = max(more, self._met.size)
             self._met, self._is_met = np.pad(self._met, (0, room)), np.pad(self._is_met, (0, room))
-        rows = np.flatnonzero(inside)
-        rows = rows[~self._is_met[codes[rows]]]
-        self._met[codes[rows]] = hashes[rows]
-        self._is_met[codes[rows]] = True
+        fresh = np.flatnonzero(~self._is_met[codes])
+        self._met[codes[fresh]] = hashes[fresh]
+        self._is_met[codes[fresh]] = True

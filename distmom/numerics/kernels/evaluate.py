@@ -47,7 +47,7 @@ def block_sums(
     -------
     tuple of PairSums
         With too few rows for a single tuple, or no infinite but undefined values, the mean is NaN: the block
-        is ruined.
+        is non-finite.
 
     Raises
     ------

@@ -186,7 +186,8 @@ class Ratio(Kernel):
     """A statistic that divides one U-statistic by others: N / D, or N / sqrt(D1 D2).
 
     Not a U-statistic itself, hence no `value`. A block whose denominator is 0 has the value NaN: it is
-    ruined. Its parts' means serve the linearised kernel ``h_N - R h_D``, whose mean is 0 at the true ratio R.
+    non-finite. Its parts' means serve the linearised kernel ``h_N - R h_D``, whose mean is 0 at the true
+    ratio R.
     """
 
     def combine(self, *means: Value) -> Value:

@@ -1,4 +1,4 @@
-"""Statistics of two samples: differences of means, distances of laws, area under the ROC curve."""
+"""Statistics of two samples: differences of means, distances of distributions, area under the ROC curve."""
 
 from __future__ import annotations
 

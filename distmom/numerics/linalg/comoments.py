@@ -1,8 +1,8 @@
 """Counts, means and co-moments of blocks of rows: the mergeable state behind every covariance.
 
 Two states of disjoint rows merge by the formula of Chan, Golub & LeVeque (1983). Products are taken of
-differences from the block's own mean, so neither an offset nor another block's wild rows cost any digits. A
-block with an infinite value has a co-moment of NaN: it is ruined.
+differences from the block's own mean, so neither an offset nor another block's outlying rows cost any digits.
+A block with an infinite value has a co-moment of NaN: it is non-finite.
 """
 
 from __future__ import annotations

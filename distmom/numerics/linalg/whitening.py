@@ -51,7 +51,7 @@ def whitening(rows: Floats, penalty: Floats | None = None) -> Floats:
 
 
 def wrapped(rows: Floats) -> Floats:
-    """Scaled rows with wild values drawn in, each for itself (Raymaekers & Rousseeuw 2021, Technometrics)."""
+    """Scaled rows with outliers drawn in, each by itself (Raymaekers & Rousseeuw 2021, Technometrics)."""
     return np.clip(np.nan_to_num(rows, nan=0.0), -WRAP, WRAP)
 
 

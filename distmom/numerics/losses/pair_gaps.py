@@ -86,7 +86,7 @@ def pair_means(
     return losses / n_pairs, roots / n_pairs, reach
 
 
-def gap_means(
+def discrepancy_means(
     kernels: Sequence[Kernel], samples: Sequence[Floats], asked: NDArray[np.int32], *, drawn: bool = False
 ) -> Floats:
     """Means over the pairs of a block of the distance of two candidates' roots of losses.

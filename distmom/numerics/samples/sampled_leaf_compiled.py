@@ -155,11 +155,11 @@ def group_moments(x, codes, rows, values, groups, sums, count, mean, m2):
     for i in range(rows.size):
         count[groups[i]] += 1
         s1[groups[i]] += values[i]
-    wild = False
+    outlying = False
     for g in range(n_groups):
         shift[g] = s1[g] / max(1, count[g])
-        wild |= not np.isfinite(shift[g])
-    if wild:
+        outlying |= not np.isfinite(shift[g])
+    if outlying:
         s1[:] = 0.0
         for i in range(rows.size):
             s1[groups[i]] += values[i] / count[groups[i]]

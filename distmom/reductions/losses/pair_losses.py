@@ -14,7 +14,7 @@ from distmom.numerics.arrays import Floats, Ints, Record
 from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.risk import Clustering
-from distmom.numerics.losses.pair_gaps import gap_means, pair_means
+from distmom.numerics.losses.pair_gaps import discrepancy_means, pair_means
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.losses.candidates import Candidate
 from distmom.reductions.rows.block_kernel import KeptRows
@@ -126,7 +126,7 @@ class PairLosses:
         m, size = len(kernels), np.int64(rows.shape[0])
         nothing, none = np.full(m, np.nan), np.zeros(m, np.int64)
         if self.asked is not None:
-            gaps = gap_means(kernels, samples, self.asked, drawn=self.drawn)
+            gaps = discrepancy_means(kernels, samples, self.asked, drawn=self.drawn)
             return size, nothing, nothing, np.zeros(m), none, gaps, none
         missing = np.array(
             [np.count_nonzero(~np.isfinite(s).all(axis=tuple(range(1, s.ndim)))) for s in samples]

@@ -54,7 +54,7 @@ class BlockStatistics:
     n_tuples : tuple of int, length B
         Tuples of rows that are averaged: those of several parts add up where they are others.
     means : ndarray, shape (B, P, *shape)
-        The U-statistics that the statistic is made of; NaN in ruined blocks.
+        The U-statistics that the statistic is made of; NaN in non-finite blocks.
     variance : ndarray, shape (B, *shape)
         Estimated variance of the statistic of a block of this size; NaN where it was not asked for.
     components : ndarray, shape (B, COMPONENTS)

@@ -9,7 +9,7 @@ from distmom.remedies import FILES, Remedies
 from distmom.report.kinds.ustatistic import UStatisticResult
 
 _TEST = (
-    *("first", "second", "p_value", "p_adjusted", "drifted", "p_reason", "n_permutations"),
+    *("first", "second", "p_value", "p_holm", "drifted", "p_reason", "n_permutations"),
     *("n_test_rows", "n_test_units", "smallest_p", "bandwidth"),
 )
 
@@ -26,7 +26,7 @@ class CompareResult(UStatisticResult):
         The statistic: ``mean``, ``auc``, ``energy``, ``mmd`` or ``mmd-laplace``.
     p_value : float or None
         Share of the permutations with a statistic at least as extreme; None with a `p_reason`.
-    p_adjusted : float or None
+    p_holm : float or None
         The same, adjusted for all columns and statistics of the run (Holm).
     p_reason : str or None
         Why there is no p-value.
@@ -45,7 +45,7 @@ class CompareResult(UStatisticResult):
 
     compared_by: str = ""
     p_value: float | None = None
-    p_adjusted: float | None = None
+    p_holm: float | None = None
     p_reason: str | None = None
     n_permutations: int = 0
     n_test_rows: tuple[int, int] = (0, 0)
@@ -70,7 +70,7 @@ class CompareResult(UStatisticResult):
     @property
     def drifted(self) -> bool:
         """Whether the adjusted p-value says that the samples differ, at the confidence level."""
-        return self.p_adjusted is not None and self.p_adjusted <= 1.0 - self.confidence_level + 1e-12
+        return self.p_holm is not None and self.p_holm <= 1.0 - self.confidence_level + 1e-12
 
     @property
     def name(self) -> str:  # noqa: D102
@@ -87,7 +87,7 @@ class CompareResult(UStatisticResult):
         return ("estimate", *numbers[:2], "p", "adjusted", *numbers[2:])
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
-        p = ("" if value is None else f"{value:.3g}" for value in (self.p_value, self.p_adjusted))
+        p = ("" if value is None else f"{value:.3g}" for value in (self.p_value, self.p_holm))
         return [(self.name, (*self.shown_values(), *p, *self.counts()))]
 
     def remarks(self) -> list[str]:  # noqa: D102

@@ -27,8 +27,8 @@ class Reason:
         standard deviations or means for ``scale`` and ``narrow``, the lopsidedness for ``mirror``, the end of
         the range beside the typical mean for ``range``, shares for ``missing`` and ``no values``. Times in
         nanoseconds.
-    spreads : float or None
-        How many spreads lie between; None where it is beyond all number.
+    z_score : float or None
+        Robust z-score, |value - typical| in robust scales; None where it is infinite.
     words : str
         The same as a sentence.
     """
@@ -37,7 +37,7 @@ class Reason:
     what: str
     value: float | None
     typical: float | None
-    spreads: float | None
+    z_score: float | None
     words: str
 
 
@@ -113,9 +113,9 @@ class DescribeResult(Results[ColumnProfile]):
         return {"schema_version": told["schema_version"], "results": told["results"], "named": named} | told
 
     def more_tables(self) -> list[Table]:  # noqa: D102
-        from distmom.report.describe_text import gap_table, named_table
+        from distmom.report.describe_text import discrepancy_table, named_table
 
-        return [table for table in (gap_table(self), named_table(self)) if table is not None]
+        return [table for table in (discrepancy_table(self), named_table(self)) if table is not None]
 
     def closing(self) -> list[str]:  # noqa: D102
         from distmom.report.describe_text import advice

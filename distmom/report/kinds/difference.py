@@ -30,7 +30,7 @@ class DifferenceResult(EstimateResult):
     estimate, difference : float
         Robust mean (or ratio) of the variant less that of the control: the median of the differences of
         paired blocks. NaN where there is no finite answer.
-    interval_kind : {"order", "exact", "none"}
+    interval_kind : {"order", "cantelli", "none"}
     lift : float
         The difference as a share of the control's mean; NaN with a `lift_reason` where that is not clearly
         away from 0.
@@ -55,7 +55,7 @@ class DifferenceResult(EstimateResult):
         Whether these are exact: up to 16,383 pairs of variant and unit.
     n_blocks : int
         Paired blocks of the answer.
-    n_ruined_blocks, n_set_aside : int
+    n_non_finite_blocks, n_screened_out : int
         Blocks that are not finite; fine blocks that lie far outside in either variant and were left out.
     block_estimates : ndarray of float64
         Differences of the paired blocks, whose lower median is the estimate.
@@ -99,7 +99,7 @@ class DifferenceResult(EstimateResult):
             "n_units_exact",
             "n_blocks",
         ),
-        *("n_ruined_blocks", "n_set_aside", "far_rows", "accused_files", "files_named", "notes"),
+        *("n_non_finite_blocks", "n_screened_out", "far_rows", "accused_files", "files_named", "notes"),
     )
     kind: ClassVar[str] = "Comparison of variants"
     several: ClassVar[str] = "differences"

@@ -1,4 +1,4 @@
-"""The profile of one column, and who moves its plain mean."""
+"""The profile of one column, and who moves its sample mean."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Value = Any
 
 
 @dataclass(frozen=True)
-class GapSource:
-    """A file, folder or unit, and what it adds to the gap between the plain and the robust mean.
+class DiscrepancySource:
+    """A file, folder or unit, and what it adds to the discrepancy between the sample mean and the robust one.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class GapSource:
     mean : float
         Their mean; times in nanoseconds as in the result's `offsets`.
     contribution : float
-        n_used/n (mean - robust mean): over all files these add up to the gap.
+        n_used/n (mean - robust mean): over all files these add up to the discrepancy.
     share : float or None
-        Of the gap; None where that is not finite.
+        Of the discrepancy; None where that is not finite.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Quantile(NamedTuple):
     value : float, datetime or timedelta
         The sample's.
     low, high : float, datetime or timedelta, or None
-        Ends of its exact interval; infinite, of times None, where the sample is too small for one.
+        Ends of its Cantelli interval; infinite, of times None, where the sample is too small for one.
     """
 
     share: float
@@ -100,23 +100,24 @@ class ColumnProfile(Result):
         The ordinary standard deviation.
     gini : float or timedelta
         Gini's mean difference ``E|X - X'|``, from a sample: see `distmom.describe`.
-    skewness_gap, skewness_noise : float or timedelta, or None
-        By how much the median of block means misses the mean because the law is skewed, and the noise of
-        that figure; None where the ladder does not tell.
+    skewness_shift, skewness_noise : float or timedelta, or None
+        By how much the median of block means misses the mean because the distribution is skewed, and the
+        noise of that figure; None where the ladder does not tell.
     minimum, maximum : float, datetime or timedelta
         Of the used rows.
     quantiles : tuple of Quantile
-        The median and others, of all rows, with intervals that hold for every law.
+        The median and others, of all rows, with intervals that hold for every distribution.
     far_rows : FarRows or None
         Rows that stand apart from all others, with the values that they have, and what was done about them.
     without_extremes : tuple of Trimmed
         The mean without a few of the most extreme rows, for several numbers of these.
     histogram : Histogram or None
         How the values are distributed, from a sample; times in nanoseconds as in `offsets`.
-    gap : float or None
-        Plain minus robust mean where the former leaves the interval; times in nanoseconds.
-    sources : tuple of GapSource
-        Where the gap comes from: files, folders and units, each kind in falling order of its contribution.
+    discrepancy : float or None
+        Sample mean minus robust mean where the former leaves the interval; times in nanoseconds.
+    sources : tuple of DiscrepancySource
+        Where the discrepancy comes from: files, folders and units, each kind in falling order of its
+        contribution.
     scale : TimeScale or None
         Of a column of times.
     offsets : ColumnProfile or None
@@ -124,7 +125,8 @@ class ColumnProfile(Result):
 
     Notes
     -----
-    In Arrow and Parquet the standard deviations, Gini's difference and gaps of times are nanoseconds.
+    In Arrow and Parquet the standard deviations, Gini's difference and discrepancies of times are
+    nanoseconds.
     """
 
     column: str
@@ -141,7 +143,7 @@ class ColumnProfile(Result):
     robust_std: Value = None
     plain_std: Value = None
     gini: Value = None
-    skewness_gap: Value = None
+    skewness_shift: Value = None
     skewness_noise: Value = None
     minimum: Value = None
     maximum: Value = None
@@ -151,8 +153,8 @@ class ColumnProfile(Result):
     far_rows: FarRows | None = None
     without_extremes: tuple[Trimmed, ...] = ()
     histogram: Histogram | None = None
-    gap: float | None = None
-    sources: tuple[GapSource, ...] = ()
+    discrepancy: float | None = None
+    sources: tuple[DiscrepancySource, ...] = ()
     scale: TimeScale | None = None
     offsets: ColumnProfile | None = None
 
@@ -161,9 +163,9 @@ class ColumnProfile(Result):
     shown: ClassVar[tuple[str, ...]] = (
         *("column", "type", "status", "flags", "n_rows", "n_used", "n_null", "n_nan", "n_inf", "estimate"),
         *("interval", "interval_reason", "confidence_level", "plain_estimate", "leaves_interval"),
-        *("robust_std", "plain_std", "gini", "skewness_gap", "skewness_noise", "minimum", "maximum"),
+        *("robust_std", "plain_std", "gini", "skewness_shift", "skewness_noise", "minimum", "maximum"),
         *("n_blocks", "other_estimate", "quantiles", "far_rows", "without_extremes"),
-        *("gap", "sources", "notes"),
+        *("discrepancy", "sources", "notes"),
     )
 
     @property
@@ -191,7 +193,7 @@ class ColumnProfile(Result):
         return [self.numbers.flat(*(name for name in self.shown if name not in NESTED))]
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
-        return ("mean", f"{self.level} interval", "plain mean", "std", "plain std", "min", "max", "missing")
+        return ("mean", f"{self.level} interval", "sample mean", "std", "plain std", "min", "max", "missing")
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         missing = share_text(self.n_null + self.n_nan, self.n_rows) if self.n_null is not None else "-"

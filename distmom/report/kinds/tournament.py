@@ -25,11 +25,11 @@ class CandidateResult(Result):
     ----------
     candidate : str
     status : Status
-        ``champion``, ``finalist`` or ``beaten``; ``beyond capacity`` where bad rows or files could not be
-        left out, and the tournament has no champion.
+        ``champion``, ``finalist`` or ``beaten``; ``breakdown point exceeded`` where bad rows or files could
+        not be left out, and the tournament has no champion.
     flags : tuple of Status
         Of a champion ``not decided`` where blocks do not tell another candidate to be worse, and ``cycle``
-        where every finalist lost to another one; ``share set aside`` and ``files disagree`` where rows or
+        where every finalist lost to another one; ``share screened out`` and ``files disagree`` where rows or
         files were left out before the matches; and those of the mean loss.
     estimate, interval : float, (float, float) or None
         Robust risk: the mean loss as `distmom.mean` has it, with its interval. With a given number of blocks
@@ -43,7 +43,7 @@ class CandidateResult(Result):
         they are allowed, because they cannot change the outcome.
     n_missing : int
         Rows without a finite prediction: their loss is infinite.
-    n_ruined_blocks : int
+    n_non_finite_blocks : int
         Blocks, of `n_blocks` in all parts, in which the loss is not finite.
     n_rows, n_used, n_null, n_nan, n_inf : int
         Of the target, for all candidates alike.
@@ -61,14 +61,14 @@ class CandidateResult(Result):
     n_not_evaluated: int
     n_missing: int
     n_blocks: int
-    n_ruined_blocks: int
+    n_non_finite_blocks: int
 
     remedies: ClassVar[Remedies] = Remedies(files=FILES, allowed=ALLOWED)
     several: ClassVar[str] = "candidates"
     shown: ClassVar[tuple[str, ...]] = (
         *("candidate", "status", "flags", "n_rows", "n_used", "n_missing", "estimate", "interval"),
         *("confidence_level", "plain_estimate", "plain_interval", "threshold", "n_allowed", "n_won"),
-        *("n_lost", "n_not_evaluated", "n_blocks", "n_ruined_blocks", "notes"),
+        *("n_lost", "n_not_evaluated", "n_blocks", "n_non_finite_blocks", "notes"),
     )
 
     @property
@@ -81,7 +81,7 @@ class CandidateResult(Result):
 
     @property
     def ok(self) -> bool:  # noqa: D102
-        return super().ok and not self.n_ruined_blocks
+        return super().ok and not self.n_non_finite_blocks
 
     def records(self) -> list[dict[str, Any]]:  # noqa: D102
         return [self.flat(*self.shown)]
@@ -140,7 +140,8 @@ class TournamentResult(Results[CandidateResult]):
     results : sequence of CandidateResult
     duels : Duels
     champions, finalists : tuple of str
-        In the order in which the candidates were given; no champion where the result is beyond capacity.
+        In the order in which the candidates were given; no champion where the result is beyond the breakdown
+        point.
     beta_r : float
         Distance above which a match is allowed.
     settings : dict
@@ -192,7 +193,7 @@ class TournamentResult(Results[CandidateResult]):
 
     @property
     def champion(self) -> str | None:
-        """The champion of least robust risk; None where the result is beyond capacity."""
+        """The champion of least robust risk; None where the result is beyond the breakdown point."""
         return self[0].name if self.champions else None
 
     @property
@@ -228,7 +229,7 @@ class TournamentResult(Results[CandidateResult]):
         names = ", ".join(self.champions)
         how = "found" if self.settings["beta_r_found"] else "given"
         lines = [
-            f"champion{'s' if len(self.champions) > 1 else ''}: {names or 'none, beyond capacity'}; "
+            f"champion{'s' if len(self.champions) > 1 else ''}: {names or 'none, breakdown point exceeded'}; "
             f"{len(self.finalists)} of {len(self)} candidates were left at beta r = {number(self.beta_r)} "
             f"({how})"
         ]

@@ -27,7 +27,7 @@ class UStatisticResult(JointResult):
     intervals : ndarray, shape (c, c, 2), or None
         Of the entries of a matrix; together they hold at the confidence level.
     plain_estimate : float, or ndarray of shape (c, c)
-        The ordinary statistic over all tuples of rows that share a block, none of them set aside.
+        The ordinary statistic over all tuples of rows that share a block, none of them screened out.
     statistic : {"u", "v"}
     pairs : str
     n_pairs : int

@@ -27,20 +27,20 @@ class VectorResult(JointResult):
         See `radius` and `intervals`.
     intervals : ndarray of float64, shape (d, 2), or None
         Of the coordinatewise median: together they hold at the confidence level.
-    achieved_level : float or None
+    actual_level : float or None
         The level the order statistics of all coordinates together really have.
     trace : float
         Trace of the covariance matrix of a row, by robust variances of the coordinates.
     n_rows, n_used, n_null, n_nan, n_inf : int
         Rows that passed the filter; those with all coordinates; those without; those with infinite ones.
-    n_ruined_blocks : int
+    n_non_finite_blocks : int
         Blocks with a mean that is not finite; they are left out of the median.
-    n_set_aside : int
+    n_screened_out : int
         Fine blocks whose means lay far outside in some coordinate and were left out.
     plain_estimate : ndarray of float64, shape (d,)
         The ordinary mean of the used rows.
     block_estimates : ndarray of float64, shape (repeats n_blocks, d)
-        The block mean vectors, ruined ones included; one partition after the other.
+        The block mean vectors, non-finite ones included; one partition after the other.
     other_estimate : ndarray of float64, shape (d,), or None
         The answer not shown first (by coordinates), where blocks of rows and blocks of files disagree.
     """

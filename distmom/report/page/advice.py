@@ -23,13 +23,13 @@ DO: dict[str, str] = {
         "Look into the files, correct them or leave them out, and run again. (files disagree: whole files "
         "hold other values than the rest.)"
     ),
-    "carried by few rows": (
-        "Check that the largest values are real. (carried by few rows: too few rows decide this mean "
+    "dominated by few rows": (
+        "Check that the largest values are real. (dominated by few rows: too few rows decide this mean "
         "for blocks to see how it varies; in groups also bad rows that are too many to stand out.)"
     ),
-    "plain mean, no guarantee": (
+    "sample mean, no guarantee": (
         "Look at the values, or take more of them: there are too few rows, or too few different values, for "
-        "blocks. This is the plain mean, which a single wild value can move anywhere."
+        "blocks. This is the sample mean, which a single outlying value can move anywhere."
     ),
     "rows in order": (
         "Write the lake in random order first (DuckDB: ORDER BY random(), Polars: sample(fraction=1, "
@@ -41,11 +41,11 @@ DO: dict[str, str] = {
 """What to do about a status, with whatever command."""
 
 
-def _set_aside(of: Remedies, _: str) -> str:
+def _screened_out(of: Remedies, _: str) -> str:
     return (
         f"Find out what the rows are that were left out; if they are real, name them with {of.where} "
-        "and estimate them apart. (share set aside: a share of the rows lies far from all others, across a "
-        "gap, and would move the mean.)"
+        "and estimate them apart. (share screened out: a share of the rows lies far from all others, across "
+        "a gap, and would move the mean.)"
     )
 
 
@@ -62,8 +62,8 @@ def _beyond(of: Remedies, again: str) -> str:
     ways += [f"{of.scattered} if bad rows are scattered"] * bool(of.scattered)
     more = f", or {again} with {', with '.join(ways)}" if ways else ""
     return (
-        f"Do not rely on the estimate: find and remove the bad rows or files{more}. (beyond capacity: so "
-        "many blocks are wild that the estimate itself may be wrong.)"
+        f"Do not rely on the estimate: find and remove the bad rows or files{more}. (breakdown point "
+        "exceeded: so many blocks are outlying that the estimate itself may be wrong.)"
     )
 
 
@@ -75,9 +75,9 @@ def _not_finite(of: Remedies, _: str) -> str:
 
 
 WITH_OPTIONS: Mapping[str, Callable[[Remedies, str], str]] = {
-    "share set aside": _set_aside,
+    "share screened out": _screened_out,
     "share far out": _far_out,
-    "beyond capacity": _beyond,
+    "breakdown point exceeded": _beyond,
     "no finite answer": _not_finite,
 }
 """What to do about a status with the options of the command, and what it is called to ask it again."""
@@ -88,8 +88,10 @@ DESCRIBE = "Run 'distmom describe' (dm.describe) on the same data: it says which
 def advice(result: Result) -> tuple[str, ...]:
     """What to do about each status of a result."""
     found = [line for word in (result.flags or (result.status,)) if (line := _about(word, result))]
-    wild = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BEYOND_CAPACITY}.intersection(result.flags)
-    return (*found, *([DESCRIBE] if wild else ()))
+    outlying = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BREAKDOWN_POINT_EXCEEDED}.intersection(
+        result.flags
+    )
+    return (*found, *([DESCRIBE] if outlying else ()))
 
 
 def _about(word: str, result: Result) -> str | None:

@@ -11,7 +11,7 @@ from distmom.report.page.advice import asked_again
 UNSEEN = (
     "Many bad values that are each only a little off do not stand out: they move this average as any other."
 )
-LAWS = (
+DISTRIBUTIONS = (
     "No method can promise an interval for all data: values so rare and so large that these rows hold none "
     "of them cannot be allowed for. Where such values matter, take the interval as too short."
 )
@@ -25,8 +25,8 @@ def how_made(r: EstimateResult) -> str:
     whole = "the" if r.blocks_of == "rows" else "whole"
     drawn = r.by_files or not (r.design.sampled or r.design.stored)
     first = f"{whole} {r.blocks_of} were dealt at random into" if drawn else "the rows made"
-    if r.n_set_aside:
-        n = f"{r.n_set_aside:,} of which lay far from all others and were"
+    if r.n_screened_out:
+        n = f"{r.n_screened_out:,} of which lay far from all others and were"
         first += f" small blocks, {n} left out; the rest make"
     if is_median(r):
         each = f"Each block has its {what.removesuffix('s')}, and the answer is the middle one."
@@ -63,12 +63,14 @@ def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
     """The blocks, what they bear, and which rows lie far out."""
     repeats = f", in each of {r.repeats} random partitions" if r.repeats > 1 else ""
     facts = [("blocks", f"{r.n_blocks:,}{_size(r)}{repeats}"), ("bad rows it withstands", tolerated(r))]
-    if r.n_ruined_blocks:
-        facts.append(("ruined blocks", f"{r.n_ruined_blocks:,}: their value is infinite or not a number"))
-    if r.n_set_aside:
-        text = f"{r.n_set_aside:,} small blocks of {r.blocks_of} that lay far from all others: left out"
+    if r.n_non_finite_blocks:
+        facts.append(
+            ("non-finite blocks", f"{r.n_non_finite_blocks:,}: their value is infinite or not a number")
+        )
+    if r.n_screened_out:
+        text = f"{r.n_screened_out:,} small blocks of {r.blocks_of} that lay far from all others: left out"
         text += f" before the {r.n_blocks:,} blocks were made, so they are not drawn below"
-        facts.append(("set aside", text))
+        facts.append(("screened out", text))
     return facts + [("rows far out", text) for text in far_words(r)]
 
 
@@ -87,12 +89,12 @@ def tolerated(r: EstimateResult) -> str:
     text = f"while at most {survived:,} of {r.n_blocks:,} blocks are bad, {stays}"
     if not r.design.sampled:
         text += f"; {survived:,} bad {what} can spoil no more"
-        text += ", beside those that were set aside" if r.n_set_aside else ""
+        text += ", beside those that were screened out" if r.n_screened_out else ""
     if allowed is not None:
         share = isinstance(allowed, float) and allowed < 1.0
         bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
         text += f"; the interval allows for {bad} bad {what}"
-    elif not r.n_ruined_blocks and r.bounded:
+    elif not r.n_non_finite_blocks and r.bounded:
         text += f"; the interval is as wide as for good {what}"
         if r.remedies.allowed:
             text += f"; for one that allows for N bad {what} {asked_again(r)} with {r.remedies.allowed}"
@@ -123,7 +125,7 @@ def assumptions(r: EstimateResult) -> tuple[str, ...]:
             "values are skewed, this middle differs from the true value: by one standard deviation of a "
             "block value at most, and by far less in large blocks."
         )
-    elif r.interval_kind == "exact":
+    elif r.interval_kind == "cantelli":
         found.append(
             "The interval would be right as often as it says if the variance of a row were known. It is "
             "estimated from the same rows, so this holds nearly, and better in larger blocks."
@@ -133,6 +135,6 @@ def assumptions(r: EstimateResult) -> tuple[str, ...]:
             "The interval is cluster-robust: it takes the variance from the spread between these units, with "
             "an allowance for skewness. It holds nearly, and better with more units of similar sizes."
         )
-    elif r.interval_kind == "paper":
+    elif r.interval_kind == "closed-form":
         found.append("The interval is the paper's bound, with a variance estimated from the same rows.")
-    return (*found, LAWS, UNSEEN)
+    return (*found, DISTRIBUTIONS, UNSEEN)

@@ -16,7 +16,9 @@ WORDS = {
     "mmd": "the squared mean discrepancy between {column} in {first} and in {second}",
 }
 DRIFTED = "The samples differ: chance alone would hardly set them so far apart. Find out what changed."
-SAME_LAW = "The test does not tell the samples apart; that is no proof that they have one law."
+SAME_DISTRIBUTION = (
+    "The test does not tell the samples apart; that is no proof that they have one distribution."
+)
 
 
 def tell_compare(r: CompareResult) -> Telling:
@@ -26,12 +28,12 @@ def tell_compare(r: CompareResult) -> Telling:
     told = tell_ustat(r, subject)
     rows = " and ".join(f"{n:,}" for n in r.n_test_rows)
     units = " and ".join(f"{n:,}" for n in r.n_test_units)
-    facts = [("p-value", _p(r.p_value)), ("p-value, adjusted for all results", _p(r.p_adjusted))]
+    facts = [("p-value", _p(r.p_value)), ("p-value, adjusted for all results", _p(r.p_holm))]
     facts.append(("test", f"{r.n_permutations:,} permutations of {units} units of {rows} rows"))
     if r.p_value is None:
         verdict = f"There is no p-value: {r.p_reason}."
     else:
-        verdict = DRIFTED if r.drifted else SAME_LAW
+        verdict = DRIFTED if r.drifted else SAME_DISTRIBUTION
     exchangeable = (
         "The test holds for any distribution, if the units it permutes are independent: rows, unless blocks "
         "are of whole units."

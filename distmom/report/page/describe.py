@@ -9,9 +9,9 @@ from distmom.report.describe_text import advice as closing
 from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
 from distmom.report.far_rows import far_words
 from distmom.report.kinds.describe import DescribeResult
-from distmom.report.kinds.profile import ColumnProfile, GapSource, Quantile
+from distmom.report.kinds.profile import ColumnProfile, DiscrepancySource, Quantile
 from distmom.report.page.advice import advice
-from distmom.report.page.blocks import LAWS, UNSEEN
+from distmom.report.page.blocks import DISTRIBUTIONS, UNSEEN
 from distmom.report.page.distribution import distribution
 from distmom.report.page.parts import Advice, Block, Facts, Grid, Mood, Story
 from distmom.report.page.pictures import Bars, Ends, Picture, Span, Spans
@@ -33,8 +33,8 @@ MOST_SOURCES, MOST_NAMED = 10, 30
 
 COLUMNS = (
     "mean and std (standard deviation) are robust: medians over blocks. Look at the coloured columns: a "
-    "plain mean outside of the interval is carried by few rows or files. counted only: no numbers or times, "
-    "so rows and missing values were counted."
+    "sample mean outside of the interval is dominated by few rows or files. counted only: no numbers or "
+    "times, so rows and missing values were counted."
 )
 FAR = (
     "Shares are those of a uniform sample of the rows. A value that many rows have, far from all others, is "
@@ -59,11 +59,13 @@ def tell_profile(r: ColumnProfile) -> Telling:
         answer = f"{name} ({r.type}) was counted only: {r.n_rows:,} rows."
     else:
         reach = f" ({interval})" if interval != "-" else ""
-        answer = f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; plain mean {plain}."
+        answer = (
+            f"The mean of {name} is {estimate}{reach}, its standard deviation {std}; sample mean {plain}."
+        )
     facts = [*shown_facts(r), *(("values far outside", text) for text in far_words(r))]
     facts += [(_share(q), _with_interval(r, q)) for q in r.numbers.quantiles]
     drawn = (*distribution(r), *_shares(r))
-    return Telling(name, (answer,), tuple(facts), drawn, (LAWS, UNSEEN), mood(r), advice(r))
+    return Telling(name, (answer,), tuple(facts), drawn, (DISTRIBUTIONS, UNSEEN), mood(r), advice(r))
 
 
 def story(found: DescribeResult) -> Story:
@@ -79,17 +81,17 @@ def story(found: DescribeResult) -> Story:
     elif outside:
         first = f"Nobody stands out, but {_columns([p.column for p in outside])}."
     elif far:
-        first = f"No plain mean leaves its robust interval, but {_listed(far)} "
+        first = f"No sample mean leaves its robust interval, but {_listed(far)} "
         first += f"ha{'s' if len(far) == 1 else 've'} values far from all others."
     else:
         first = f"All {len(profiles):,} columns look sound: "
-        first += "no plain mean leaves its robust interval and no file stands out."
+        first += "no sample mean leaves its robust interval and no file stands out."
     answer = [first]
     if outside:
         p = outside[0]
         told = p.lines()[0][1]
         answer.append(
-            f"For example, the plain mean of {cell(p.column)} is {told[2]}; the robust one is {told[0]}, "
+            f"For example, the sample mean of {cell(p.column)} is {told[2]}; the robust one is {told[0]}, "
             f"with a {p.level} interval of {told[1].replace(' … ', ' to ')}."
         )
     sources = [s for p in outside for s in p.sources if s.kind == "file"]
@@ -105,7 +107,7 @@ def story(found: DescribeResult) -> Story:
         *(columns, _advice(found, word), *files, *_far(profiles), *pictures(found)),
         *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found)),
     )
-    after = closing_blocks(found, (*_ASSUMED, LAWS, UNSEEN))
+    after = closing_blocks(found, (*_ASSUMED, DISTRIBUTIONS, UNSEEN))
     return Story("Robust profile of a lake", tuple(answer), word, words, blocks, (), after)
 
 
@@ -125,7 +127,7 @@ def pictures(found: DescribeResult) -> list[Picture]:
     return [picture for p in found.columns.values() for picture in _shares(p, found.named_files)]
 
 
-def _unseen(kind: str, shown: Sequence[GapSource], named: Sequence[str]) -> str:
+def _unseen(kind: str, shown: Sequence[DiscrepancySource], named: Sequence[str]) -> str:
     """Which named files have no bar of their own, and why."""
     bars = {source.name for source in shown[:MOST_SOURCES]}
     missing = [cell(name) for name in named if name not in bars]
@@ -144,9 +146,9 @@ def _listed(profiles: Sequence[ColumnProfile]) -> str:
 def _columns(names: list[str]) -> str:
     names = [cell(name) for name in names]
     if len(names) == 1:
-        return f"the plain mean of {names[0]} is not to be trusted"
+        return f"the sample mean of {names[0]} is not to be trusted"
     names = [*names[:-2], " and ".join(names[-2:])]
-    return f"the plain means of {listed(names)} are not to be trusted"
+    return f"the sample means of {listed(names)} are not to be trusted"
 
 
 def _advice(found: DescribeResult, mood: Mood) -> Advice:
@@ -247,9 +249,9 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
         if rest is not None:
             lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f} %", None, _bar(rest)))
         robust, interval, plain = p.shown_values()
-        gap = f"Plain mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
+        gap = f"Sample mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
         caption = f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}"
-        head, words = f"Which {kind}s move the plain mean of {cell(p.column)}", ("", "share of the gap", "")
+        head, words = f"Which {kind}s move the sample mean of {cell(p.column)}", ("", "share of the gap", "")
         scale = Numbers(percent=True)
         found.append(Spans(head, caption, tuple(lines), scale, words, titled(words[1], scale)))
     return found

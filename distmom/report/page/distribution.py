@@ -26,7 +26,7 @@ LEAST_CODE = 0.1
 """Values far out that are named have this share of the rows far out."""
 
 OUTSIDE = {
-    "set aside": "left out",
+    "screened out": "left out",
     "borne": "far out",
     "told": "far out, in the estimate",
 }

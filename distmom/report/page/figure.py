@@ -180,7 +180,7 @@ def _sign(kind: str, x: float, y: float) -> Mark:
     if shape == "dot":
         return Mark("circle", {"cx": x + 10, "cy": y, "r": 5, "class": of})
     if shape == "cross":
-        return _text(x + 14, y + 5, "×", "ruined")
+        return _text(x + 14, y + 5, "×", "non-finite")
     if shape in ("band", "bar", "cell"):
         return Mark("rect", {"x": x, "y": y - 6, "width": 20, "height": 12, "class": kind})
     if of in ("estimate", "plain"):

@@ -23,9 +23,9 @@ from distmom.status import Status
 
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",
-    "exact": "a bound from the spread that the blocks show",
+    "cantelli": "a bound from the spread that the blocks show",
     "clusters": "cluster-robust, from the spread between units of rows that are alike",
-    "paper": "closed form of the paper",
+    "closed-form": "closed form of the paper",
 }
 
 
@@ -67,7 +67,7 @@ def tell_difference(r: DifferenceResult) -> Telling:
         facts.append(("units in both variants", f"{about}{r.n_units_in_both:,}"))
     told = _tell(r, f"the difference in {what}, {variant.name} minus {control.name},", facts)
     caption = f"Robust means with their {r.level} intervals."
-    words = ("robust mean", "interval", "plain mean")
+    words = ("robust mean", "interval", "sample mean")
     axis = titled(f"mean of {what}", Numbers(), "" if r.denominator else "unit of the metric")
     sides = Spans(f"{what} of the two", caption, (control, variant), Numbers(), words, axis)
     return replace(told, answer=(*told.answer, _verdict(r)), pictures=(*told.pictures, sides))
@@ -112,7 +112,7 @@ def _answer(r: EstimateResult, subject: str) -> tuple[str, ...]:
 
 def _facts(r: EstimateResult) -> list[tuple[str, str]]:
     estimate, interval, plain = (text.strip() for text in r.shown_values())
-    level, kind, reached = r.level, KINDS.get(r.interval_kind), r.achieved_level
+    level, kind, reached = r.level, KINDS.get(r.interval_kind), r.actual_level
     facts = [("estimate", estimate), (f"{level} interval", interval if interval != "-" else "none")]
     if interval != "-":
         facts.append(("what that means", meaning(r)))
@@ -152,12 +152,14 @@ def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     caption = "Each dot is a block; its vertical position is jitter. The estimate is "
     caption += "" if is_median(r) else "where smaller blocks balance, near "
     caption += "the median of the dots"
-    caption += ", among which those set aside are not." if r.n_set_aside else "."
+    caption += ", among which those screened out are not." if r.n_screened_out else "."
     ends = None if r.interval is None else numbers.interval
     found = float(numbers.estimate), ends, float(numbers.plain_estimate)
     words = (what if r.repeats == 1 else f"{what}, {r.repeats} partitions", plain_word)
     title = _axis(r, scale)
-    strip = Strip(head, caption, values, *found, scale, *words, r.confidence_level, r.n_ruined_blocks, title)
+    strip = Strip(
+        head, caption, values, *found, scale, *words, r.confidence_level, r.n_non_finite_blocks, title
+    )
     ladder = ladder_of(numbers, scale, title, by_files=r.by_files)
     return (strip,) if ladder is None else (strip, ladder)
 
@@ -172,15 +174,15 @@ def _axis(r: EstimateResult, scale: AxisScale) -> str:
 
 
 def ladder_of(numbers: Any, scale: AxisScale, title: str, *, by_files: bool) -> Curve | None:
-    """EstimateResult and half-width at every number of blocks that was tried."""
+    """EstimateResult and margin of error at every number of blocks that was tried."""
     if len(numbers.path) < 2:
         return None
     blocks, estimates, halves = (np.array(column, float) for column in zip(*numbers.path, strict=True))
     level = (float(numbers.estimate), "estimate") if np.isfinite(numbers.estimate) else None
     heading, word = "Does the number of blocks matter?", "estimate with so many blocks, bars: its interval"
     caption = (
-        "Where the dots agree within their bars, the number of blocks does not matter. Where wild values are "
-        "many, few large blocks (left) are pulled away and many small ones (right) are not."
+        "Where the dots agree within their bars, the number of blocks does not matter. Where outlying values "
+        "are many, few large blocks (left) are pulled away and many small ones (right) are not."
     )
     if by_files:
         heading = "Why not random rows? The bad files reach all their blocks"

@@ -33,15 +33,15 @@ class Strip:
     ----------
     heading, caption : str
     values : ndarray of float64
-        Ruined ones are NaN or infinite.
+        Non-finite ones are NaN or infinite.
     estimate, plain : float
     interval : (float, float) or None
     scale : AxisScale
     what, plain_word : str
-        What blocks have ("means"), and what the plain estimate is called ("plain mean").
+        What blocks have ("means"), and what the plain estimate is called ("sample mean").
     level : float
         Confidence level.
-    ruined : int
+    non-finite : int
     x_name : str
         What stands below the axis: what it shows, and in which unit.
     """
@@ -56,7 +56,7 @@ class Strip:
     what: str
     plain_word: str
     level: float
-    ruined: int = 0
+    non_finite: int = 0
     x_name: str = ""
 
     def view(self) -> Ends:
@@ -131,7 +131,7 @@ class Line:
     name : str
     x, y : ndarray of float64
     half : ndarray of float64 or None
-        Half-widths around y, drawn as bars.
+        Margins of error around y, drawn as bars.
     points : bool
         Whether the points are marked rather than joined.
     strong : bool

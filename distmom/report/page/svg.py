@@ -80,13 +80,16 @@ def draw_strip(strip: Strip) -> Drawing:
     if view[0] <= strip.plain <= view[1]:
         legend.append(("rule plain", f"{strip.plain_word} {strip.text(strip.plain)}"))
     marks += _beyond(values, view)
-    if strip.ruined:
+    if strip.non_finite:
         marks += [
-            Mark("text", {"x": f"{5 + 3 * i}%", "y": 13, "class": "ruined"}, "×")
-            for i in range(min(strip.ruined, 10))
+            Mark("text", {"x": f"{5 + 3 * i}%", "y": 13, "class": "non-finite"}, "×")
+            for i in range(min(strip.non_finite, 10))
         ]
         legend.append(
-            ("cross", f"{strip.ruined} ruined block{'s' * (strip.ruined > 1)} (infinite or not a number)")
+            (
+                "cross",
+                f"{strip.non_finite} non-finite block{'s' * (strip.non_finite > 1)} (infinite or NaN)",
+            )
         )
     marks += axis_marks(strip.scale.ticks(*view, TICKS), at, STRIP_HEIGHT, strip.x_name)
     return Drawing(STRIP_HEIGHT + AXIS_HEIGHT, tuple(marks), strip.heading, tuple(legend))

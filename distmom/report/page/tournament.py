@@ -41,18 +41,18 @@ def story(found: TournamentResult) -> Story:
     answer = [
         f"{first}: least {cell(loss)} loss on most blocks of rows{'' if found.decided else ', not decided'}.",
         f"The robust risk of {printable(best.name)} is {shown[0]}; {reach}. "
-        f"Its plain mean loss is {shown[2]}.",
+        f"Its sample mean loss is {shown[2]}.",
     ]
     if not found.champions:
         answer = ["There is no champion: more of the data is bad than can be left out."]
     plain_best = min(found, key=lambda r: r.plain_estimate)
     if found.champions and plain_best.name not in found.champions:
         name = printable(plain_best.name)
-        answer.append(f"By plain mean loss {name} would have won: a few rows or files decide that.")
+        answer.append(f"By sample mean loss {name} would have won: a few rows or files decide that.")
     mood: Mood = "look" if any(not r.ok for r in found) else "good"
     word = "cycle" if found.cycle else "champion found" if found.decided else "not decided"
     if not found.champions:
-        mood, word = "bad", "beyond capacity"
+        mood, word = "bad", "breakdown point exceeded"
     facts = Facts("Summary", _facts(found))
     caption = (
         "won and lost count the matches that were allowed; t is the distance to the farthest candidate that "
@@ -117,9 +117,9 @@ def _risks(found: TournamentResult) -> Spans:
         lines.append(replace(line, text=f"{line.text}, {r.status}", marked=not r.ok))
     caption = (
         "Smaller is better. The bar is the interval of the robust risk; the dashed line, or an arrow where "
-        "it lies outside, is the plain mean loss."
+        "it lies outside, is the sample mean loss."
     )
-    words = ("robust risk", f"{found[0].level} interval", "plain mean loss")
+    words = ("robust risk", f"{found[0].level} interval", "sample mean loss")
     title = titled("risk", Numbers(), f"{cell(found.settings['loss'])} loss")
     return Spans("Risk of each candidate", caption, tuple(lines), Numbers(), words, title)
 
@@ -174,7 +174,7 @@ def duel_matrix(found: TournamentResult) -> Matrix:
 def _assumptions(found: TournamentResult) -> tuple[str, ...]:
     of_pairs = len(found.settings["blocks"]) == 2
     rows = "The rows are independent (whole units, where they were kept together), and fewer than half of "
-    rows += "the blocks of each part hold wild values."
+    rows += "the blocks of each part hold outlying values."
     stated = "(Lugosi and Mendelson) is stated for squared loss; for other losses the same procedure is used "
     stated += "without it."
     if of_pairs:

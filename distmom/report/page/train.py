@@ -28,9 +28,9 @@ def tell_train(r: TrainResult) -> Telling:
     answer = (
         f"{cell(r.learner)}{target} was learned in {r.n_steps:,} steps; {loss}.",
         f"Each step was taken from {r.n_blocks:,} random blocks of {r.block_size:,} rows by a median over "
-        "them, so that wild rows in a minority of the blocks do not steer it."
+        "them, so that outlying rows in a minority of the blocks do not steer it."
         if r.n_blocks > 1
-        else f"Each step was taken from one batch of {r.block_size:,} rows: wild rows in it do steer it.",
+        else f"Each step was taken from one batch of {r.block_size:,} rows: outlying rows in it do steer it.",
         f"It ended with: {r.words}.",
     )
     survived = max(0, -(-r.n_blocks // 2) - 1)
@@ -41,14 +41,14 @@ def tell_train(r: TrainResult) -> Telling:
         (f"loss of {r.estimate_of}", quantity(r.estimate)),
         ("steps", f"{r.n_steps:,}"),
         ("blocks of a step", f"{r.n_blocks:,} of {r.block_size:,} rows"),
-        ("contamination tolerated", f"wild rows in up to {survived:,} blocks of a step"),
+        ("contamination tolerated", f"outlying rows in up to {survived:,} blocks of a step"),
         ("blocks that could not be used", f"{r.n_skipped_blocks:,}"),
         ("rows met", f"{r.n_rows:,} that pass the filter, of which {r.n_used:,} have all their values"),
         ("rows of the data", f"{r.data.get('n_rows', r.n_rows):,}, {r.mode}"),
     ]
     do = {"good": (USE,), "look": advice(r) or (LOOK,), "bad": (BEYOND, DESCRIBE)}[mood(r)]
     assumed = (
-        "Rows are independent, and in each step fewer than half of the blocks hold wild ones.",
+        "Rows are independent, and in each step fewer than half of the blocks hold outlying ones.",
         "The held-out blocks take no part in the steps; without them the loss is that of chosen blocks, "
         "which is biased low.",
     )

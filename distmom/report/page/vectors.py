@@ -45,11 +45,11 @@ def tell_vector(r: VectorResult) -> Telling:
     facts += [("spread of a row", spread), *block_facts(r)]
     band = "interval" if r.intervals is not None else "shadow of the ball" if r.radius is not None else ""
     caption = (
-        "Robust estimate, its interval or the shadow of the ball, and the plain mean (an arrow where it "
+        "Robust estimate, its interval or the shadow of the ball, and the sample mean (an arrow where it "
         "lies outside)."
     )
     title = titled("mean", Numbers(), "unit of each column")
-    spans = _spans(r, "All coordinates", caption, ("estimate", band, "plain mean"), title)
+    spans = _spans(r, "All coordinates", caption, ("estimate", band, "sample mean"), title)
     strips = [_strip(r, i, reach[i], band) for i in range(min(len(names), MOST_STRIPS))]
     pictures: tuple[Spans | Strip, ...] = (spans, *strips) if r.n_blocks > 1 else (spans,)
     return Telling(heading(r), answer, tuple(facts), pictures, assumptions(r), mood(r), advice(r))
@@ -74,7 +74,7 @@ def _strip(r: VectorResult, i: int, reach: Ends | None, band: str) -> Strip:
     head, caption = cell(r.columns[i]), f"The band is the {band} of this coordinate." if reach else ""
     found = r.block_estimates[:, i], float(r.estimate[i]), reach, float(r.plain_estimate[i])
     scale, title = Numbers(), titled(f"mean of {head}", Numbers())
-    return Strip(head, caption, *found, scale, *r.drawn, r.confidence_level, r.n_ruined_blocks, title)
+    return Strip(head, caption, *found, scale, *r.drawn, r.confidence_level, r.n_non_finite_blocks, title)
 
 
 def tell_statistic(r: UStatisticResult) -> Telling:

@@ -37,10 +37,10 @@ def test_the_other_columns_have_their_results(dead: str, how: dict[str, Any], bl
     both = dm.compare(ROWS, ["x", dead], **OPTIONS, **how, blocks=blocks)
     live, none = both[:3], both[3:]
     for one, right in zip(live, alone, strict=True):
-        assert (one.estimate, one.interval, one.p_adjusted) == (
+        assert (one.estimate, one.interval, one.p_holm) == (
             right.estimate,
             right.interval,
-            right.p_adjusted,
+            right.p_holm,
         )
     for one in none:
         assert one.column == dead and np.isnan(one.estimate) and one.interval is None

@@ -69,15 +69,17 @@ def test_standard_deviations_and_gini() -> None:
     profile = dm.describe(x, rng=0).columns["x"]
     assert profile.plain_std == pytest.approx(x.std(ddof=1), rel=1e-12)
     # 63 blocks of 476 rows, of 260 rows in the sample: standard errors are below 0.02 for both, so 5 of them
-    # fail with probability below 1e-6; the median is low by about 0.5 % for this law
+    # fail with probability below 1e-6; the median is low by about 0.5 % for this distribution
     assert profile.robust_std == pytest.approx(1.0, abs=0.1)
     assert profile.gini == pytest.approx(1.0, abs=0.1)
-    assert abs(profile.skewness_gap) < 5 * profile.skewness_noise
-    x[::300] = 1e6  # a hundred wild rows, which move the plain figures
-    wild = dm.describe(x, rng=0).columns["x"]
-    assert wild.status == "contaminated" and wild.plain_std > 1e4
-    assert wild.robust_std == pytest.approx(1.0, abs=0.15) and wild.gini == pytest.approx(1.0, abs=0.15)
-    assert wild.leaves_interval and wild.sources == ()  # one file
+    assert abs(profile.skewness_shift) < 5 * profile.skewness_noise
+    x[::300] = 1e6  # a hundred outlying rows, which move the plain figures
+    outlying = dm.describe(x, rng=0).columns["x"]
+    assert outlying.status == "contaminated" and outlying.plain_std > 1e4
+    assert outlying.robust_std == pytest.approx(1.0, abs=0.15) and outlying.gini == pytest.approx(
+        1.0, abs=0.15
+    )
+    assert outlying.leaves_interval and outlying.sources == ()  # one file
 
 
 def test_gini_is_the_median_of_block_means_over_pairs() -> None:
@@ -98,11 +100,11 @@ def test_contributions_add_up_to_the_gap(tmp_path: Path) -> None:
         write(tmp_path / f"day={i % 4}" / f"{i:02}.parquet", {"x": x, "shop": g.integers(0, 3, x.size)})
     found = dm.describe(tmp_path, "x", by="shop", rng=0)
     profile = found.columns["x"]
-    assert profile.gap == profile.plain_estimate - profile.estimate > 0
+    assert profile.discrepancy == profile.plain_estimate - profile.estimate > 0
     assert found.named_files == ("day=3/07.parquet", "day=3/03.parquet")  # the farthest first
     for kind in ("file", "folder", "unit"):
         mine = [s for s in profile.sources if s.kind == kind]
-        assert sum(s.contribution for s in mine) == pytest.approx(profile.gap, rel=0.01)
+        assert sum(s.contribution for s in mine) == pytest.approx(profile.discrepancy, rel=0.01)
         assert sum(s.share for s in mine) == pytest.approx(1.0, abs=0.01)
     assert [s.name for s in profile.sources[:2]] == ["day=3/07.parquet", "day=3/03.parquet"]
     assert {s.name for s in profile.sources if s.kind == "unit"} == {"shop=0", "shop=1", "shop=2"}
@@ -318,14 +320,14 @@ def test_a_profile_takes_random_blocks_only_and_its_plan_the_same_arguments() ->
     assert (told["n_columns"], told["n_measured"], told["seed"], told["skipped"]) == (2, 1, 1, [])
 
 
-def test_values_far_outside_are_named_and_set_aside() -> None:
+def test_values_far_outside_are_named_and_screened_out() -> None:
     g = np.random.default_rng(4)
     n = 50_000
     x = g.normal(20.0, 2.0, n)
     x[g.choice(n, n // 100, replace=False)] = -9999.0
     [spoiled, clean] = dm.describe({"x": x, "y": np.where(x == -9999.0, 20.0, x)}, rng=0)
     far = spoiled.far_rows
-    assert spoiled.status == "share set aside" and far is not None
+    assert spoiled.status == "share screened out" and far is not None
     assert far.share_interval[0] < 0.01 < far.share_interval[1] and far.values[0][0] == -9999.0
     [text] = spoiled.remarks()
     assert "-9,999 in " in text and "a usual code for missing" in text and "where='x != -9999'" in text

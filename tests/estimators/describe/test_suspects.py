@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from distmom.estimators.describe.suspects import UnitFacts, spreads_away, suspects
+from distmom.estimators.describe.suspects import UnitFacts, robust_z_scores, suspects
 
-Law = Callable[[np.random.Generator, int], np.ndarray]
+Distribution = Callable[[np.random.Generator, int], np.ndarray]
 
-LAWS: dict[str, Law] = {
+DISTRIBUTIONS: dict[str, Distribution] = {
     "normal": lambda g, n: g.normal(3.0, 1.0, n),
     "student 3": lambda g, n: g.standard_t(3, n),
     "log-normal": lambda g, n: g.lognormal(0.0, 1.0, n),
@@ -42,19 +42,21 @@ def named(files: list[np.ndarray]) -> list[tuple[int, str]]:
     return [(f.unit, f.what) for f in suspects(facts_of(files), sample)]
 
 
-def lake(law: str, seed: int, n_files: int = 60, rows: int = 300, factor: float = 0.0) -> list[np.ndarray]:
+def lake(
+    distribution: str, seed: int, n_files: int = 60, rows: int = 300, factor: float = 0.0
+) -> list[np.ndarray]:
     """Files of unequal sizes; with `factor` also with factors of their own, as shops or countries have."""
     g = np.random.default_rng(seed)
     sizes = np.maximum(20, rows * g.lognormal(0.0, 0.7, n_files)).astype(int)
-    return [LAWS[law](g, n) * np.exp(factor * g.normal()) for n in sizes]
+    return [DISTRIBUTIONS[distribution](g, n) * np.exp(factor * g.normal()) for n in sizes]
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.5])
-@pytest.mark.parametrize("law", LAWS)
-def test_clean_files_are_not_named(law: str, factor: float) -> None:
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_clean_files_are_not_named(distribution: str, factor: float) -> None:
     # of 1,200 such lakes of other seeds one named a file: these fixed 80 had a chance of 7 % to fail
     for seed in range(5):
-        assert named(lake(law, seed, factor=factor)) == [], seed
+        assert named(lake(distribution, seed, factor=factor)) == [], seed
 
 
 DAMAGES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
@@ -68,11 +70,11 @@ DAMAGES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("law", ["normal", "log-normal", "whole"])
-def test_a_damaged_file_is_named_alone(law: str, damage: str) -> None:
+@pytest.mark.parametrize("distribution", ["normal", "log-normal", "whole"])
+def test_a_damaged_file_is_named_alone(distribution: str, damage: str) -> None:
     change, what = DAMAGES[damage]
     for bad in (4, 17):
-        files = lake(law, 1)
+        files = lake(distribution, 1)
         files[bad] = change(files[bad])
         assert named(files) == [(bad, what)]
 
@@ -84,7 +86,7 @@ def test_a_sign_is_read_from_the_mean_or_from_the_longer_tail() -> None:
     centred = [x - 2.0 for x in lake("log-normal", 3, factor=0.2)]  # means of both signs
     centred[5] = -centred[5]
     assert [unit for unit, _ in named(centred)] == [5]
-    symmetric = lake("student 3", 4)  # the same law, mirrored: nothing to see
+    symmetric = lake("student 3", 4)  # the same distribution, mirrored: nothing to see
     symmetric[5] = -symmetric[5]
     assert named(symmetric) == []
 
@@ -96,7 +98,7 @@ def test_a_file_beyond_the_mean_of_files_that_differ_widely() -> None:
     assert [unit for unit, _ in named(files)] == [7]
 
 
-def test_one_wild_row_is_not_the_file_s_mean() -> None:
+def test_one_outlying_row_is_not_the_file_s_mean() -> None:
     files = lake("student 3", 5)
     files[9][0] = 30.0 * np.sqrt(files[9].size)  # moves the mean by far more than the noise
     assert named(files) == []
@@ -115,9 +117,9 @@ def test_few_files_constant_files_and_infinities() -> None:
 
 def test_spreads_are_of_each_side() -> None:
     values = np.array([0.0, 0.0, -1.0, -2.0, 10.0, 20.0, np.nan])
-    typical, z = spreads_away(values)
+    typical, z = robust_z_scores(values)
     assert typical == 0.0 and np.isnan(z[-1])
     factor = 1.4826 * (1 + 2 * 1.17 / np.sqrt(4))
     up, down = factor * np.median([0, 0, 10, 20]), factor * np.median([0, 0, 1, 2])
     assert z[:-1].tolist() == pytest.approx([0, 0, 1 / down, 2 / down, 10 / up, 20 / up])
-    assert spreads_away(np.full(4, 3.0))[1].tolist() == [0.0] * 4
+    assert robust_z_scores(np.full(4, 3.0))[1].tolist() == [0.0] * 4

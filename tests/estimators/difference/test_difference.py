@@ -183,7 +183,7 @@ def test_scale_shift_and_order_of_the_rows() -> None:
     assert mixed.interval == pytest.approx(right.interval, rel=1e-12)
 
 
-def test_wild_units_of_both_variants_and_wild_denominators_are_set_aside() -> None:
+def test_outlying_units_of_both_variants_and_outlying_denominators_are_screened_out() -> None:
     data = experiment(6, 9_000)
     options: dict[str, Any] = {
         "by": "arm",
@@ -193,12 +193,12 @@ def test_wild_units_of_both_variants_and_wild_denominators_are_set_aside() -> No
         "rng": 6,
     }
     right = dm.difference(data, "spent", **options)
-    wild = {name: values.copy() for name, values in data.items()}
-    wild["spent"][data["user"] < 8] *= 1e6
-    wild["views"][(data["user"] >= 8) & (data["user"] < 12)] = 10**9
-    found = dm.difference(wild, "spent", **options)
+    outlying = {name: values.copy() for name, values in data.items()}
+    outlying["spent"][data["user"] < 8] *= 1e6
+    outlying["views"][(data["user"] >= 8) & (data["user"] < 12)] = 10**9
+    found = dm.difference(outlying, "spent", **options)
     assert found.flags == ("contaminated", "share far out")
-    assert 8 <= found.n_set_aside <= 12
+    assert 8 <= found.n_screened_out <= 12
     assert abs(found.difference - right.difference) < (right.interval[1] - right.interval[0]) / 2
     low, high = right.interval
     assert not low < found.plain_difference < high  # the negative control
@@ -298,14 +298,14 @@ def test_the_bits_do_not_depend_on_how_the_work_is_done(
 
 def test_missing_values_are_counted_and_a_ratio_needs_both(lake: Path) -> None:
     whole = compare(lake, {})
-    assert whole.n_nan > 0 and whole.n_inf == 1 and whole.n_ruined_blocks == 1
+    assert whole.n_nan > 0 and whole.n_inf == 1 and whole.n_non_finite_blocks == 1
     assert whole.n_used == whole.n_rows - whole.n_nan == whole.n_used_control + whole.n_used_variant
     ratio = compare(lake, {"denominator": "views"})
     assert ratio.n_null > 0 and ratio.n_used == ratio.n_rows - ratio.n_nan - ratio.n_null
 
 
 def test_mostly_zeros_make_no_false_alarm() -> None:
-    """One in a hundred buys: fine blocks of eight users would nearly all be zero, and the others wild."""
+    """One in a hundred buys: fine blocks of eight users would nearly all be zero, and the others outlying."""
     g = np.random.default_rng(10)
     arm = np.repeat(["a", "b"], 40_000)
     x = np.where(g.random(80_000) < 0.01, g.lognormal(3.0, 1.0, 80_000), 0.0)
@@ -315,10 +315,10 @@ def test_mostly_zeros_make_no_false_alarm() -> None:
     assert found.interval[0] < 0.0 < found.interval[1]
 
 
-def test_little_data_gets_the_plain_means_and_constants_their_value() -> None:
+def test_little_data_gets_the_sample_means_and_constants_their_value() -> None:
     arm = np.repeat(["a", "b"], 10)
     few = dm.difference({"x": np.arange(20.0), "arm": arm}, "x", by="arm", rng=0)
-    assert (few.difference, few.flags, few.interval) == (10.0, ("plain mean, no guarantee",), None)
+    assert (few.difference, few.flags, few.interval) == (10.0, ("sample mean, no guarantee",), None)
     assert "no interval: too few rows" in str(few) and "no lift" in str(few)
     same_arm = np.repeat(["a", "b"], 1_000)
     flat = dm.difference({"x": np.where(same_arm == "a", 2.0, 3.0), "arm": same_arm}, "x", by="arm", rng=0)
@@ -358,7 +358,7 @@ X = {
         (dm.ConfigError, {"by": "x"}, ["by", "'x'"]),
         (dm.ConfigError, {"by": ["arm", "u"]}, ["by", "must be a column's name"]),
         (dm.ConfigError, {"by": "arn"}, ["'arn'", "'arm'"]),
-        (dm.ConfigError, {"interval": "paper"}, ["interval", "'paper'"]),
+        (dm.ConfigError, {"interval": "closed-form"}, ["interval", "'closed-form'"]),
         (dm.ConfigError, {"confidence_level": 1.0}, ["confidence_level"]),
     ],
 )
@@ -380,9 +380,9 @@ def test_variants_without_values_and_columns_of_times() -> None:
         dm.difference({**X, "x": x}, "x", by="arm", control="right", rng=0)
     with pytest.raises(dm.DataError, match="'x' holds timestamps; compare numbers"):
         dm.difference({**X, "x": np.arange(200).astype("datetime64[s]")}, "x", by="arm")
-    ruined = np.where(np.arange(200) % 3, np.inf, 1.0)
+    non_finite = np.where(np.arange(200) % 3, np.inf, 1.0)
     with pytest.raises(dm.NoAnswerError, match="no finite answer"):
-        dm.difference({**X, "x": ruined}, "x", by="arm", rng=0)
+        dm.difference({**X, "x": non_finite}, "x", by="arm", rng=0)
 
 
 def test_the_plan_takes_the_same_arguments_and_old_keywords_have_a_new_place() -> None:

@@ -88,7 +88,7 @@ def test_clean_rows_give_the_model_of_least_squares(make: Callable[[np.random.Ge
     assert r2_score(y, found.predict(X)) > plain - 0.01
     assert found.status_ == "converged" and found.accused_share_ < 0.01
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # heavy tails look wild there
+        warnings.simplefilter("ignore")  # heavy tails look outlying there
         before = dm.RobustLinearRegression(random_state=0, max_iter=150, **PAPER).fit(*train)
     if (
         before.block_size_ >= 16
@@ -181,7 +181,7 @@ def test_five_per_cent_of_far_rows_are_found_without_being_told() -> None:
     found = dm.RobustLinearRegression(random_state=0)
     assert error(found, train, test) < 0.28
     assert found.accused_share_ == pytest.approx(0.05, abs=0.002) and found.status_ == "converged"
-    assert "share set aside" in found.flags_ and found.n_skipped_blocks_ > 0
+    assert "share screened out" in found.flags_ and found.n_skipped_blocks_ > 0
     assert error(dm.RobustLinearRegression(random_state=0, contamination=0.05), train, test) < 0.28
     assert error(LinearRegression(), train, test) > 1.0
 
@@ -258,7 +258,7 @@ def test_many_accused_rows_are_told(share: float) -> None:
         found = dm.RobustLinearRegression(random_state=0, max_iter=25).fit(*train)
     if share < 0.25:
         assert 0.8 * share < found.accused_share_ <= share
-        assert found.flags_ == ["share set aside"] and ("above 25%" in found.notes_[-1]) == (share > 0.1)
+        assert found.flags_ == ["share screened out"] and ("above 25%" in found.notes_[-1]) == (share > 0.1)
         assert np.sqrt(np.mean((found.predict(test[0]) - test[1]) ** 2)) < 0.28
     else:
         assert found.accused_share_ == 0.0

@@ -45,7 +45,7 @@ def factor(x: np.ndarray, g: np.random.Generator, number: int) -> np.ndarray:
 
 
 DAMAGES: dict[str, Damage] = {"bad files": bad_files, "codes": codes, "factor": factor}
-WORDS = {"bad files": "files disagree", "codes": "share set aside", "factor": "share set aside"}
+WORDS = {"bad files": "files disagree", "codes": "share screened out", "factor": "share screened out"}
 
 
 def write(folder: Path, damage: Damage = nothing) -> Path:
@@ -119,7 +119,7 @@ def test_a_model_is_that_of_the_good_rows(
     wide = TOLERANCE[name] * np.abs(numbers(clean)).max()
     assert clean.flags_ == [] and clean.notes_ == []
     assert np.abs(numbers(found) - numbers(clean)).max() < wide
-    assert found.flags_ == [WORDS[damage]] and found.wild_share_ == clean.wild_share_ == 0.0
+    assert found.flags_ == [WORDS[damage]] and found.outlier_share_ == clean.outlier_share_ == 0.0
     if damage == "bad files":
         assert found.accused_files_ == [f"{number:02}.parquet" for number in BAD]
     else:
@@ -129,7 +129,7 @@ def test_a_model_is_that_of_the_good_rows(
         assert (
             np.abs(numbers(fitted(name, lakes[damage])) - numbers(clean)).max() < wide
         )  # it finds them, too
-    with pytest.warns(UserWarning, match="spreads"):
+    with pytest.warns(UserWarning, match="robust standard deviations"):
         alone = fitted(name, lakes[damage], aggregator="median_block", scaling="robust", **how)
     assert np.abs(numbers(alone) - numbers(clean)).max() > wide  # the control
 
@@ -182,7 +182,7 @@ def test_a_run_goes_on_from_a_state_after_the_same_survey(lakes: dict[str, Path]
     whole = fitted("regression", lakes["codes"], max_iter=40)
     fitted("regression", lakes["codes"], max_iter=15, state=tmp_path / "state")
     further = fitted("regression", lakes["codes"], max_iter=40, state=tmp_path / "state")
-    assert bits(further) == bits(whole) and further.flags_ == ["share set aside"]
+    assert bits(further) == bits(whole) and further.flags_ == ["share screened out"]
 
 
 def test_data_in_memory_is_read_once_where_it_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,11 +216,11 @@ def test_a_label_or_a_cluster_that_lies_far_out_stays(monkeypatch: pytest.Monkey
     assert centres.flags_ == ["share far out"] and centres.cluster_centers_[:, 1].max() > 390.0
     X[::25] = -9_999.0  # a code is no cluster
     codes = dm.RobustKMeans(3, random_state=0, contamination=0.1).fit(X)
-    assert codes.flags_ == ["share set aside", "share far out"] and codes.cluster_centers_.min() > -10.0
+    assert codes.flags_ == ["share screened out", "share far out"] and codes.cluster_centers_.min() > -10.0
     monkeypatch.setattr(learn_survey, "far_labels", lambda *_: [])
     X[y == 2, 1] = 400.0 + g.normal(size=300)
     blind = dm.RobustLogisticRegression(random_state=0).fit(X, y)
-    assert blind.flags_ == ["share set aside"] and blind.n_dropped_ > 300  # the control
+    assert blind.flags_ == ["share screened out"] and blind.n_dropped_ > 300  # the control
 
 
 def test_given_pairs_and_own_losses_are_surveyed() -> None:
@@ -229,13 +229,15 @@ def test_given_pairs_and_own_losses_are_surveyed() -> None:
     pairs[near == 1, 1] = pairs[near == 1, 0] + 0.1 * g.normal(size=(1_000, 2))
     pairs[::20, 0, 0] = 1e6
     found = dm.MahalanobisMetric(random_state=0, max_iter=20).fit_pairs(pairs, near)
-    assert found.flags_ == ["share set aside"] and "x0: 100 rows" in found.notes_[0]
+    assert found.flags_ == ["share screened out"] and "x0: 100 rows" in found.notes_[0]
 
     def squared(mean: Any, rows: Any, targets: Any) -> Any:
         return ((mean - rows) ** 2).sum(axis=1).mean() / 2, (mean - rows).mean(axis=0)
 
     own = dm.RobustMinimizer(squared, start=[0, 0], random_state=0, max_iter=20).fit(pairs[:, 0])
-    assert own.flags_ == ["share set aside"] and own.loss_flags_ == []  # it is not known of what it is a mean
+    assert (
+        own.flags_ == ["share screened out"] and own.loss_flags_ == []
+    )  # it is not known of what it is a mean
 
 
 def test_what_cannot_be_repaired_is_told_by_code_page_and_warning(
@@ -250,9 +252,9 @@ def test_what_cannot_be_repaired_is_told_by_code_page_and_warning(
     assert "one pass of the mean" in dm.explain(dm.train, str(lakes["clean"]), "regression", **call)["survey"]
     monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())
     monkeypatch.setattr(survey.Surveyor, "_cuts", lambda *_: False)
-    with pytest.warns(DoubtfulResultWarning, match="beyond capacity"):
+    with pytest.warns(DoubtfulResultWarning, match="breakdown point exceeded"):
         beyond = dm.train(str(lakes["bad files"]), "regression", **call)
-    assert beyond.status == "beyond capacity" and dm.Results.of(beyond).exit_code == 5
+    assert beyond.status == "breakdown point exceeded" and dm.Results.of(beyond).exit_code == 5
     page = tmp_path / "page.html"
     dm.write_results(dm.Results.of(beyond), page)
     assert "Do not rely on the model" in page.read_text("utf-8")
@@ -276,7 +278,7 @@ files = [{json.dumps(str(tmp_path / "found.json"))}]
 
     assert run_config(config) == 5
     [told] = json.loads((tmp_path / "found.json").read_text("utf-8"))["results"]
-    assert told["status"] == "beyond capacity" and told["flags"][0] == "beyond capacity"
+    assert told["status"] == "breakdown point exceeded" and told["flags"][0] == "breakdown point exceeded"
 
 
 @pytest.mark.parametrize("share", [0.0, 0.03, pytest.param(0.003, marks=pytest.mark.slow)])
@@ -288,7 +290,7 @@ def test_the_loss_has_the_statuses_of_the_mean_of_the_losses(share: float) -> No
     losses = np.array([(y - row @ x[:2] - 0.5) ** 2 / 2 for row, y in zip(rows, targets, strict=True)])
     wanted = [str(flag) for flag in dm.mean(losses, rng=3).flags]
     found = loss_flags(LinearRisk("squared"), x, rows, targets, 3)
-    assert [*found] == ["share far out" if flag == "share set aside" else flag for flag in wanted]
+    assert [*found] == ["share far out" if flag == "share screened out" else flag for flag in wanted]
     assert bool(found) == (share > 0.0)
 
 
@@ -317,9 +319,9 @@ def test_a_tenth_of_wide_rows_in_another_unit_is_told() -> None:
     g = np.random.default_rng(0)
     X, y = np.exp(g.normal(size=(20_000, 2))), np.arange(20_000) % 2
     clean = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X, y)
-    assert clean.flags_ == [] and clean.wild_share_ < 0.02
+    assert clean.flags_ == [] and clean.outlier_share_ < 0.02
     wide = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X**2, y)
-    assert "share far out" not in wide.flags_ and wide.wild_share_ > 0.05  # a few in each column
+    assert "share far out" not in wide.flags_ and wide.outlier_share_ > 0.05  # a few in each column
     X[g.random(20_000) < 0.17] *= 60.0
     found = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X, y)
     assert found.flags_ == ["share far out"] and any("in another unit?" in note for note in found.notes_)

@@ -1,4 +1,4 @@
-"""The learners on arrays: scikit-learn's own checks, known answers, wild rows, options that are refused."""
+"""The learners on arrays: scikit-learn's own checks, known answers, outlying rows, refused options."""
 
 import inspect
 import pickle
@@ -70,7 +70,7 @@ def test_shared_parameters_are_parameters_like_others(learner):
 
 
 @pytest.mark.usefixtures("no_survey")
-def test_wild_targets_leave_the_coefficients_alone():
+def test_outlying_targets_leave_the_coefficients_alone():
     g = np.random.default_rng(0)
     X, w = g.normal(size=(2000, 10)), np.arange(1.0, 11)
     y = X @ w
@@ -119,7 +119,7 @@ def test_more_huge_values_than_blocks_can_bear_are_an_error_at_the_step():
     X, y = g.normal(size=(600, 3)), g.normal(size=600)
     X[::3, 1] = 1e300
     with (
-        pytest.warns(UserWarning, match="wild|spreads"),
+        pytest.warns(UserWarning, match="outlying|robust standard deviations"),
         pytest.raises(NoAnswerError, match="step 5: no finite"),
     ):
         dm.RobustLinearRegression(random_state=0, block_size=16, **PAPER).fit(X, y)
@@ -216,14 +216,14 @@ def test_labels_of_which_no_pair_can_be_formed():
 
 
 @pytest.mark.usefixtures("no_survey")
-def test_rankers_and_classifiers_in_spite_of_wild_rows():
+def test_rankers_and_classifiers_in_spite_of_outlying_rows():
     g = np.random.default_rng(4)
     X = g.normal(size=(900, 4))
     z = X @ [1.0, -1.0, 0.5, 0.0]
     labels = np.select([z < -0.7, z < 0.7], ["a", "b"], "c")
-    dirty, wild = X.copy(), g.choice(900, 15, replace=False)
-    dirty[wild] *= -1e5
-    clean = np.setdiff1d(np.arange(900), wild)
+    dirty, outlying = X.copy(), g.choice(900, 15, replace=False)
+    dirty[outlying] *= -1e5
+    clean = np.setdiff1d(np.arange(900), outlying)
     ranker = dm.PairwiseRanker(random_state=0).fit(dirty, np.exp(z))
     assert ranker.score(X[clean], z[clean]) > 0.99
     for y in (labels, labels == "a"):
@@ -234,7 +234,7 @@ def test_rankers_and_classifiers_in_spite_of_wild_rows():
 
 @pytest.mark.usefixtures("no_survey")
 @pytest.mark.parametrize("loss", ["kmeans", "pairs"])
-def test_centres_are_not_drawn_to_wild_rows(loss):
+def test_centres_are_not_drawn_to_outlying_rows(loss):
     g = np.random.default_rng(5)
     middles = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
     X = np.concatenate([g.normal(size=(200, 2)) + middle for middle in middles])

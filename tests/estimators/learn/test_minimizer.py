@@ -20,7 +20,7 @@ def regression(w, rows, targets):
     return (residual**2).mean() / 2, rows.T @ residual / len(rows)
 
 
-def wild(n=2000):
+def outlying(n=2000):
     X = np.random.default_rng(0).normal(size=(n, 3)) + np.array([0.6, 0.5, -0.4])
     X[::100] = 1e6
     return X
@@ -34,11 +34,11 @@ def wild(n=2000):
 def test_minima_on_sets(projection, minimum):
     found = dm.RobustMinimizer(squared, [0, 0, 0], projection=projection, radius=0.5, random_state=0)
     # block means of 16 rows have sd 0.25 and the last 250 steps are averaged
-    assert found.fit(wild()).parameters_ == pytest.approx(minimum, abs=0.08)
+    assert found.fit(outlying()).parameters_ == pytest.approx(minimum, abs=0.08)
 
 
 def test_targets_and_lakes():
-    X = wild()
+    X = outlying()
     y = X @ [1.0, 2.0, 3.0]
     one = dm.RobustMinimizer(regression, np.zeros(3), random_state=0, step_rule="decaying", step_size=0.3)
     assert one.fit(X, y).parameters_ == pytest.approx([1, 2, 3], abs=1e-3)
@@ -48,7 +48,7 @@ def test_targets_and_lakes():
 
 
 def test_batches_of_rows():
-    X = wild(4000)
+    X = outlying(4000)
     found = dm.RobustMinimizer(squared, [0, 0, 0], random_state=0)
     for start in range(0, 4000, 1000):
         found.partial_fit(X[start : start + 1000])
@@ -71,4 +71,4 @@ def test_batches_of_rows():
 def test_what_is_refused(change, words):
     options = {"loss": squared, "start": [0, 0, 0], "random_state": 0} | change
     with pytest.raises(ConfigError, match=words):
-        dm.RobustMinimizer(**options).fit(wild())
+        dm.RobustMinimizer(**options).fit(outlying())

@@ -34,7 +34,7 @@ RISKS = [
 def test_parts_have_the_bits_of_the_whole(risk, threads):
     g = np.random.default_rng(0)
     rows, targets = g.normal(size=(7, 33, 5)), g.integers(0, 2, (7, 33)).astype(float)
-    rows[2, 3] = 1e300  # a ruined block
+    rows[2, 3] = 1e300  # a non-finite block
     here = RiskBlocks(risk, rows, targets)
     x = np.abs(g.normal(size=risk.n_parameters(5)))
     with closing(ThreadExecutor(threads)) as crew:

@@ -27,7 +27,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "two keys and a filter": {"by": ["name", "key"], "where": "u > 0.3"},
     "NaN kept": {"nan": "keep", "blocks": 301},
     "seven blocks": {"blocks": 7},
-    "paper": {"blocks": "paper", "interval": "paper"},
+    "paper": {"blocks": "paper", "interval": "closed-form"},
     "many fine blocks": {"blocks": dm.RandomBlocks(fine="many")},
     "repeated": {"blocks": dm.RandomBlocks(repeats=3)},
     "repeated, grouped": {"blocks": dm.RandomBlocks(repeats=2), "by": "key"},

@@ -17,13 +17,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::distmom.DoubtfulResultWarning")
 N, OF_UNIT = 40_000, 20
 
 
-def rows(seed: int, *, bad: float = 0.0, law: str = "normal") -> pa.Table:
+def rows(seed: int, *, bad: float = 0.0, distribution: str = "normal") -> pa.Table:
     g = np.random.default_rng(seed)
     x = {
         "normal": g.normal(20, 2, N),
         "exponential": g.exponential(2, N),
         "log-normal": g.lognormal(0, 2, N),
-    }[law]
+    }[distribution]
     x += np.repeat(g.normal(0, 1, N // OF_UNIT), OF_UNIT)
     x[g.random(N) < bad] = -9_999.0
     return pa.table({"x": x, "y": g.normal(size=N), "w": g.random(N) + 0.5, "u": np.arange(N) // OF_UNIT})
@@ -55,7 +55,7 @@ def test_a_bad_share_that_blocks_do_not_bear_is_no_answer(name: str, tmp_path: P
     if name != "samples":  # for them the number of rows has to be known
         found.append(dm.mean(stream(table), "x", blocks=blocks, rng=0))
     for one in found:
-        assert one.estimate < 0.0 and one.status == "beyond capacity"
+        assert one.estimate < 0.0 and one.status == "breakdown point exceeded"
         assert one.far_rows.values[0][0] == -9_999.0 and one.far_rows.action == "told"
 
 
@@ -63,23 +63,25 @@ def test_a_bad_share_that_blocks_do_not_bear_is_no_answer(name: str, tmp_path: P
 def test_weights_and_vectors_are_looked_at_too(more: dict[str, Any]) -> None:
     table, columns = rows(1, bad=0.01), more.pop("columns", "x")
     found = dm.mean(stream(table), columns, blocks=dm.UnitBlocks("u"), rng=0, **more)
-    assert found.status == "beyond capacity"
+    assert found.status == "breakdown point exceeded"
 
 
 def test_what_blocks_bear_is_an_answer() -> None:
     table = rows(2, bad=10 / N)
     found = dm.mean(stream(table), "x", blocks=dm.UnitBlocks("u", n=101), rng=0)
-    assert found.status != "beyond capacity" and found.estimate == pytest.approx(20.0, abs=0.3)
+    assert found.status != "breakdown point exceeded" and found.estimate == pytest.approx(20.0, abs=0.3)
     assert found.far_rows is not None and found.far_rows.action == "borne"
 
 
-@pytest.mark.parametrize("law", ["normal", "exponential", "log-normal"])
-def test_clean_rows_raise_no_alarm(law: str) -> None:
+@pytest.mark.parametrize("distribution", ["normal", "exponential", "log-normal"])
+def test_clean_rows_raise_no_alarm(distribution: str) -> None:
     """No alarm in 36 clean lakes: a rule with one in ten of them would pass with a probability of 0.02."""
     alarms = 0
     for seed in range(12):
-        found = dm.mean(stream(rows(seed, law=law)), "x", blocks=dm.UnitBlocks("u"), rng=seed)
-        alarms += found.status == "beyond capacity" or found.far_rows is not None
+        found = dm.mean(
+            stream(rows(seed, distribution=distribution)), "x", blocks=dm.UnitBlocks("u"), rng=seed
+        )
+        alarms += found.status == "breakdown point exceeded" or found.far_rows is not None
     assert alarms == 0
 
 

@@ -23,7 +23,7 @@ from distmom.theory.bounds import width_factor
 from distmom.theory.intervals import order_level, order_rank
 from distmom.theory.ladder import fine_blocks
 from distmom.theory.planning import best_blocks
-from distmom.theory.repeated import repeated_halfwidth
+from distmom.theory.repeated import repeated_margin
 
 G = np.random.default_rng(0)
 X = G.standard_t(3, 20_060)  # 20 rows in each of 1,003 = 17 * 59 fine blocks
@@ -45,7 +45,7 @@ def test_a_share_counts_as_it_is_written() -> None:
 
 def test_ten_rows_ask_for_59_blocks() -> None:
     found = dm.mean(X, contamination=10, rng=0)
-    assert (found.n_blocks, found.interval_kind) == (59, "exact")
+    assert (found.n_blocks, found.interval_kind) == (59, "cantelli")
     assert found.notes == ("allows for 10 arbitrary rows",)
     assert found.block_size == (340, 340)
     assert found.contamination == 10
@@ -55,10 +55,10 @@ def test_ten_rows_ask_for_59_blocks() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"order": "stored"}, {"fine": "many"}], ids=str)
-def test_the_exact_width_is_that_with_arbitrary_blocks(options: dict[str, Any]) -> None:
+def test_the_cantelli_width_is_that_with_arbitrary_blocks(options: dict[str, Any]) -> None:
     """The same blocks with and without: the widths differ by the factors alone."""
     clean = flat(dm.mean)(
-        X, n_blocks=59, interval="exact", rng=0, **{k: v for k, v in options.items() if k != "fine"}
+        X, n_blocks=59, interval="cantelli", rng=0, **{k: v for k, v in options.items() if k != "fine"}
     )
     found = flat(dm.mean)(X, contamination=10, rng=0, **options)
     if "fine" not in options:  # other fine blocks, other labels
@@ -74,7 +74,7 @@ def test_the_order_interval_takes_its_ranks_from_the_other_blocks() -> None:
     assert rank is not None and rank < order_rank(59, 0.01)  # type: ignore[operator]
     ordered = np.sort(found.block_estimates)
     assert found.interval == (ordered[rank - 1], ordered[59 - rank])
-    assert found.achieved_level == order_level(59, rank, 10) >= 0.99
+    assert found.actual_level == order_level(59, rank, 10) >= 0.99
     few = dm.mean(X, contamination=10, interval="order", rng=0, blocks=21)
     assert few.interval == (np.sort(few.block_estimates)[0], np.sort(few.block_estimates)[20])
     many = dm.mean(X, contamination=10, interval="order", confidence_level=0.9999, rng=0, blocks=21)
@@ -87,28 +87,28 @@ def test_repeated_partitions_allow_for_arbitrary_rows_too() -> None:
     assert found.n_blocks == k and found.block_estimates.size == 3 * k
     clean = dm.mean(X, rng=0, blocks=dm.RandomBlocks(k, repeats=3))
     assert np.array_equal(found.block_estimates, clean.block_estimates)
-    right = repeated_halfwidth(1.0, k, 0.01, 10) / repeated_halfwidth(1.0, k, 0.01)
+    right = repeated_margin(1.0, k, 0.01, 10) / repeated_margin(1.0, k, 0.01)
     assert half(found) / half(clean) == pytest.approx(right)
 
 
-@pytest.mark.parametrize("wild", [1e12, -1e12, np.inf, 30.0])
+@pytest.mark.parametrize("outlying", [1e12, -1e12, np.inf, 30.0])
 @pytest.mark.parametrize("options", [{}, {"repeats": 3}], ids=["one partition", "three"])
-def test_ten_arbitrary_rows_are_within_the_interval(wild: float, options: dict[str, Any]) -> None:
-    """Wherever they are; the plain mean is lost. (Student 3: the mean is 0.)"""
+def test_ten_arbitrary_rows_are_within_the_interval(outlying: float, options: dict[str, Any]) -> None:
+    """Wherever they are; the sample mean is lost. (Student 3: the mean is 0.)"""
     x = X.copy()
-    x[G.permutation(x.size)[:10]] = wild
+    x[G.permutation(x.size)[:10]] = outlying
     found = flat(dm.mean)(x, contamination=10, rng=0, **options)
     assert found.interval is not None and found.interval[0] < 0.0 < found.interval[1]
     assert abs(found.estimate) < 0.1
-    if abs(wild) > 1e3:
+    if abs(outlying) > 1e3:
         assert found.flags == ("contaminated",), "flags stay, as for any given number of blocks"
 
 
-def test_ruined_blocks_count_if_they_are_more() -> None:
+def test_non_finite_blocks_count_if_they_are_more() -> None:
     x = X.copy()
     x[[5, 400, 9_000]] = np.inf
-    three = dm.mean(x, interval="exact", rng=0, blocks=59)
-    assert three.n_ruined_blocks == 3
+    three = dm.mean(x, interval="cantelli", rng=0, blocks=59)
+    assert three.n_non_finite_blocks == 3
     assert half(dm.mean(x, contamination=2, rng=0, blocks=59)) == half(three)
     assert half(dm.mean(x, contamination=3, rng=0, blocks=59)) == half(three)
     five = half(dm.mean(x, contamination=5, rng=0, blocks=59))
@@ -150,8 +150,8 @@ def test_files_are_counted_where_they_are_blocks(tmp_path: Path) -> None:
     assert found.notes[0] == "allows for 4 arbitrary files" and 22 <= found.n_blocks <= 25
     for i in range(4):
         write(tmp_path / f"{i:03}.parquet", {"x": np.full(20, 1e9)})
-    wild = dm.mean(tmp_path, contamination=4, rng=0, blocks=dm.FileBlocks())
-    assert wild.interval is not None and wild.interval[0] < 0.0 < wild.interval[1]
+    outlying = dm.mean(tmp_path, contamination=4, rng=0, blocks=dm.FileBlocks())
+    assert outlying.interval is not None and outlying.interval[0] < 0.0 < outlying.interval[1]
     with pytest.raises(dm.ConfigError, match=r"contamination: 200 arbitrary files of 400 .* at most 199"):
         dm.mean(tmp_path, contamination=200, rng=0, blocks=dm.FileBlocks())
 
@@ -163,16 +163,18 @@ def test_units_are_counted_where_they_are_blocks(monkeypatch: pytest.MonkeyPatch
     clean = dm.mean(table, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u"))
     assert clean.notes[0] == "allows for 10 arbitrary units"
     assert clean.n_blocks == best_blocks(10**9, 0.01, 10)
-    wild = {"x": np.where(u < 10, 1e9, X), "u": u}
-    found = dm.mean(wild, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u"))
+    outlying = {"x": np.where(u < 10, 1e9, X), "u": u}
+    found = dm.mean(outlying, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u"))
     assert half(found) < 2.0 and found.interval is not None
     assert found.interval[0] < 0.0 < found.interval[1]
     assert (
-        abs(dm.mean(wild, "x", rng=0, blocks=dm.UnitBlocks("u", 9)).estimate) < 0.1
+        abs(dm.mean(outlying, "x", rng=0, blocks=dm.UnitBlocks("u", 9)).estimate) < 0.1
     )  # the rows are left out
     monkeypatch.setattr(Surveyor, "means", lambda *_: {})
-    assert dm.mean(wild, "x", rng=0, blocks=dm.UnitBlocks("u", 9)).estimate > 1e6, "nine blocks are outvoted"
-    given = dm.mean(wild, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u", 45))
+    assert dm.mean(outlying, "x", rng=0, blocks=dm.UnitBlocks("u", 9)).estimate > 1e6, (
+        "nine blocks are outvoted"
+    )
+    given = dm.mean(outlying, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u", 45))
     assert given.n_blocks == 45 and half(given) > half(found)
     few = dm.mean(
         {"x": X, "u": np.arange(20_060) % 20}, "x", contamination=10, rng=0, blocks=dm.UnitBlocks("u")
@@ -198,11 +200,14 @@ def test_as_many_arbitrary_blocks_as_others_leave_no_interval() -> None:
     """Seven blocks with four arbitrary ones: no number is printed, but the reason."""
     moments = Moments(np.full((1, 7), 50), G.normal(size=(1, 7)), np.full((1, 7), 49.0))
     found = answer_rule(moments, X[None, :100], np.array([100]), 0.99, n_blocks=7, outlying=4).intervals
-    assert found.exact_reason[0] == NoInterval.VACUOUS and np.isnan([found.exact_low, found.exact_high]).all()
+    assert (
+        found.cantelli_reason[0] == NoInterval.VACUOUS
+        and np.isnan([found.cantelli_low, found.cantelli_high]).all()
+    )
     assert found.order_reason[0] == NoInterval.TOO_FEW_BLOCKS and np.isnan(found.order_low[0])
     assert "outlying" in NoInterval.VACUOUS.words
     seven = answer_rule(moments, X[None, :100], np.array([100]), 0.99, n_blocks=7, outlying=10**6).intervals
-    assert seven.exact_reason[0] == NoInterval.VACUOUS
+    assert seven.cantelli_reason[0] == NoInterval.VACUOUS
 
 
 # --- what cannot be had
@@ -222,7 +227,7 @@ def test_as_many_arbitrary_blocks_as_others_leave_no_interval() -> None:
         ({"contamination": 3, "scheme": "swor"}, ["SampledBlocks", "contamination", "use RandomBlocks"]),
         ({"contamination": 3, "scheme": "monte_carlo"}, ["SampledBlocks", "contamination"]),
         ({"contamination": 3, "n_blocks": "paper"}, ["contamination", "blocks='paper'", "use blocks='auto'"]),
-        ({"contamination": 3, "interval": "paper"}, ["contamination", "interval='paper'"]),
+        ({"contamination": 3, "interval": "closed-form"}, ["contamination", "interval='closed-form'"]),
     ],
     ids=str,
 )
@@ -255,22 +260,22 @@ def test_a_per_cent_of_many_rows() -> None:
     assert found.interval[0] < 0.0 < found.interval[1] and abs(found.estimate) < 0.2
     assert 0.1 < half(found) < 0.5
     broken = dm.mean(x, blocks=101, rng=0)
-    assert broken.status == "share set aside", "101 blocks bear 50 rows: the row sample bears the others"
+    assert broken.status == "share screened out", "101 blocks bear 50 rows: the row sample bears the others"
 
 
 def test_thousands_of_unequal_blocks_have_a_bound_in_closed_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is never below the solved one, and at most as wide as if all were as small as the smallest."""
     g = np.random.default_rng(0)
-    for ruined in (0, 3, 20):
+    for non_finite in (0, 3, 20):
         size = g.integers(10, 60, (1, 61))
         spread = np.array([1.0])
-        solved = rule_intervals._sized_halfwidth(size, spread, 61, ruined, 0.01)
-        smallest = spread * math.sqrt(size.mean() / size.min()) * width_factor(61, 0.01, ruined)
+        solved = rule_intervals._sized_margin(size, spread, 61, non_finite, 0.01)
+        smallest = spread * math.sqrt(size.mean() / size.min()) * width_factor(61, 0.01, non_finite)
         monkeypatch.setattr(rule_intervals, "MOST_SOLVED", 60)
-        closed = rule_intervals._sized_halfwidth(size, spread, 61, ruined, 0.01)
+        closed = rule_intervals._sized_margin(size, spread, 61, non_finite, 0.01)
         monkeypatch.undo()
-        assert solved * (1 - 1e-9) <= closed <= smallest, ruined
-    lone = rule_intervals._sized_halfwidth(np.array([[1] * 1001 + [9] * 1000]), np.ones(1), 2001, 1000, 0.01)
+        assert solved * (1 - 1e-9) <= closed <= smallest, non_finite
+    lone = rule_intervals._sized_margin(np.array([[1] * 1001 + [9] * 1000]), np.ones(1), 2001, 1000, 0.01)
     assert lone == pytest.approx(math.sqrt(10001 / 2001) * width_factor(2001, 0.01, 1000)), "as the smallest"
 
 

@@ -32,13 +32,13 @@ def errors(results: dm.Results, k: np.ndarray, good: np.ndarray) -> list[float]:
 
 
 @pytest.mark.parametrize("share", [0.01, 0.10])
-def test_a_code_of_all_groups_is_set_aside_in_each(share: float) -> None:
+def test_a_code_of_all_groups_is_screened_out_in_each(share: float) -> None:
     k, x = grouped()
     bad = np.random.default_rng(1).choice(N, round(share * N), replace=False)
     y = x.copy()
     y[bad] = -9999.0
     found = dm.mean({"x": y, "k": k}, "x", by="k", rng=0)
-    assert [r.status for r in found] == ["share set aside"] * GROUPS
+    assert [r.status for r in found] == ["share screened out"] * GROUPS
     # the median of blocks has 1.57 of the variance: six of twelve groups beyond 6 has probability 2e-5
     assert max(map(abs, errors(found, k, x))) < 6.0
     for r in found:
@@ -57,7 +57,7 @@ def test_what_is_damaged_in_one_group_changes_that_alone() -> None:
     rows = np.flatnonzero(k == 3)
     y[rows[: rows.size // 50]] *= 1000.0
     found, clean = (dm.mean({"x": v, "k": k}, "x", by="k", rng=0) for v in (y, x))
-    assert [r.status for r in found] == ["ok", "ok", "ok", "share set aside", "ok", "ok"]
+    assert [r.status for r in found] == ["ok", "ok", "ok", "share screened out", "ok", "ok"]
     assert max(map(abs, errors(found, k, x))) < 6.0
     assert all(a == b for a, b in zip(found, clean, strict=True) if a.group["k"] != 3)
 
@@ -106,7 +106,7 @@ def test_files_give_the_rows_of_all_or_those_of_the_sample(lake: Path, weights: 
     k, x = grouped()
     for passes, most in ((1, 7.0), (2, 7.0)):  # the sample has half of the rows; weights cost 13 %
         found = dm.mean(lake, "x", by="k", weights=weights, passes=passes, rng=0)
-        assert {r.status for r in found} == {"share set aside"}
+        assert {r.status for r in found} == {"share screened out"}
         assert max(map(abs, errors(found, k, x))) < most
         for r in found:
             assert r.far_rows is not None and r.far_rows.of_sample == (passes == 1)
@@ -126,7 +126,7 @@ def test_the_sample_of_groups_is_the_same_for_any_cutting_of_the_work(lake: Path
     saved = dm.mean(lake, "x", by="k", rng=0, state=tmp_path / "one")
     merged = dm.merge_states(tmp_path / "one")
     assert all(a.estimate == b.estimate and a.flags == b.flags for a, b in zip(saved, merged, strict=True))
-    assert {r.status for r in saved} == {"share set aside"}
+    assert {r.status for r in saved} == {"share screened out"}
 
 
 def test_streams_of_groups_set_a_share_aside() -> None:
@@ -142,23 +142,23 @@ def test_streams_of_groups_set_a_share_aside() -> None:
     gone_on = dm.MeanAccumulator.from_bytes(first.to_bytes())
     assert gone_on.to_bytes() == first.to_bytes()
     found = whole.result()
-    assert {r.status for r in found} == {"share set aside"}
+    assert {r.status for r in found} == {"share screened out"}
     assert max(map(abs, errors(found, k, x))) < 8.0  # 16,384 rows of 120,000: sqrt(1.57 * 7.3 / 7.3) each
     other = dm.MeanAccumulator("x", by="k", name="three", rng=0)
     other.update(parts[1])
     gone_on.merge(other)
     assert [r.group["k"] for r in gone_on.result()] == list(range(GROUPS))
-    assert {r.status for r in gone_on.result()} == {"share set aside"}
+    assert {r.status for r in gone_on.result()} == {"share screened out"}
 
 
 def test_each_group_tells_what_is_its_own() -> None:
-    """One has a share set aside, one has rows far out that are told, and the others say nothing."""
+    """One has a share screened out, one has rows far out that are told, and the others say nothing."""
     k, x = grouped()
     rows = [np.flatnonzero(k == g) for g in range(GROUPS)]
     x[rows[1][:400]] = 10.0 + 2.0 * 500.0
     x[rows[4][:400]] = 40.0 + 5.0 * 20.0  # 20 spreads
     found = dm.mean({"x": x, "k": k}, "x", by="k", rng=0)
-    told = ["ok", "share set aside", "ok", "ok", "share far out", "ok"]
+    told = ["ok", "share screened out", "ok", "ok", "share far out", "ok"]
     assert [str(r.status) for r in found] == told
     assert found[4].far_rows.action == "told" and found[4].far_rows.values[0][0] == 140.0
     rows_of = found.to_arrow().to_pylist()

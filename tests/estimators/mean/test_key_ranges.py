@@ -15,7 +15,7 @@ from peak_memory import PRINT_PEAK
 
 import distmom as dm
 from distmom.errors import ResourceError
-from distmom.estimators.mean import question
+from distmom.estimators.mean import answer, question
 from distmom.estimators.mean.run import ranges
 from distmom.numerics.hash_ranges import ALL_WORDS
 from distmom.passes import key_ranges
@@ -91,7 +91,7 @@ def test_the_bits_are_those_of_one_pass(
     assert not few
 
 
-def test_rows_far_out_are_set_aside_in_all_ranges(lake: Path, few: list[Any]) -> None:
+def test_rows_far_out_are_screened_out_in_all_ranges(lake: Path, few: list[Any]) -> None:
     found = dm.mean(lake, "x", by="a", rng=1, executor=dm.Threads(2))
     assert len(few) >= 4
     assert [r.group["a"] for r in found if r.group] == list(range(40))
@@ -108,7 +108,7 @@ def test_files_are_cut_and_batches_small(lake: Path, few: list[Any]) -> None:
 def test_too_many_results_end_with_one_line(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(question, "most_groups", lambda *args: 7)
     monkeypatch.setattr(key_ranges, "WITH_SECOND", 10**4)
-    monkeypatch.setattr(key_ranges, "RESULT_BYTES", 30_000_000)
+    monkeypatch.setattr(answer, "EVERY_BYTES", 30_000_000)
     with pytest.raises(ResourceError, match="there are more groups; group by fewer values") as met:
         dm.mean(lake, "x", by=["a", "b"], rng=1, executor=dm.Threads(1, memory_limit="400MB"))
     assert "\n" not in str(met.value)

@@ -1,4 +1,4 @@
-"""What a result says: intervals and why there are none, ruined blocks, bad files found, tables and files."""
+"""What a result says: intervals and why there are none, non-finite blocks, bad files, tables and files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from paper_numbers import morm_blocks
 
 import distmom as dm
 from distmom.theory.intervals import least_order_blocks, order_rank
-from distmom.theory.paper import mom_blocks, paper_halfwidth_mom, paper_halfwidth_morm
-from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.paper import mom_blocks, paper_margin_mom, paper_margin_morm
+from distmom.theory.resampled import resampled_margin
 from distmom.theory.variances import mean_variance
 
 G = np.random.default_rng(0)
@@ -35,7 +35,7 @@ def test_the_default_interval_is_that_of_order_statistics() -> None:
     found = dm.mean(X, rng=0)
     low, high = interval(found)
     assert found.interval_kind == "order" and low <= found.estimate <= high
-    assert found.achieved_level is not None and found.achieved_level >= 0.99
+    assert found.actual_level is not None and found.actual_level >= 0.99
     moved = found.estimate - np.median(found.block_estimates)
     ordered, rank = np.sort(found.block_estimates), order_rank(found.n_blocks, 0.01)
     assert low <= ordered[rank - 1] + moved + 1e-12 and high >= ordered[-rank] + moved - 1e-12
@@ -44,7 +44,7 @@ def test_the_default_interval_is_that_of_order_statistics() -> None:
 
 
 def test_intervals_grow_with_confidence() -> None:
-    for kind in ("order", "exact"):
+    for kind in ("order", "cantelli"):
         widths = []
         for level in (0.8, 0.95, 0.999):
             low, high = interval(dm.mean(X, interval=kind, confidence_level=level, rng=0))
@@ -52,15 +52,15 @@ def test_intervals_grow_with_confidence() -> None:
         assert widths == sorted(widths) and widths[0] < widths[2], kind
 
 
-def test_few_given_blocks_get_the_exact_interval() -> None:
+def test_few_given_blocks_get_the_cantelli_interval() -> None:
     least = least_order_blocks(0.01)
-    assert dm.mean(X, rng=0, blocks=least - 1).interval_kind == "exact"
+    assert dm.mean(X, rng=0, blocks=least - 1).interval_kind == "cantelli"
     assert dm.mean(X, rng=0, blocks=least).interval_kind == "order"
 
 
-def test_the_exact_interval_by_its_formula() -> None:
+def test_the_cantelli_interval_by_its_formula() -> None:
     """K blocks, p* the Beta quantile, Cantelli for both sides; V from the blocks' own spread is near it."""
-    found = dm.mean(X, interval="exact", rng=0, blocks=9)
+    found = dm.mean(X, interval="cantelli", rng=0, blocks=9)
     low, high = interval(found)
     assert found.estimate == pytest.approx((low + high) / 2)
     from scipy.special import betaincinv
@@ -71,44 +71,48 @@ def test_the_exact_interval_by_its_formula() -> None:
 
 
 def test_the_paper_interval_of_the_partition() -> None:
-    found = dm.mean(X, interval="paper", rng=0, blocks="paper")
+    found = dm.mean(X, interval="closed-form", rng=0, blocks="paper")
     k, size = mom_blocks(0.99, X.size)
     assert found.n_blocks == k == 5
     assert size - 21 <= found.block_size[0] <= size <= found.block_size[1] <= size + 21  # one fine block
     low, high = interval(found)
-    assert (high - low) / 2 == pytest.approx(paper_halfwidth_mom(X.var(), X.size, 0.01), rel=0.3)
-    other = dm.mean(X, interval="paper", rng=0, blocks=9)
+    assert (high - low) / 2 == pytest.approx(paper_margin_mom(X.var(), X.size, 0.01), rel=0.3)
+    other = dm.mean(X, interval="closed-form", rng=0, blocks=9)
     assert other.interval is None and f"{k} blocks, not 9" in str(other.interval_reason)
 
 
 def test_the_paper_interval_of_samples() -> None:
-    found = dm.mean(X, interval="paper", rng=0, blocks=dm.SampledBlocks(tau=0.3))
+    found = dm.mean(X, interval="closed-form", rng=0, blocks=dm.SampledBlocks(tau=0.3))
     k, size = morm_blocks(0.99, 0.3, X.size)
     assert (found.n_blocks, found.block_size) == (k, (size, size))
     low, high = interval(found)
-    right = paper_halfwidth_morm(mean_variance(X.var(), size), 0.3)
+    right = paper_margin_morm(mean_variance(X.var(), size), 0.3)
     assert (high - low) / 2 == pytest.approx(right, rel=0.3)
-    other = dm.mean(X, interval="paper", rng=0, blocks=dm.SampledBlocks(9, size=100))
+    other = dm.mean(X, interval="closed-form", rng=0, blocks=dm.SampledBlocks(9, size=100))
     assert other.interval is None and "not 9" in str(other.interval_reason)
     k, size = morm_blocks(0.99, 0.45, X.size)
     for given, holds in ((size - 1, True), (size, True), (size + 1, False), (X.size, False)):
-        mine = dm.mean(X, interval="paper", rng=0, blocks=dm.SampledBlocks(k, size=given))
+        mine = dm.mean(X, interval="closed-form", rng=0, blocks=dm.SampledBlocks(k, size=given))
         assert (mine.interval is not None) == holds
         assert holds or f"at most {size:,} rows" in str(mine.interval_reason)
 
 
-def test_the_exact_interval_of_samples() -> None:
+def test_the_cantelli_interval_of_samples() -> None:
     found = dm.mean(X, rng=0, blocks=dm.SampledBlocks(201, size=400))
     low, high = interval(found)
-    assert found.interval_kind == "exact"
-    half = resampled_halfwidth(X.var() / 400, 201, X.size / 400, 0.01)
+    assert found.interval_kind == "cantelli"
+    half = resampled_margin(X.var() / 400, 201, X.size / 400, 0.01)
     assert (high - low) / 2 == pytest.approx(half, rel=0.3)
     none = dm.mean(X, rng=0, blocks=dm.SampledBlocks(9, size=1))
     assert none.interval is None and none.interval_reason == "samples of one row show no spread"
     x = X.copy()
     x[0] = np.inf
-    ruined = dm.mean(x, rng=3, blocks=dm.SampledBlocks(9, size=1_000))
-    assert ruined.n_ruined_blocks and ruined.interval is None and "ruined" in str(ruined.interval_reason)
+    non_finite = dm.mean(x, rng=3, blocks=dm.SampledBlocks(9, size=1_000))
+    assert (
+        non_finite.n_non_finite_blocks
+        and non_finite.interval is None
+        and "non-finite" in str(non_finite.interval_reason)
+    )
 
 
 def test_no_interval_where_none_is_wanted() -> None:
@@ -119,13 +123,13 @@ def test_no_interval_where_none_is_wanted() -> None:
 
 def test_small_groups_do_not_break_the_paper_interval() -> None:
     table = pa.table({"x": X[:2_010], "k": ["many"] * 2_000 + ["few"] * 10})
-    few, many = dm.mean(table, "x", by="k", interval="paper", rng=0, blocks=5)
+    few, many = dm.mean(table, "x", by="k", interval="closed-form", rng=0, blocks=5)
     assert interval(many) and few.n_rows == 10
     tiny = pa.table({"x": X[:2_003], "k": ["many"] * 2_000 + ["few"] * 3})
-    few, many = dm.mean(tiny, "x", by="k", interval="paper", rng=0, blocks=5)
+    few, many = dm.mean(tiny, "x", by="k", interval="closed-form", rng=0, blocks=5)
     assert interval(many) and few.interval is None and few.interval_reason
     for options in ({"n_blocks": 9, "block_size": 1_000}, {"tau": 0.3}):
-        few, many = flat(dm.mean)(tiny, "x", by="k", scheme="swor", interval="paper", rng=0, **options)
+        few, many = flat(dm.mean)(tiny, "x", by="k", scheme="swor", interval="closed-form", rng=0, **options)
         assert few.interval is None and few.interval_reason
 
 
@@ -135,34 +139,38 @@ def test_of_an_even_number_of_blocks_the_lower_middle_one_is_the_answer(options:
     assert found.n_blocks == 4 and found.estimate == np.sort(found.block_estimates)[1]
 
 
-def test_up_to_half_of_the_blocks_may_be_ruined() -> None:
+def test_up_to_half_of_the_blocks_may_be_non_finite() -> None:
     x = X.copy()
     x[:4] = np.inf
     found = dm.mean(x, rng=0, blocks=dm.StoredBlocks(9))
-    assert found.n_ruined_blocks == 1 and math.isfinite(found.estimate)
+    assert found.n_non_finite_blocks == 1 and math.isfinite(found.estimate)
     step = -(-x.size // 9)
-    for ruined in range(1, 10):
+    for non_finite in range(1, 10):
         y = X.copy()
-        y[np.arange(ruined) * step + 1] = -np.inf
-        if ruined <= 4:
+        y[np.arange(non_finite) * step + 1] = -np.inf
+        if non_finite <= 4:
             found = dm.mean(y, rng=0, blocks=dm.StoredBlocks(9))
-            assert (found.n_ruined_blocks, found.n_inf) == (ruined, ruined) and math.isfinite(found.estimate)
+            assert (found.n_non_finite_blocks, found.n_inf) == (non_finite, non_finite) and math.isfinite(
+                found.estimate
+            )
         else:
-            with pytest.raises(dm.NoAnswerError, match=f"{ruined} of 9 blocks are ruined .{ruined} infinite"):
+            with pytest.raises(
+                dm.NoAnswerError, match=f"{non_finite} of 9 blocks are non-finite .{non_finite} infinite"
+            ):
                 dm.mean(y, rng=0, blocks=dm.StoredBlocks(9))
 
 
-def test_half_ruined_samples_have_no_answer() -> None:
+def test_half_non_finite_samples_have_no_answer() -> None:
     x = np.array([np.inf, 1.0, 2.0, 3.0])
-    with pytest.raises(dm.NoAnswerError, match="blocks are ruined"):
+    with pytest.raises(dm.NoAnswerError, match="blocks are non-finite"):
         dm.mean(x, rng=0, blocks=dm.SampledBlocks(9, size=4))
 
 
-def test_wild_rows_are_set_aside_and_the_plain_mean_is_lost() -> None:
+def test_outlying_rows_are_screened_out_and_the_sample_mean_is_lost() -> None:
     x = X.copy()
     x[::500] = 1e12
     found = dm.mean(x, rng=0)
-    assert found.flags == ("contaminated",) and found.n_set_aside > 20
+    assert found.flags == ("contaminated",) and found.n_screened_out > 20
     assert abs(found.estimate) < 0.1 and found.plain_estimate > 1e9
     low, high = interval(found)
     assert low < 0 < high
@@ -183,7 +191,7 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     assert repaired.status == "files disagree" and abs(repaired.estimate) < 0.15 and repaired.n_blocks == 45
     assert repaired.accused_files == ("07.parquet", "31.parquet")
     given = dm.mean(tmp_path, rng=0, blocks=45, passes=1)
-    assert given.status == "beyond capacity" and "files disagree" not in given.flags
+    assert given.status == "breakdown point exceeded" and "files disagree" not in given.flags
     assert given.other_estimate is not None and abs(given.other_estimate) < 0.15 < abs(given.estimate)
     assert any("by rows, because the number of blocks was given" in note for note in given.notes)
     clean = tmp_path / "clean"
@@ -214,10 +222,10 @@ def test_the_same_files_are_named_with_groups_and_on_their_page(tmp_path: Path) 
     assert any("bad files are among" in remark for remark in kept[0].remarks())
 
 
-def test_a_mean_carried_by_few_rows_says_so() -> None:
+def test_a_mean_dominated_by_few_rows_says_so() -> None:
     """Five ones of 10,000 rows; not the 2,000 of 100,000, nor 400 payers of 20,000 users."""
     g = np.random.default_rng(1)
-    assert "carried by few rows" in dm.mean((np.arange(10_000) % 2_000 == 7) * 1.0, rng=0).flags
+    assert "dominated by few rows" in dm.mean((np.arange(10_000) % 2_000 == 7) * 1.0, rng=0).flags
     assert dm.mean((g.random(100_000) < 0.02) * 1.0, rng=0).status == "ok"
     for seed in range(10):
         g = np.random.default_rng(seed)
@@ -234,7 +242,7 @@ def test_an_experiment_with_two_per_cent_of_payers_is_carried_by_them_all() -> N
         spent = np.where(g.random(arm.size) < 0.02, g.lognormal(3.0, 1.0, arm.size), 0.0)
         assert dm.difference({"x": spent, "arm": arm}, "x", by="arm", rng=seed).status == "ok"
     spent[20_000:] = np.arange(20_000) % 4_000 == 7
-    assert "carried by few rows" in dm.difference({"x": spent, "arm": arm}, "x", by="arm", rng=0).flags
+    assert "dominated by few rows" in dm.difference({"x": spent, "arm": arm}, "x", by="arm", rng=0).flags
 
 
 def test_the_path_shows_every_level() -> None:
@@ -272,7 +280,7 @@ SHOWN = [
     "n_inf",
     "n_blocks",
     "block_size",
-    "n_ruined_blocks",
+    "n_non_finite_blocks",
     "plain_estimate",
     "scheme",
 ]
@@ -286,9 +294,13 @@ def test_json_has_null_instead_of_nan(found: Any) -> None:
     for shown, result in zip(document["results"], found, strict=True):
         assert list(shown)[: len(SHOWN)] == SHOWN
         assert shown["group"] == result.group
-    ruined = document["results"][2]
-    assert (ruined["estimate"], ruined["plain_estimate"], ruined["interval"]) == (None, None, None)
-    assert ruined["status"] == "no finite answer" and ruined["interval_reason"]
+    non_finite = document["results"][2]
+    assert (non_finite["estimate"], non_finite["plain_estimate"], non_finite["interval"]) == (
+        None,
+        None,
+        None,
+    )
+    assert non_finite["status"] == "no finite answer" and non_finite["interval_reason"]
 
 
 def test_one_result_alone_as_json() -> None:
@@ -302,7 +314,7 @@ def test_one_result_alone_as_table_and_text(tmp_path: Path) -> None:
     one = dm.mean(X, rng=0)
     table = one.to_arrow()
     assert table.num_rows == 1 and table.column("estimate").to_pylist() == [one.estimate]
-    assert "plain mean" in str(one) and "MeanResult(" in repr(one)
+    assert "sample mean" in str(one) and "MeanResult(" in repr(one)
     dm.write_results(one, tmp_path / "one.json")
     assert json.loads((tmp_path / "one.json").read_text())["run"]["seed"] == 0
 
@@ -329,7 +341,7 @@ def test_results_in_files(found: Any, ending: str, tmp_path: Path) -> None:
 
 def test_texts_name_groups_and_reasons(found: Any) -> None:
     text = str(found)
-    words = ("estimate", "plain mean", "no finite answer", "too few different values", "3 infinite")
+    words = ("estimate", "sample mean", "no finite answer", "too few different values", "3 infinite")
     for word in words:
         assert word in text
     assert "nan" not in text.lower().replace("nan ", "")

@@ -147,7 +147,7 @@ def test_seeds_differ(lake: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ten_runs_agree_also_for_a_law_without_a_mean(
+def test_ten_runs_agree_also_for_a_distribution_without_a_mean(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Parallel sums in order of arrival differ in the last digits from run to run."""

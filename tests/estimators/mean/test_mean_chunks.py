@@ -46,7 +46,7 @@ def test_blocks_are_those_of_the_row_by_row_twin(tmp_path: Path) -> None:
 
 def test_a_burst_dirties_few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """L bad rows touch at most (L - 1)/c + 2 chunks; labelled one by one they are in most of the blocks."""
-    monkeypatch.setattr(mean_plan, "POOL", 0)  # without a row sample, that sets the bad rows aside
+    monkeypatch.setattr(mean_plan, "POOL", 0)  # without a row sample, that screens out the bad rows
     x = np.random.default_rng(0).normal(size=40_000)
     g = np.random.default_rng(1)
     for length, chunk_rows in ((60, 64), (120, 64), (300, 32), (1_000, 64)):
@@ -69,7 +69,7 @@ def test_coverage_for_rows_that_resemble_their_neighbours() -> None:
     x = autoregression(np.random.default_rng(2), 20_000, 300)
     hits = {}
     for chunk_rows in (1, 192):
-        for kind in ("order", "exact"):
+        for kind in ("order", "cantelli"):
             found = dm.mean(
                 x,
                 interval=kind,
@@ -82,9 +82,9 @@ def test_coverage_for_rows_that_resemble_their_neighbours() -> None:
             hits[chunk_rows, kind] = sum(low <= 0.0 <= high for low, high in intervals)  # type: ignore[misc]
     # 300 trials of probability 0.955 (0.36 row by row): below 265 with probability 1e-7, above 150 with 4e-7
     assert hits[192, "order"] >= 265
-    assert hits[192, "exact"] >= 294  # 0.9995 in simulations: fewer with probability 1e-10
+    assert hits[192, "cantelli"] >= 294  # 0.9995 in simulations: fewer with probability 1e-10
     assert hits[1, "order"] <= 150
-    assert hits[1, "exact"] < 265
+    assert hits[1, "cantelli"] < 265
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_a_chunk_as_long_as_a_file_keeps_files_whole(tmp_path: Path) -> None:
     assert sum(np.isclose(means, value, rtol=1e-12).any() for value in kept) >= 20
     assert any(f"only {kept.size} of 1001 blocks hold rows" in note for note in found.notes)
     single = dm.mean(tmp_path / "00.parquet", rng=0, blocks=dm.RandomBlocks(chunk_rows=10**12))
-    assert single.flags == ("plain mean, no guarantee",) and single.interval is None
+    assert single.flags == ("sample mean, no guarantee",) and single.interval is None
 
 
 @pytest.mark.parametrize("chunk_rows", [0, -1, 1.5, True, None, 2**40 + 1, 10**40])

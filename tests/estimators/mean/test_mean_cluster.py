@@ -19,7 +19,7 @@ from distmom.cluster.executors.client import ClientExecutor, ClientTasks
 from distmom.cluster.merge import Merged
 from distmom.cluster.outcome import Finished
 from distmom.estimators.mean import plan as mean_plan
-from distmom.estimators.mean import question
+from distmom.estimators.mean.run import passes
 from distmom.reductions.block_means import load_kernels
 
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("workers")]
@@ -154,7 +154,7 @@ def test_large_states_are_merged_before_they_come(
 def eight_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for i in range(8):
         write(tmp_path / "t" / f"{i}.parquet", {"x": np.arange(1000.0) + i})
-    monkeypatch.setattr(question, "ReadAndReduce", FatalFile)
+    monkeypatch.setattr(passes, "ReadAndReduce", FatalFile)
     cut_work(monkeypatch, max_files=1)
     return tmp_path / "t"
 

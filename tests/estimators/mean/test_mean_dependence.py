@@ -72,11 +72,11 @@ def test_vectors_pay_for_their_units(tmp_path: Path) -> None:
     assert dm.mean(lake, ["z"], joint=True, rng=0).status == "ok"
 
 
-@pytest.mark.parametrize("law", ["normal", "exponential", "lognormal"])
+@pytest.mark.parametrize("distribution", ["normal", "exponential", "lognormal"])
 @pytest.mark.parametrize("way", ["table", "by another", "files", "files in turn"])
-def test_sorted_rows_are_not_taken_for_correlated_ones(tmp_path: Path, law: str, way: str) -> None:
+def test_sorted_rows_are_not_taken_for_correlated_ones(tmp_path: Path, distribution: str, way: str) -> None:
     g = np.random.default_rng(5)
-    x = getattr(g, law)(size=6_000)
+    x = getattr(g, distribution)(size=6_000)
     x = x[np.argsort(x if way != "by another" else np.log(np.abs(x)) * np.sign(x) + g.standard_normal(6_000))]
     if not way.startswith("files"):
         found = dm.mean(x, rng=0)
@@ -135,7 +135,7 @@ def test_rows_that_are_left_of_correlated_files_pay_for_these(tmp_path: Path, n_
         x[::50] = -9_999.0
         write(tmp_path / f"{i:02}.parquet", {"x": x})
     found = dm.mean(tmp_path, "x", rng=0)
-    assert found.flags == ("share set aside", "rows correlated") and found.interval_kind == "clusters"
+    assert found.flags == ("share screened out", "rows correlated") and found.interval_kind == "clusters"
     low, high = found.interval
     assert low < 0.0 < high and 0.4 < high - low < 1.3  # 2 * 2.66 / sqrt(60) = 0.69 for known effects
     both = dm.mean(dm.scan(tmp_path, where="x > -100"), "x", rng=0)

@@ -50,7 +50,7 @@ def test_the_default_interval_is_that_of_whole_files(tmp_path: Path) -> None:
     folder = lake(tmp_path / "lake", 0.3)
     found, rows = (flat(dm.mean)(folder, "x", rng=0, **more) for more in ({}, {"interval": "order"}))
     assert (
-        found.estimate == rows.estimate and found.interval_kind == "clusters" and found.achieved_level is None
+        found.estimate == rows.estimate and found.interval_kind == "clusters" and found.actual_level is None
     )
     low, high = found.interval
     assert low < found.estimate < high and high - low > 2.0 * (rows.interval[1] - rows.interval[0])

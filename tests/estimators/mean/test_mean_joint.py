@@ -22,7 +22,7 @@ import distmom as dm
 from distmom.numerics.linalg.geometric_median import geometric_median
 from distmom.report import write_results
 from distmom.theory.bounds import width_factor
-from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.resampled import resampled_margin
 from distmom.theory.variances import row_inverse_inclusion
 from distmom.theory.vectors import resampled_vector_factor, vector_factor
 
@@ -76,7 +76,7 @@ def test_blocks_are_those_of_the_columns_on_complete_rows(
             assert not np.isfinite(vector.block_estimates[~whole]).any()
             assert vector.plain_estimate.tolist() == [x.plain_estimate, y.plain_estimate]
         points = vector.block_estimates[np.isfinite(vector.block_estimates).all(axis=1)]
-        assert vector.n_ruined_blocks == vector.n_blocks - len(points)
+        assert vector.n_non_finite_blocks == vector.n_blocks - len(points)
         if 2 * len(points) <= vector.n_blocks:
             assert np.isnan(vector.estimate).all() and vector.status == "no finite answer"
             continue
@@ -97,7 +97,7 @@ def test_rows_are_counted_once(lake: Path) -> None:
         counts = (found.n_rows, found.n_null, found.n_nan, found.n_inf, found.n_used)
         assert counts == (x.size, (~valid).sum(), nan.sum(), 1, (valid & ~nan).sum())
         kept = dm.mean(dm.scan(lake, nan="keep"), column, joint=True, rng=0, blocks=301)
-        assert kept.n_used == valid.sum() and kept.n_ruined_blocks > 1
+        assert kept.n_used == valid.sum() and kept.n_non_finite_blocks > 1
         with pytest.raises(dm.DataError, match=r"parquet: column '(x|v\[0\])' is NaN in row \d+"):
             dm.mean(dm.scan(lake, nan="raise"), column, joint=True, rng=0)
 
@@ -105,9 +105,9 @@ def test_rows_are_counted_once(lake: Path) -> None:
 def test_the_radius_of_a_given_number_of_blocks() -> None:
     x = cloud()
     found = dm.mean(x, joint=True, rng=1, blocks=11)
-    assert found.interval_kind == "exact" and found.radius is not None
-    [columns] = [dm.mean(x, rng=1, interval="exact", blocks=11)]
-    # the half-width of a column is sd sqrt(average/least) factor: the same sd, by the other factor
+    assert found.interval_kind == "cantelli" and found.radius is not None
+    [columns] = [dm.mean(x, rng=1, interval="cantelli", blocks=11)]
+    # the margin of error of a column is sd sqrt(average/least) factor: the same sd, by the other factor
     halves = [(r.interval[1] - r.interval[0]) / 2 for r in columns]
     scale = vector_factor(11, 0.01) / width_factor(11, 0.01)
     assert found.radius == pytest.approx(math.sqrt(sum(h * h for h in halves)) * scale, rel=1e-9)
@@ -136,7 +136,7 @@ def test_the_automatic_radius_is_that_of_the_best_level_moved_to_the_estimate() 
 
 def test_intervals_of_coordinates_hold_together() -> None:
     x = cloud()
-    for n_blocks, interval in ((63, "order"), (7, "exact")):
+    for n_blocks, interval in ((63, "order"), (7, "cantelli")):
         found = dm.mean(x, joint="coordinatewise", rng=1, interval=interval, blocks=n_blocks)
         level = 1.0 - 0.01 / 3
         alone = dm.mean(x, rng=1, interval=interval, confidence_level=level, blocks=n_blocks)
@@ -144,8 +144,8 @@ def test_intervals_of_coordinates_hold_together() -> None:
         np.testing.assert_allclose(found.intervals, [r.interval for r in alone], rtol=1e-9)
         assert found.estimate.tolist() == [r.estimate for r in alone]
         if interval == "order":
-            assert found.achieved_level == pytest.approx(1 - sum(1 - r.achieved_level for r in alone))
-    assert dm.mean(x, joint="coordinatewise", rng=1, blocks=7).interval_kind == "exact"
+            assert found.actual_level == pytest.approx(1 - sum(1 - r.actual_level for r in alone))
+    assert dm.mean(x, joint="coordinatewise", rng=1, blocks=7).interval_kind == "cantelli"
     assert dm.mean(x, joint="coordinatewise", rng=1).interval_kind == "order"
 
 
@@ -160,14 +160,14 @@ def test_errors_of_samples(joint: str, scheme: str) -> None:
     assert np.array_equal(found.block_estimates, blocks)
     a, delta = row_inverse_inclusion(6_000, 400, replacement=scheme == "monte_carlo"), 0.01
     halves = np.array([(r.interval[1] - r.interval[0]) / 2 for r in alone])
-    variances = (halves / resampled_halfwidth(1.0, 15, a, delta)) ** 2
+    variances = (halves / resampled_margin(1.0, 15, a, delta)) ** 2
     rows = 400 if scheme == "swor" else 1.0 / (1 / 6_000 + (1 - 1 / 6_000) / 400)
     assert found.trace == pytest.approx(variances.sum() * rows)
     if joint == "geometric":
         right = resampled_vector_factor(15, a, delta) * math.sqrt(variances.sum())
         assert found.radius == pytest.approx(right)
     else:
-        half = [resampled_halfwidth(float(v), 15, a, delta / 3) for v in variances]
+        half = [resampled_margin(float(v), 15, a, delta / 3) for v in variances]
         np.testing.assert_allclose(found.intervals, found.estimate[:, None] + np.outer(half, [-1, 1]))
 
 
@@ -179,11 +179,11 @@ def test_outlying_rows_are_allowed_for() -> None:
     assert found.radius == pytest.approx(vector_factor(k, 0.01, 4) * sd, rel=1e-9) and k > 8
     assert found.radius > 1.2 * vector_factor(k, 0.01) * sd
     x[:4] = 1e9
-    wild = dm.mean(x, joint=True, contamination=4, rng=0)
-    assert np.linalg.norm(wild.estimate - np.arange(3)) < wild.radius < 2.0 * found.radius
-    assert "allows for 4 arbitrary rows" in wild.notes
+    outlying = dm.mean(x, joint=True, contamination=4, rng=0)
+    assert np.linalg.norm(outlying.estimate - np.arange(3)) < outlying.radius < 2.0 * found.radius
+    assert "allows for 4 arbitrary rows" in outlying.notes
     by_columns = dm.mean(x, joint="coordinatewise", contamination=4, rng=0)
-    assert by_columns.interval_kind == "exact"
+    assert by_columns.interval_kind == "cantelli"
     assert ((by_columns.intervals - np.arange(3.0)[:, None]) * [-1, 1] > 0).all()
 
 
@@ -195,7 +195,7 @@ def test_one_column_is_a_vector_of_one() -> None:
         assert found.estimate.tolist() == [alone.estimate] and found.status == alone.status
 
 
-def test_unequal_blocks_and_ruined_ones_widen_the_radius(tmp_path: Path) -> None:
+def test_unequal_blocks_and_non_finite_ones_widen_the_radius(tmp_path: Path) -> None:
     for i, n in enumerate((2_000, 500, 500, 400, 300, 300, 100)):
         write(tmp_path / f"{i}.parquet", {name: cloud(n, 2, i)[:, j] for j, name in enumerate("xy")})
     found = dm.mean(tmp_path, ["x", "y"], joint=True, rng=0, blocks=dm.FileBlocks(5))
@@ -205,18 +205,18 @@ def test_unequal_blocks_and_ruined_ones_widen_the_radius(tmp_path: Path) -> None
     x = cloud()
     clean = dm.mean(x, joint=True, rng=0, blocks=25)
     x[0, 1] = np.inf
-    ruined = dm.mean(x, joint=True, rng=0, blocks=25)
-    assert ruined.n_ruined_blocks == 1 and np.isfinite(ruined.estimate).all()
+    non_finite = dm.mean(x, joint=True, rng=0, blocks=25)
+    assert non_finite.n_non_finite_blocks == 1 and np.isfinite(non_finite.estimate).all()
     factor = vector_factor(25, 0.01, 1) / vector_factor(25, 0.01)
-    assert ruined.radius == pytest.approx(clean.radius * factor, rel=0.05)
-    assert np.isinf(ruined.plain_estimate[1]) and np.isfinite(ruined.plain_estimate[0])
+    assert non_finite.radius == pytest.approx(clean.radius * factor, rel=0.05)
+    assert np.isinf(non_finite.plain_estimate[1]) and np.isfinite(non_finite.plain_estimate[0])
 
 
 def test_no_radius_and_why() -> None:
     x = cloud(2_000, 2)
     assert dm.mean(x, joint=True, interval="none", rng=0).radius is None
     few = dm.mean(x[:20], joint=True, rng=0)
-    assert few.flags == ("plain mean, no guarantee",) and few.n_blocks == 1
+    assert few.flags == ("sample mean, no guarantee",) and few.n_blocks == 1
     assert few.radius is None and "too few rows" in (few.interval_reason or "")
     assert few.estimate == pytest.approx(x[:20].mean(axis=0))
     fewer = dm.mean(x[:3], joint=True, rng=0, blocks=5)
@@ -241,7 +241,7 @@ def test_no_radius_and_why() -> None:
     assert dm.mean(rare, joint=True, rng=0, blocks=63).radius > 0.0
     x[:1_500:3, 1] = np.inf
     for n_blocks in (5, "auto"):
-        with pytest.raises(dm.NoAnswerError, match=r"'0, 1'.*ruined.*500 infinite"):
+        with pytest.raises(dm.NoAnswerError, match=r"'0, 1'.*non-finite.*500 infinite"):
             dm.mean(x, joint=True, rng=0, blocks=n_blocks)
     with pytest.raises(dm.NoAnswerError, match=r"'0, 1': none of the 9 rows has a value \(0 null, 9 NaN\)"):
         dm.mean(np.full((9, 2), np.nan), joint=True, rng=0)

@@ -20,37 +20,41 @@ import distmom as dm
 
 
 @JOINT
-def test_wild_vectors_are_set_aside_and_the_plain_mean_is_lost(joint: str) -> None:
+def test_outlying_vectors_are_screened_out_and_the_sample_mean_is_lost(joint: str) -> None:
     x = cloud(12_000)
     clean = dm.mean(x, joint=joint, rng=0)
     assert clean.status == "ok"
     x[np.arange(0, 12_000, 200), np.arange(60) % 3] = 1e8  # each in one coordinate
     found = dm.mean(x, joint=joint, rng=0)
-    assert found.flags == ("contaminated",) and 50 <= found.n_set_aside <= 60
+    assert found.flags == ("contaminated",) and 50 <= found.n_screened_out <= 60
     error = np.linalg.norm(found.estimate - np.arange(3))
     # standard error of a row: sqrt(28/12000) = 0.05 in all coordinates together
     assert error < 0.25 and np.linalg.norm(clean.estimate - np.arange(3)) < 0.25
     assert np.abs(found.plain_estimate).min() > 1e5  # negative control
 
 
-def lawful(laws: Iterable[str]) -> pytest.MarkDecorator:
+def lawful(distributions: Iterable[str]) -> pytest.MarkDecorator:
     """The lightest and the heaviest tails; those in between in the slow run."""
     between = ("student", "lognormal")
     return pytest.mark.parametrize(
-        "law", [pytest.param(law, marks=pytest.mark.slow if law in between else ()) for law in laws]
+        "distribution",
+        [
+            pytest.param(distribution, marks=pytest.mark.slow if distribution in between else ())
+            for distribution in distributions
+        ],
     )
 
 
 @lawful(["normal", "student", "lognormal", "pareto"])
 @JOINT
 @pytest.mark.one_in(6)
-def test_the_risk_under_scattered_damage_stays_that_of_clean_rows(law: str, joint: str) -> None:
-    """40 vectors of 4,000 rows, 20 of which are wild in one coordinate each."""
-    vectors, names = table_of_vectors(law, 40, 4_000)
+def test_the_risk_under_scattered_damage_stays_that_of_clean_rows(distribution: str, joint: str) -> None:
+    """40 vectors of 4,000 rows, 20 of which are outlying in one coordinate each."""
+    vectors, names = table_of_vectors(distribution, 40, 4_000)
     rows = np.column_stack([vectors[name].to_numpy() for name in names])
     trace = np.cov(rows.T).trace()
-    wild = np.arange(0, len(rows), 200)
-    rows[wild, np.arange(wild.size) % 3] = 1e6
+    outlying = np.arange(0, len(rows), 200)
+    rows[outlying, np.arange(outlying.size) % 3] = 1e6
     damaged = pa.table({**dict(zip(names, rows.T, strict=True)), "rep": vectors["rep"]})
 
     def risk(**options: Any) -> float:
@@ -73,14 +77,14 @@ def test_bad_files_are_found_by_vectors(tmp_path: Path, joint: str) -> None:
     assert np.linalg.norm(found.estimate - [0.0, 1.0]) < 0.3
     assert found.status != "ok" and found.plain_estimate[1] > 1e4
     given_number = dm.mean(tmp_path, "v", joint=joint, rng=0, blocks=9)
-    assert given_number.status == "share set aside" and "files disagree" in given_number.flags
+    assert given_number.status == "share screened out" and "files disagree" in given_number.flags
     assert np.linalg.norm(given_number.estimate - [0.0, 1.0]) < 0.3
     assert {"07.parquet", "30.parquet"} <= set(given_number.accused_files)
     units = dm.mean(tmp_path, "v", joint=joint, rng=0, blocks=dm.FileBlocks())
-    assert np.linalg.norm(units.estimate - [0.0, 1.0]) < 0.3 and units.status == "share set aside"
+    assert np.linalg.norm(units.estimate - [0.0, 1.0]) < 0.3 and units.status == "share screened out"
 
 
-LAWS: dict[str, Callable[[np.random.Generator, Any], np.ndarray]] = {
+DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, Any], np.ndarray]] = {
     "normal": lambda g, size: g.normal(size=size),
     "student": lambda g, size: g.standard_t(3, size),
     "lognormal": lambda g, size: g.lognormal(size=size) - math.exp(0.5),
@@ -88,15 +92,15 @@ LAWS: dict[str, Callable[[np.random.Generator, Any], np.ndarray]] = {
 }
 
 
-@lawful(LAWS)
+@lawful(DISTRIBUTIONS)
 @pytest.mark.parametrize("options", [{"n_blocks": 7}, {}], ids=str)
 @pytest.mark.one_in(6)
-def test_radius_and_intervals_cover(law: str, options: dict[str, Any]) -> None:
+def test_radius_and_intervals_cover(distribution: str, options: dict[str, Any]) -> None:
     """400 vectors of 500 rows, dependent coordinates: misses are at most Binomial(400, 0.01).
 
-    More than 14 have probability 1e-5 (and far fewer are seen: the bound is for the worst law).
+    More than 14 have probability 1e-5 (and far fewer are seen: the bound is for the worst distribution).
     """
-    vectors, names = table_of_vectors(law, 400)
+    vectors, names = table_of_vectors(distribution, 400)
     balls = list(flat(dm.mean)(vectors, names, joint=True, by="rep", rng=0, **options))
     away = np.array([np.linalg.norm(r.estimate) for r in balls])
     radius = np.array([r.radius for r in balls], float)
@@ -104,13 +108,13 @@ def test_radius_and_intervals_cover(law: str, options: dict[str, Any]) -> None:
     assert (away > radius / 12.0).sum() > 14, "negative control: a twelfth of the radius does not cover"
     boxes = flat(dm.mean)(vectors, names, joint="coordinatewise", by="rep", rng=0, **options)
     outside = sum(bool(((r.intervals[:, 0] > 0) | (r.intervals[:, 1] < 0)).any()) for r in boxes)
-    # order statistics of skewed laws cover the median of a block mean, which is not the mean
-    assert outside <= (14 if options or law in ("normal", "student") else 45)
+    # order statistics of skewed distributions cover the median of a block mean, which is not the mean
+    assert outside <= (14 if options or distribution in ("normal", "student") else 45)
 
 
-def table_of_vectors(law: str, repetitions: int, n: int = 500) -> tuple[pa.Table, list[str]]:
+def table_of_vectors(distribution: str, repetitions: int, n: int = 500) -> tuple[pa.Table, list[str]]:
     """Vectors of mean zero, the third coordinate dependent on the first; a group for each repetition."""
-    z = LAWS[law](np.random.default_rng(len(law)), (n * repetitions, 3))
+    z = DISTRIBUTIONS[distribution](np.random.default_rng(len(distribution)), (n * repetitions, 3))
     z[:, 2] += 0.8 * z[:, 0]
     names = ["c0", "c1", "c2"]
     columns = {name: z[:, j] for j, name in enumerate(names)}
@@ -134,7 +138,7 @@ def test_stored_blocks_take_the_spread_between_them() -> None:
 
 
 @pytest.mark.slow
-def test_the_risk_is_close_to_that_of_the_plain_mean() -> None:
+def test_the_risk_is_close_to_that_of_the_sample_mean() -> None:
     """Clean vectors: the median of many blocks in three dimensions loses less than in one (pi/2)."""
     n, repetitions = 500, 200
     z = np.random.default_rng(5).normal(size=(n * repetitions, 3))

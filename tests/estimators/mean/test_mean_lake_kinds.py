@@ -19,7 +19,7 @@ from distmom.estimators.mean import question
 
 
 def groups(found: Any) -> list[tuple[Any, ...]]:
-    """Group values and plain mean of each result."""
+    """Group values and sample mean of each result."""
     return [(*r.group.values(), r.plain_estimate) for r in found]
 
 
@@ -261,7 +261,7 @@ def test_several_keys_with_folders_among_them(tmp_path: Path) -> None:
 
 
 def test_groups_agree_with_a_filter_for_each(tmp_path: Path) -> None:
-    """A group, and a lake that holds no other rows: the same counts and plain mean, and close estimates."""
+    """A group, and a lake that holds no other rows: the same counts and sample mean, and close estimates."""
     g = np.random.default_rng(0)
     for i in range(3):
         write(tmp_path / f"{i}.parquet", {"k": g.integers(0, 3, 2_000), "x": g.normal(size=2_000)})
@@ -272,18 +272,18 @@ def test_groups_agree_with_a_filter_for_each(tmp_path: Path) -> None:
         assert r.estimate == pytest.approx(alone.estimate, abs=0.15)
 
 
-def test_groups_that_are_empty_small_or_ruined(tmp_path: Path) -> None:
+def test_groups_that_are_empty_small_or_non_finite(tmp_path: Path) -> None:
     n = 3_000
-    k = np.array(["large"] * (n - 8) + ["small"] * 3 + ["nulls"] * 2 + ["ruined"] * 3)
+    k = np.array(["large"] * (n - 8) + ["small"] * 3 + ["nulls"] * 2 + ["non-finite"] * 3)
     x = np.random.default_rng(0).normal(size=n)
     x[-3:] = np.inf
     mask = k == "nulls"
     write(tmp_path / "a.parquet", {"k": k, "x": pa.array(x, mask=mask)})
     found = {r.group["k"]: r for r in dm.mean(tmp_path, "x", by="k", rng=0)}
     assert found["large"].status == "ok"
-    assert found["small"].flags == ("plain mean, no guarantee",) and np.isfinite(found["small"].estimate)
+    assert found["small"].flags == ("sample mean, no guarantee",) and np.isfinite(found["small"].estimate)
     assert found["nulls"].flags == ("no rows",) and (found["nulls"].n_null, found["nulls"].n_used) == (2, 0)
-    assert found["ruined"].status == "no finite answer" and np.isnan(found["ruined"].estimate)
+    assert found["non-finite"].status == "no finite answer" and np.isnan(found["non-finite"].estimate)
     with pytest.raises(dm.NoAnswerError, match="no rows left"):
         dm.mean(tmp_path, "x", by="k", where="k = 'nobody'", rng=0)
     only = dm.mean(tmp_path, "x", by="k", where="k = 'small' or k = 'nulls'", rng=0)

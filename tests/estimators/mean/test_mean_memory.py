@@ -34,7 +34,7 @@ print(first.plain_estimate, first.n_rows, 1024 * int(peak))
 
 
 def peak(lake: Path, options: dict[str, Any]) -> tuple[float, int, float]:
-    """Plain mean, rows, and peak resident bytes of a process that does nothing else."""
+    """Sample mean, rows, and peak resident bytes of a process that does nothing else."""
     command = [sys.executable, "-c", JOB, str(lake), repr(options)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert run.returncode == 0, run.stderr

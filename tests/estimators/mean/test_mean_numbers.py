@@ -18,7 +18,7 @@ from distmom.inference.status import ALL_EQUAL
 
 
 def plain(data: Any, column: str = "x", **options: Any) -> float:
-    """The plain mean, once it is seen that one block gives the same."""
+    """The sample mean, once it is seen that one block gives the same."""
     found = dm.mean(data, column, rng=0, **options)
     one = flat(dm.mean)(data, column, rng=0, n_blocks=1, **options)
     assert one.estimate == pytest.approx(one.plain_estimate, rel=1e-15) and one.n_blocks == 1
@@ -77,13 +77,13 @@ def test_a_large_common_offset_costs_no_digits(tmp_path: Path) -> None:
     assert plain(tmp_path / "off") == 1e9 + 1
     # 1,000 rows at offset 1e9 or none: the same width
     g = np.random.default_rng(0).integers(0, 3, 1000).astype(float)
-    low, high = (dm.mean(x, interval="exact", rng=0, blocks=9).interval or (0, 0) for x in (g, g + 1e9))
+    low, high = (dm.mean(x, interval="cantelli", rng=0, blocks=9).interval or (0, 0) for x in (g, g + 1e9))
     assert high[1] - high[0] == pytest.approx(low[1] - low[0], rel=1e-6)
 
 
 def test_nan_and_infinities_are_named_with_their_counts(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", {"x": np.array([123.0, 123.0, np.nan, np.inf, -np.inf])})
-    with pytest.raises(dm.NoAnswerError, match=r"'x'.*ruined.*2 infinite and 1 NaN values in 5 rows"):
+    with pytest.raises(dm.NoAnswerError, match=r"'x'.*non-finite.*2 infinite and 1 NaN values in 5 rows"):
         dm.mean(tmp_path, rng=0)
     found = dm.mean(tmp_path, where="x < 1e300 and x > -1e300", rng=0)
     assert (found.plain_estimate, found.n_used, found.n_rows) == (123.0, 2, 2)
@@ -91,16 +91,16 @@ def test_nan_and_infinities_are_named_with_their_counts(tmp_path: Path) -> None:
         dm.mean(dm.scan(tmp_path, nan="raise"), rng=0)
 
 
-def test_a_minority_of_ruined_files_does_not_spread(tmp_path: Path) -> None:
+def test_a_minority_of_non_finite_files_does_not_spread(tmp_path: Path) -> None:
     """Interpolating percentiles turn an infinite neighbour into NaN."""
     for k, v in enumerate([4.0, 5.0, np.inf]):
         write(tmp_path / "odd" / f"{k}.parquet", {"x": np.full(10, v)})
     found = dm.mean(tmp_path / "odd", rng=0, blocks=dm.FileBlocks(3))
-    assert (found.estimate, found.n_ruined_blocks, found.n_inf) == (5.0, 1, 10)
+    assert (found.estimate, found.n_non_finite_blocks, found.n_inf) == (5.0, 1, 10)
     assert found.plain_estimate == np.inf
     for k, v in enumerate([1.0, 2.0, np.inf, np.inf]):
         write(tmp_path / "even" / f"{k}.parquet", {"x": np.full(10, v)})
-    with pytest.raises(dm.NoAnswerError, match="2 of 4 blocks are ruined"):
+    with pytest.raises(dm.NoAnswerError, match="2 of 4 blocks are non-finite"):
         dm.mean(tmp_path / "even", rng=0, blocks=dm.FileBlocks(4))
 
 
@@ -121,9 +121,9 @@ def test_policies_for_nan() -> None:
     x = g.normal(size=5_000)
     x[[10, 500]] = np.nan
     omit = dm.mean(x, rng=0, blocks=21)
-    assert (omit.n_used, omit.n_nan, omit.n_ruined_blocks) == (4_998, 2, 0)
+    assert (omit.n_used, omit.n_nan, omit.n_non_finite_blocks) == (4_998, 2, 0)
     keep = dm.mean(dm.scan(x, nan="keep"), rng=0, blocks=21)
-    assert (keep.n_used, keep.n_nan) == (5_000, 2) and 1 <= keep.n_ruined_blocks <= 2
+    assert (keep.n_used, keep.n_nan) == (5_000, 2) and 1 <= keep.n_non_finite_blocks <= 2
     assert math.isfinite(keep.estimate) and math.isnan(keep.plain_estimate)
     with pytest.raises(dm.DataError, match="NaN in row 10"):
         dm.mean(dm.scan(x, nan="raise"), rng=0)
@@ -165,7 +165,7 @@ def test_one_row() -> None:
     found = dm.mean(np.array([1.0]), rng=0)
     assert (found.estimate, found.plain_estimate, found.n_blocks) == (1.0, 1.0, 1)
     assert found.interval is None and found.interval_reason
-    assert found.flags == ("plain mean, no guarantee",)
+    assert found.flags == ("sample mean, no guarantee",)
     few = dm.mean(np.array([1.0]), rng=0, blocks=5)
     assert few.n_blocks == 1 and few.interval is None
     assert any("5" in note and "1" in note for note in few.notes)
@@ -175,7 +175,7 @@ def test_fewer_rows_than_blocks_names_both_numbers() -> None:
     found = dm.mean(np.arange(6.0), rng=0, blocks=11)
     assert found.n_blocks == 6 and found.notes == ("blocks lowered from 11 to 6, the number of rows",)
     assert found.interval is None and found.interval_reason == "fewer rows than blocks"
-    assert found.status == "carried by few rows"  # the median of rows, which may be far from their mean
+    assert found.status == "dominated by few rows"  # the median of rows, which may be far from their mean
     assert dm.mean(np.full(6, 2.0), rng=0, blocks=11).status == "ok"
 
 
@@ -198,19 +198,19 @@ def test_nothing_but_nulls(options: dict[str, Any]) -> None:
     "options", [{}, {"n_blocks": 3}, {"scheme": "swor", "n_blocks": 3, "block_size": 200}]
 )
 def test_nothing_but_infinities(options: dict[str, Any]) -> None:
-    with pytest.raises(dm.NoAnswerError, match=r"blocks are ruined.*5000 infinite"):
+    with pytest.raises(dm.NoAnswerError, match=r"blocks are non-finite.*5000 infinite"):
         flat(dm.mean)(np.full(5_000, np.inf), rng=0, **options)
 
 
 CONSTANT: dict[str, dict[str, Any]] = {
     "auto": {},
-    "exact": {"interval": "exact"},
+    "cantelli": {"interval": "cantelli"},
     "many": {"fine": "many"},
     "given": {"n_blocks": 9},
-    "paper": {"n_blocks": "paper", "interval": "paper"},
+    "paper": {"n_blocks": "paper", "interval": "closed-form"},
     "stored": {"order": "stored"},
     "samples": {"scheme": "swor", "n_blocks": 9, "block_size": 100},
-    "paper's samples": {"scheme": "swor", "interval": "paper"},
+    "paper's samples": {"scheme": "swor", "interval": "closed-form"},
 }
 
 
@@ -218,7 +218,7 @@ def test_constants_and_two_rows() -> None:
     """Intervals of constant data fail elsewhere with an index error, or print p = 0 beside NaN."""
     few = dm.mean(np.full(10, 1.0), rng=0)
     assert few.estimate == 1.0 and few.interval is None and few.interval_reason
-    assert few.flags == ("plain mean, no guarantee",) and "all values are equal" in few.notes[0]
+    assert few.flags == ("sample mean, no guarantee",) and "all values are equal" in few.notes[0]
     for options in CONSTANT.values():
         many = flat(dm.mean)(np.full(5_000, 1.0), rng=0, **options)
         assert (many.estimate, many.interval, many.status) == (1.0, (1.0, 1.0), "ok"), options
@@ -239,7 +239,7 @@ def test_ranks_of_the_order_interval_are_the_documented_ones() -> None:
     ordered = np.sort(found.block_estimates)
     assert found.interval == (ordered[13], ordered[26])
     tail = sum(math.comb(40, k) for k in range(14)) / 2**40
-    assert found.achieved_level == pytest.approx(1 - 2 * tail) and found.achieved_level >= 0.95
+    assert found.actual_level == pytest.approx(1 - 2 * tail) and found.actual_level >= 0.95
     with_one_less = sum(math.comb(40, k) for k in range(15)) / 2**40
     assert 1 - 2 * with_one_less < 0.95
     few = dm.mean(x, interval="order", rng=0, blocks=5)

@@ -42,7 +42,7 @@ PROMISES: dict[str, dict[str, Any]] = {
     "joint='geometric'": {"joint": True},
     "joint='coordinatewise'": {"joint": "coordinatewise"},
     "interval='order'": {"interval": "order"},
-    "interval='paper'": {"interval": "paper"},
+    "interval='closed-form'": {"interval": "closed-form"},
 }
 WIDER = {
     "SampledBlocks(replace=True)": "SampledBlocks",
@@ -106,7 +106,7 @@ def lake(tmp_path: Path) -> Path:
         ({"nan": None}, ["nan", "None"]),
         ({"missing": "nul"}, ["missing", "did you mean 'null'?"]),
         ({"on_bad_file": "skipp"}, ["on_bad_file", "did you mean 'skip'?"]),
-        ({"interval": "exakt"}, ["interval", "did you mean 'exact'?"]),
+        ({"interval": "cantely"}, ["interval", "did you mean 'cantelli'?"]),
         ({"confidence_level": 1.0}, ["confidence_level", "between 0 and 1", "1.0"]),
         ({"confidence_level": 99}, ["confidence_level", "99", "such as 0.99"]),
         ({"confidence_level": float("nan")}, ["confidence_level", "nan"]),

@@ -1,9 +1,9 @@
 """What any lake's mean must satisfy, whatever its rows and however they lie in files.
 
 Labels depend on paths and row numbers, so another partitioning into files is another draw: block means
-differ. What any partitioning has in common are the counts, the plain mean (up to rounding), one block's mean,
-and contiguous blocks. For one partitioning, everything is the same bits whatever the order of listing and the
-way the work is cut.
+differ. What any partitioning has in common are the counts, the sample mean (up to rounding), one block's
+mean, and contiguous blocks. For one partitioning, everything is the same bits whatever the order of listing
+and the way the work is cut.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def answer(data: Any, **options: Any) -> dm.MeanResult | None:
 
 
 @given(st.lists(value, min_size=1, max_size=100), cuts, cuts)
-def test_any_partitioning_has_the_same_counts_and_plain_mean(
+def test_any_partitioning_has_the_same_counts_and_sample_mean(
     values: list[Any], one: list[int], other: list[int]
 ) -> None:
     with lake(values, one) as a, lake(values, other) as b:
@@ -154,7 +154,7 @@ def test_estimates_lie_within_the_values(values: list[float], at: list[int], opt
 def test_groups_are_the_filtered_lake(
     rows: list[tuple[Any, Any]], at: list[int], options: dict[str, Any]
 ) -> None:
-    """Counts and plain means of each group are those of its rows alone."""
+    """Counts and sample means of each group are those of its rows alone."""
     edges = [0, *sorted(min(c, len(rows)) for c in at), len(rows)]
     with tempfile.TemporaryDirectory() as folder:
         for i, (low, high) in enumerate(itertools.pairwise(edges)):

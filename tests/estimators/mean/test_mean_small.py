@@ -25,7 +25,7 @@ def test_more_blocks_are_taken_where_order_statistics_need_them() -> None:
     x = np.random.default_rng(0).normal(size=1_000)
     usual, sure = (dm.mean(x, rng=0, confidence_level=level) for level in LEVELS[1:])
     assert (usual.n_blocks, sure.n_blocks, sure.interval_kind) == (9, 15, "order")
-    assert sure.achieved_level is not None and sure.achieved_level >= 0.999
+    assert sure.actual_level is not None and sure.actual_level >= 0.999
 
 
 @pytest.mark.parametrize("n", [45, 300])

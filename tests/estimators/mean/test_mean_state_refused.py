@@ -150,7 +150,7 @@ def test_a_state_of_something_else_is_refused_with_the_difference(
     ("then", "now"),
     [
         ({}, {"confidence_level": 0.9}),
-        ({}, {"interval": "exact"}),
+        ({}, {"interval": "cantelli"}),
         ({}, {"on_bad_file": "skip"}),
         ({}, {"threads": 2, "batch_rows": 7, "memory_limit": "3GB"}),
         ({"n_blocks": 945}, {}),

@@ -229,7 +229,7 @@ def test_few_units_are_said() -> None:
     assert given.n_blocks <= 20
     assert f"only {given.n_blocks} of 101 blocks hold rows; the empty ones are left out" in given.notes
     three = whole(dm.mean({"x": x, "u": users % 3}, "x", rng=0, blocks=dm.UnitBlocks("u")))
-    assert three.flags == ("plain mean, no guarantee",) and three.interval is None
+    assert three.flags == ("sample mean, no guarantee",) and three.interval is None
     assert three.notes == ("3 units are too few for blocks",)
     many = whole(dm.mean({"x": x, "u": np.arange(20_000) // 10}, "x", rng=0, blocks=dm.UnitBlocks("u")))
     assert many.notes == () and many.n_blocks == 15
@@ -253,7 +253,7 @@ def covered(found: list[dm.MeanResult]) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["order", "exact"])
+@pytest.mark.parametrize("kind", ["order", "cantelli"])
 @pytest.mark.one_in(2)
 def test_rows_of_a_unit_that_resemble_each_other_are_covered(kind: str) -> None:
     """300 units of 60 rows with effects twice the noise; row by row the intervals are far too short."""
@@ -276,7 +276,7 @@ def test_units_of_very_different_sizes(n_blocks: int | str) -> None:
     g = np.random.default_rng(7)
     sizes = np.maximum(1, g.lognormal(2.5, 1.3, 400)).astype(int)
     x, units = unit_table(g, 200, sizes, 1.0)
-    found = intervals(x, units, block_by="u", n_blocks=n_blocks, interval="exact", confidence_level=0.95)
+    found = intervals(x, units, block_by="u", n_blocks=n_blocks, interval="cantelli", confidence_level=0.95)
     assert max(r.block_size[1] for r in found) > 1.1 * min(r.block_size[0] for r in found)
     # the chance of a false alarm is set to 0.001: more than 5 of 200 with probability 1e-7
     assert sum(r.status != "ok" for r in found) <= 5
@@ -292,7 +292,7 @@ def test_unequal_blocks_widen_the_bound() -> None:
     widths = []
     for units in (equal, lopsided):
         found = whole(
-            dm.mean({"x": x, "u": units}, "x", interval="exact", rng=1, blocks=dm.UnitBlocks("u", 9))
+            dm.mean({"x": x, "u": units}, "x", interval="cantelli", rng=1, blocks=dm.UnitBlocks("u", 9))
         )
         assert found.interval is not None
         widths.append((found.interval[1] - found.interval[0], found.block_size))
@@ -302,19 +302,19 @@ def test_unequal_blocks_widen_the_bound() -> None:
 
 
 def test_bad_units_ruin_few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five per cent of the units wild in all their rows: too much for random rows, no matter for units."""
+    """5% of the units outlying in all their rows: too much for random rows, no matter for units."""
     g = np.random.default_rng(9)
     units = np.repeat(np.arange(400), 50)
     x = g.normal(size=units.size)
     x[units % 20 == 3] = 1e6
     found = whole(dm.mean({"x": x, "u": units}, "x", rng=0, blocks=dm.UnitBlocks("u")))
-    # 20 of 400 units wild: without them, five standard errors of the median are 5 sqrt(pi/2/19,000)
-    assert abs(found.estimate) < 0.05 and found.status == "share set aside"
+    # 20 of 400 units outlying: without them, five standard errors of the median are 5 sqrt(pi/2/19,000)
+    assert abs(found.estimate) < 0.05 and found.status == "share screened out"
     monkeypatch.setattr(Surveyor, "means", lambda *_: {})  # blocks of units alone
     alone = whole(dm.mean({"x": x, "u": units}, "x", rng=0, blocks=dm.UnitBlocks("u")))
-    assert abs(alone.estimate) < 0.05 and "contaminated" in alone.flags and alone.n_set_aside >= 15
+    assert abs(alone.estimate) < 0.05 and "contaminated" in alone.flags and alone.n_screened_out >= 15
     rows = whole(dm.mean({"x": x, "u": units}, "x", rng=0))
-    assert rows.status == "share set aside" and abs(found.plain_estimate) > 1e3
+    assert rows.status == "share screened out" and abs(found.plain_estimate) > 1e3
     monkeypatch.setattr(mean_plan, "POOL", 0)
     scattered = whole(dm.mean({"x": x, "u": units}, "x", rng=0))
     assert abs(scattered.estimate) > 1e3, "negative control: blocks of random rows alone"

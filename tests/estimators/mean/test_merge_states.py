@@ -26,7 +26,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "chunks": {"chunk_rows": 7},
     "seven blocks": {"n_blocks": 7},
     "repeated": {"repeats": 2},
-    "paper": {"n_blocks": "paper", "interval": "paper"},
+    "paper": {"n_blocks": "paper", "interval": "closed-form"},
 }
 FIXED = {"swor": {"scheme": "swor", "n_blocks": 5, "block_size": 20}, "stored": {"order": "stored"}}
 
@@ -159,7 +159,7 @@ def test_blocks_that_depend_on_the_number_of_rows(
 
 def test_the_answer_may_be_shaped_anew(lake: Path, tmp_path: Path) -> None:
     mean(lake, tmp_path / "s")
-    for asked in ({"confidence_level": 0.9}, {"interval": "exact"}, {"interval": "none"}):
+    for asked in ({"confidence_level": 0.9}, {"interval": "cantelli"}, {"interval": "none"}):
         assert same(dm.merge_states(tmp_path / "s", **asked), dm.mean(lake, "x", rng=7, **asked))
     refused(dm.ConfigError, ["states", "path of its own", "list"], lambda: dm.merge_states([tmp_path / "s"]))
     refused(dm.ConfigError, ["interval"], lambda: dm.merge_states(tmp_path / "s", interval="narrow"))

@@ -33,7 +33,7 @@ def days(
         columns = {"x": x, "k": g.integers(0, 2, rows), "u": np.arange(rows) % 90}
         write(folder / f"day-{day:02}" / "part-0.parquet", columns)
         states.append(folder / f"{day:02}.state")
-        flat(dm.mean)(folder / f"day-{day:02}", "x", rng=7, state=states[-1], interval="exact", **options)
+        flat(dm.mean)(folder / f"day-{day:02}", "x", rng=7, state=states[-1], interval="cantelli", **options)
     return states
 
 
@@ -97,7 +97,7 @@ def test_files_are_units_of_their_own_and_named_units_stay_together(tmp_path: Pa
     assert by_file.block_size[1] < 0.5 * 30 * 500, "one cell would have held all"
     states = days(tmp_path / "units", 4, block_by="u", n_blocks=9)
     merged = dm.merge_states(*states)
-    whole = dm.mean(f"{tmp_path}/units/day-*", "x", rng=7, interval="exact", blocks=dm.UnitBlocks("u", 9))
+    whole = dm.mean(f"{tmp_path}/units/day-*", "x", rng=7, interval="cantelli", blocks=dm.UnitBlocks("u", 9))
     assert merged.n_units == whole.n_units == 90
     np.testing.assert_allclose(merged.block_estimates, whole.block_estimates, rtol=1e-13)
 

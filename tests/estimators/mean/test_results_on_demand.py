@@ -25,7 +25,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "vectors": {"column": ["x", "y"], "by": "b", "joint": "geometric"},
     "samples": {"column": "y", "by": "b", "blocks": dm.SampledBlocks(11, 50)},
     "units": {"column": "y", "by": "b", "blocks": dm.UnitBlocks("u")},
-    "the paper": {"column": "y", "by": "a", "blocks": "paper", "interval": "paper"},
+    "the paper": {"column": "y", "by": "a", "blocks": "paper", "interval": "closed-form"},
 }
 
 
@@ -85,7 +85,7 @@ def test_they_say_the_same_in_all(name: str, monkeypatch: pytest.MonkeyPatch) ->
     for words in ("any", "contaminated", "no rows"):
         failing = dm.Results.failing(words)
         assert made.exit_code_if(failing) == at_once.exit_code_if(failing)
-    for asked in ((), ("contaminated",), ("share set aside", "ok")):
+    for asked in ((), ("contaminated",), ("share screened out", "ok")):
         assert raised(made, *asked) == raised(at_once, *asked)
     half = len(told) // 2
     assert told[:half] == told[half:]

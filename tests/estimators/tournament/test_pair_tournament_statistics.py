@@ -14,7 +14,7 @@ TRUE = np.array([[0.9, 0.1], [0.1, 0.05]])
 
 
 def matrices() -> dict[str, np.ndarray]:
-    """The right one, turned, stretched, without what is wild in the bad rows, and two plain ones."""
+    """The right one, turned, stretched, without what is outlying in the bad rows, and two plain ones."""
 
     def turned(t: float) -> np.ndarray:
         r = np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])
@@ -50,7 +50,7 @@ def test_the_right_metric_has_the_least_risk() -> None:
 
 @pytest.mark.slow
 def test_the_true_metric_is_a_champion_on_contaminated_rows() -> None:
-    # Half a percent of the rows is wild. It failed in none of the seeds 1,000 to 1,399: if it fails in at
+    # Half a percent of the rows is outlying. It failed in none of the seeds 1,000 to 1,399: if it fails in at
     # most one of 100, more than five failures in 100 seeds have the probability P(Bin(100, 0.01) > 5) = 5e-4.
     champions, plain = 0, 0
     for seed in range(SEEDS):

@@ -79,7 +79,7 @@ def test_a_candidate_whose_loss_is_not_finite_loses_and_is_named() -> None:
     found = dm.tournament({"y": Y, "bad": bad, "poor": 5 * X}, ["bad", "poor"], "y", rng=0)
     assert found.champions == ("poor",)
     line = found.candidates["bad"]
-    assert line.status == "beaten" and line.n_ruined_blocks == line.n_blocks
+    assert line.status == "beaten" and line.n_non_finite_blocks == line.n_blocks
     assert line.n_missing == 1_500 and "not finite" in line.notes[0]
     assert line.estimate == np.inf and line.to_dict()["estimate"] is None
 
@@ -89,7 +89,7 @@ def test_a_few_missing_predictions_ruin_few_blocks() -> None:
     table = pa.table({"y": Y, "good": pa.array(X, mask=mask), "poor": 5 * X})
     found = dm.tournament(table, ["good", "poor"], "y", rng=0)
     line = found.candidates["good"]
-    assert found.champions == ("good",) and line.n_missing == line.n_ruined_blocks == 1
+    assert found.champions == ("good",) and line.n_missing == line.n_non_finite_blocks == 1
 
 
 def test_nobody_has_a_finite_loss() -> None:

@@ -95,7 +95,7 @@ def test_bad_rows_are_left_out_and_named() -> None:
     code_in_a_feature(data, g.choice(6_000, 60, replace=False))
     found = play(data)
     assert found.champions == clean.champions == ("right",) and clean.ok
-    assert all("share set aside" in line.flags for line in found)
+    assert all("share screened out" in line.flags for line in found)
     (far,) = found.far_rows
     assert (far.column, far.n_rows, far.values[0][0]) == ("x", 60, -9_999.0)
     assert found[0].interval[0] <= clean[0].estimate <= found[0].interval[1]
@@ -115,8 +115,8 @@ def test_more_than_can_be_told_from_the_rest_has_no_champion() -> None:
     data["y"][bad] = 1e4 * g.standard_cauchy(np.count_nonzero(bad))
     found = play(data)
     assert (found.champions, found.champion, found.exit_code) == ((), None, 5)
-    assert all(line.status == "beyond capacity" for line in found) and not found.decided
-    assert "champion: none, beyond capacity" in str(found) and "no champion" in repr(found)
+    assert all(line.status == "breakdown point exceeded" for line in found) and not found.decided
+    assert "champion: none, breakdown point exceeded" in str(found) and "no champion" in repr(found)
     page = found._repr_html_()
     assert "There is no champion" in page and "Do not rely on this outcome" in page
     assert play(data, contamination=0.25).champions  # what was announced is borne by the blocks
@@ -126,9 +126,9 @@ def test_more_than_can_be_told_from_the_rest_has_no_champion() -> None:
 def test_a_hopeless_candidate_spoils_nothing() -> None:
     g = np.random.default_rng(1)
     data = rows(g, 6_000)
-    data["wild"] = np.where(g.random(6_000) < 0.03, 1e4 * g.standard_cauchy(6_000), 0.0)
+    data["outlying"] = np.where(g.random(6_000) < 0.03, 1e4 * g.standard_cauchy(6_000), 0.0)
     data["good"] = 2.0 * data["x"] + data["z"]
-    found = dm.tournament(data, ["wild", "good"], "y", rng=0)
+    found = dm.tournament(data, ["outlying", "good"], "y", rng=0)
     assert found.champions == ("good",) and found.decided and found.exit_code == 0
 
 
@@ -151,7 +151,7 @@ def test_rows_that_are_told_and_would_decide_are_told() -> None:
     data["y"][bad] = -20.0 * data["x"][bad]
     found = play(data)
     assert found.champion != "right" and "share far out" in found[0].flags  # so near as this they stay
-    assert found[0].flags[0] in ("not decided", "beyond capacity") and not found.decided
+    assert found[0].flags[0] in ("not decided", "breakdown point exceeded") and not found.decided
     assert "without the rows that stand apart and are told the champion is right" in found.remarks[-1]
 
 
@@ -222,7 +222,7 @@ def test_a_given_number_of_blocks_holds_and_has_statuses(options: dict[str, Any]
         found = play(data, **options)
         values = np.sort(np.concatenate([part[0] for part in found.duels.block_losses]))
         assert found.candidates["right"].estimate == values[(values.size - 1) // 2]
-        assert all(("share set aside" in line.flags) == damaged for line in found)
+        assert all(("share screened out" in line.flags) == damaged for line in found)
 
 
 def test_risks_are_means_of_losses() -> None:
@@ -251,8 +251,8 @@ def test_ties_are_told() -> None:
 
 @pytest.mark.slow
 def test_equals_are_seldom_told_apart() -> None:
-    # of two candidates of one law each is better with probability 1/2: at 99 % one in a hundred is decided,
-    # P(Bin(300, 0.01) > 12) = 1e-5
+    # of two candidates of one distribution each is better with probability 1/2: at 99 % one in a hundred is
+    # decided, P(Bin(300, 0.01) > 12) = 1e-5
     decided = 0
     for seed in range(300):
         g = np.random.default_rng(seed)
@@ -268,7 +268,7 @@ LAKES: dict[str, Callable[[Columns, np.random.Generator, int], None]] = {
     "codes": lambda data, g, k: code_everywhere(data, g.random(data["y"].size) < 0.01),
     "factor": lambda data, g, k: factor_in_the_target(data, g.random(data["y"].size) < 0.02),
 }
-WORDS = {"files": "files disagree", "codes": "share set aside", "factor": "share set aside"}
+WORDS = {"files": "files disagree", "codes": "share screened out", "factor": "share screened out"}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from scipy.stats import norm
 import distmom as dm
 from distmom.estimators.ustat.few_rows import few_rows_note
 
-CARRIED = "carried by few rows"
+CARRIED = "dominated by few rows"
 AUC = float(norm.cdf(1 / np.sqrt(2)))
 """Of normal rows against others that are larger by 1: 0.760."""
 

@@ -1,4 +1,4 @@
-"""Pairs sampled from all pairs of a lake: their law, their rows, and the variance of their means."""
+"""Pairs sampled from all pairs of a lake: their distribution, their rows, and the variance of their means."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.passes import draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
-from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.resampled import resampled_margin
 from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
 
 FAILURE = 1e-6  # chance that a correct implementation fails one test, had its seed been drawn anew
-SIX_SIGMA = 6.0  # of a normal law: less than that
+SIX_SIGMA = 6.0  # of a normal distribution: less than that
 VARIANCE, GINI = kernels.variance(), kernels.gini()
 
 
@@ -168,7 +168,7 @@ def test_variance_over_samples_of_one_lake(replace: bool) -> None:
     assert abs(found.values.mean() - complete.mean) < SIX_SIGMA * np.sqrt(right / 8000)
 
 
-def test_variances_and_halfwidth_are_those_of_theory() -> None:
+def test_variances_and_margin_are_those_of_theory() -> None:
     x = np.random.default_rng(5).normal(size=20_000)
     with row_source({"x": x}) as source:
         found = sampled_tuples(VARIANCE, [source], 8, 101, 20_000)[0]
@@ -177,9 +177,9 @@ def test_variances_and_halfwidth_are_those_of_theory() -> None:
     assert abs(complete / (2.0 / 20_000) - 1.0) < 0.15  # median of 31 groups of 256 rows, biased low
     v = incomplete_variance(float(complete), float(kernel_variance), 20_000, 20_000, replacement=False)
     a = pair_inverse_inclusion(20_000, 20_000, replacement=False)
-    assert found.halfwidth(0.01, (20_000,)) == resampled_halfwidth(v, 101, a, 0.01)
+    assert found.margin(0.01, (20_000,)) == resampled_margin(v, 101, a, 0.01)
     spoiled = x.copy()
-    spoiled[:20] = 1e6  # wild rows touch few groups, and fewer than half of small samples
+    spoiled[:20] = 1e6  # outlying rows touch few groups, and fewer than half of small samples
     with row_source({"x": spoiled}) as source:
         robust = sampled_tuples(VARIANCE, [source], 8, 101, 200)[0]
     assert abs(robust.variances((20_000,))[0] / complete - 1.0) < 0.3
@@ -241,12 +241,12 @@ def test_what_is_refused(lake: Path) -> None:
         with pytest.raises(ConfigError, match=r"pairs: n: 7 .* more than the 6 that 4 rows have"):
             sampled_tuples(GINI, [source], 0, 3, 7)
         few = sampled_tuples(GINI, [source], 0, 3, 6)[0]
-        assert np.isnan(few.halfwidth(0.01, (4,)))
+        assert np.isnan(few.margin(0.01, (4,)))
     with row_source({"x": np.arange(1.0)}) as source, pytest.raises(NoAnswerError, match="has 1 rows"):
         sampled_tuples(GINI, [source], 0, 3, 7)[0]
 
 
-def test_a_sample_without_a_pair_is_ruined_and_others_count() -> None:
+def test_a_sample_without_a_pair_is_non_finite_and_others_count() -> None:
     import pyarrow as pa
 
     x = pa.array([None, 1.0, 2.0, None, 4.0])

@@ -1,4 +1,4 @@
-"""Samples of the tuples of several lakes: what they are means over, their law, variance and interval."""
+"""Samples of the tuples of several lakes: what they average, their distribution, variance and interval."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.passes import draws
 from distmom.passes.gather import RowSource
 from distmom.reductions.rows.gather import GatheredRows
-from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.resampled import resampled_margin
 from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
 
-SIX_SIGMA = 6.0  # of a normal law: 2e-9
+SIX_SIGMA = 6.0  # of a normal distribution: 2e-9
 SEED = resolve_seed(7)[0]
 
 
@@ -154,7 +154,7 @@ def test_how_often_a_row_is_used() -> None:
 
 
 @pytest.mark.slow
-def test_variances_and_halfwidth_are_those_of_theory() -> None:
+def test_variances_and_margin_are_those_of_theory() -> None:
     g = np.random.default_rng(5)
     data = [g.normal(size=20_000), g.normal(size=8_000)]
     means = drawn(data, KERNELS["mean-difference"], 8, 11, 20_000)
@@ -164,7 +164,7 @@ def test_variances_and_halfwidth_are_those_of_theory() -> None:
     how: dict[str, Any] = {"replacement": False, "degree": (1, 1)}
     v = incomplete_variance(float(complete), float(kernel_variance), (20_000, 8_000), 20_000, **how)
     a = pair_inverse_inclusion((20_000, 8_000), 20_000, **how)
-    assert means.halfwidth(0.01, (20_000, 8_000)) == resampled_halfwidth(v, 11, a, 0.01)
+    assert means.margin(0.01, (20_000, 8_000)) == resampled_margin(v, 11, a, 0.01)
     # (X - Y)^2: zeta_10 = zeta_01 = Var(x^2 + 1) = 2
     square = kernels.kernel(lambda x, y: (x - y) ** 2, 2, n_samples=2)
     complete = drawn(data, square, 8, 11, 20_000).variances((20_000, 8_000))[0]
@@ -192,7 +192,7 @@ def test_any_cut_of_the_work(both: list[Path], monkeypatch: pytest.MonkeyPatch) 
             assert np.array_equal(one.block_estimates, other.block_estimates)
 
 
-def test_defaults_wild_rows_and_what_is_refused() -> None:
+def test_defaults_outlying_rows_and_what_is_refused() -> None:
     g = np.random.default_rng(8)
     x, y = g.normal(size=3000), g.normal(size=2000) + 0.5
     options: dict[str, Any] = {"rng": 0, "confidence_level": 0.9}
@@ -201,8 +201,8 @@ def test_defaults_wild_rows_and_what_is_refused() -> None:
     assert found.interval[0] < 0.5 < found.interval[1]
     x[:10] = -1e9
     few = dm.SampledPairs(100)
-    wild = dm.ustatistic([x, y], kernel="mean-difference", pairs=few, blocks=35, **options)
-    assert abs(wild.estimate - 0.5) < 0.5 and wild.status == "share set aside"
+    outlying = dm.ustatistic([x, y], kernel="mean-difference", pairs=few, blocks=35, **options)
+    assert abs(outlying.estimate - 0.5) < 0.5 and outlying.status == "share screened out"
     seven = dm.SampledPairs(7)
     with pytest.raises(dm.ConfigError, match=r"7 without repeats are more than the 6 that 3 and 2 rows"):
         dm.ustatistic([x[:3], y[:2]], kernel="auc", pairs=seven, blocks=3, **options)
@@ -230,4 +230,4 @@ def test_lakes_of_thousands_of_millions_of_rows(monkeypatch: pytest.MonkeyPatch)
         tracemalloc.stop()
     assert all(wanted[-1] > 2**32 and wanted.size > 99_900 for wanted in seen)
     assert np.abs(found.values - 0.5).max() < SIX_SIGMA * np.sqrt(0.25 / 20_000)
-    assert peak < 200_000 * 8 * 12 and np.isfinite(found.halfwidth(0.01, n))
+    assert peak < 200_000 * 8 * 12 and np.isfinite(found.margin(0.01, n))

@@ -161,7 +161,7 @@ def test_two_samples_are_paired_block_by_block(tmp_path: Path, n_blocks: int) ->
     assert energy.n_pairs == sum(paired)
 
 
-def test_two_samples_of_one_law() -> None:
+def test_two_samples_of_one_distribution() -> None:
     """Energy distance and AUC of 100,000 rows each: six standard deviations of the complete statistics."""
     g = np.random.default_rng(1)
     x, y = g.normal(size=(2, 100_000))
@@ -228,17 +228,17 @@ def test_groups_are_those_of_a_filter(tmp_path: Path) -> None:
         assert (result.estimate, result.n_pairs) == (alone.estimate, alone.n_pairs)
 
 
-def test_ruined_blocks_and_nan_that_stays() -> None:
+def test_non_finite_blocks_and_nan_that_stays() -> None:
     x = np.random.default_rng(0).normal(size=2_000)
     x[0], x[1] = np.inf, np.nan
     kept = dm.ustatistic(dm.scan(x, nan="keep"), kernel="gini", rng=0, blocks=9)
-    assert kept.n_ruined_blocks in (1, 2) and np.isfinite(kept.estimate)
+    assert kept.n_non_finite_blocks in (1, 2) and np.isfinite(kept.estimate)
     left_out = dm.ustatistic(x, kernel="gini", rng=0, blocks=9)
     assert (left_out.n_nan, left_out.n_inf, left_out.n_used) == (1, 1, 1_999)
     with pytest.raises(dm.DataError, match="NaN in row 1"):
         dm.ustatistic(dm.scan(x, nan="raise"), kernel="gini", rng=0)
     x[::3] = np.inf
-    with pytest.raises(dm.NoAnswerError, match="9 of 9 blocks are ruined"):
+    with pytest.raises(dm.NoAnswerError, match="9 of 9 blocks are non-finite"):
         dm.ustatistic(x, kernel="gini", rng=0, blocks=9)
 
 
@@ -246,7 +246,7 @@ def test_a_constant_column_and_few_rows() -> None:
     same = dm.ustatistic(np.full(2_000, 7.0), kernel="gini", rng=0)
     assert (same.estimate, same.interval) == (0.0, (0.0, 0.0))
     few = dm.ustatistic(np.arange(30.0), kernel="gini", rng=0)
-    assert few.flags == ("plain mean, no guarantee",) and few.estimate == pytest.approx(31 / 3)
+    assert few.flags == ("sample mean, no guarantee",) and few.estimate == pytest.approx(31 / 3)
     lowered = dm.ustatistic(np.arange(9.0), kernel="gini", rng=0, blocks=7)
     assert lowered.interval is None and "lowered from 7" in lowered.notes[0]
     with pytest.raises(dm.NoAnswerError, match="takes 2"):

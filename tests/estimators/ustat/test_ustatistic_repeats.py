@@ -53,7 +53,7 @@ def test_the_median_of_the_blocks_of_all_partitions(tmp_path: Path, kernel: str)
     ]
     assert found.block_estimates == pytest.approx(right, rel=1e-12)
     assert found.estimate == pytest.approx(sorted(right)[5], rel=1e-12)
-    assert (found.n_blocks, found.repeats, found.interval_kind) == (3, 4, "exact")
+    assert (found.n_blocks, found.repeats, found.interval_kind) == (3, 4, "cantelli")
 
 
 def test_two_samples_and_what_is_refused(lake: Path) -> None:

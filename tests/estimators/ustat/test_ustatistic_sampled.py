@@ -17,7 +17,7 @@ from distmom.numerics.random.philox import resolve_seed, stream_key
 from distmom.numerics.random.tuple_draws import sample_tuples
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.passes import draws
-from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.resampled import resampled_margin
 from distmom.theory.variances import row_inverse_inclusion
 
 SEED = resolve_seed(7)[0]
@@ -41,7 +41,7 @@ def lower(values: Any) -> float:
 
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize(("name", "columns"), [("gini", ["x"]), ("kendall", ["y", "u"])])
-def test_sampled_pairs_are_plain_means(lake: Path, replace: bool, name: str, columns: list[str]) -> None:
+def test_sampled_pairs_are_sample_means(lake: Path, replace: bool, name: str, columns: list[str]) -> None:
     found = run(lake, columns, kernel=name, pairs=dm.SampledPairs(400, replace), blocks=5)
     values, nulls = all_rows(lake, columns)
     bad = np.isnan(values).any(axis=1)
@@ -66,9 +66,9 @@ def test_the_interval_is_the_bound_for_samples(lake: Path) -> None:
     found = run(lake, "u", **PAIRS)
     with row_source(lake, "u") as source:
         samples = sampled_tuples(dm.kernels.gini(), [source], SEED, 5, 400)[0]
-    half = samples.halfwidth(0.01, (source.n_rows,))
+    half = samples.margin(0.01, (source.n_rows,))
     assert found.interval == (found.estimate - half, found.estimate + half)
-    assert found.interval_kind == "exact" and found.status == "ok"
+    assert found.interval_kind == "cantelli" and found.status == "ok"
     assert found.to_dict()["n_pairs"] == 2000 and run(lake, "u", **PAIRS, interval="none").interval is None
 
 
@@ -89,13 +89,13 @@ def test_default_numbers_and_a_filter(lake: Path) -> None:
     assert same(found, by_paper)  # their number is that of the proposition anyway
 
 
-def test_ruined_constant_and_few_rows() -> None:
+def test_non_finite_constant_and_few_rows() -> None:
     x = np.random.default_rng(0).normal(size=400)
     x[0] = np.inf
     found = run(x, None, pairs=dm.SampledPairs(20), blocks=41)
-    assert 0 < found.n_ruined_blocks < 21 and np.isfinite(found.estimate)
-    assert found.interval is None and "ruined" in found.interval_reason
-    with pytest.raises(dm.NoAnswerError, match="blocks are ruined"):
+    assert 0 < found.n_non_finite_blocks < 21 and np.isfinite(found.estimate)
+    assert found.interval is None and "non-finite" in found.interval_reason
+    with pytest.raises(dm.NoAnswerError, match="blocks are non-finite"):
         run(x, None, pairs=dm.SampledPairs(5_000), blocks=5)
     same_values = run(np.full(50, 3.0), None, **PAIRS)
     assert (same_values.estimate, same_values.interval) == (0.0, (0.0, 0.0)) and same_values.notes
@@ -155,15 +155,15 @@ def test_the_interval_of_samples_of_rows(lake: Path, replace: bool) -> None:
     n = x.size
     a = row_inverse_inclusion(n, 400, replacement=replace)
     variance = 2 / 399 + (2 / n if replace else 0.0)
-    right = resampled_halfwidth(variance, 501, a, 0.01)
+    right = resampled_margin(variance, 501, a, 0.01)
     half = found.interval[1] - found.estimate
     assert half == pytest.approx(right, rel=0.1)  # the median of 501 estimates, biased low by a few per cent
-    assert found.sigma1_squared == pytest.approx(0.5, rel=0.1) and found.interval_kind == "exact"
+    assert found.sigma1_squared == pytest.approx(0.5, rel=0.1) and found.interval_kind == "cantelli"
 
 
 def test_numbers_and_interval_of_the_proposition() -> None:
     x = np.random.default_rng(2).normal(size=3_000)
-    options: dict[str, Any] = {"interval": "paper", "confidence_level": 0.9}
+    options: dict[str, Any] = {"interval": "closed-form", "confidence_level": 0.9}
     found = run(x, None, blocks=dm.SampledBlocks(tau=0.3), **options)
     k, size = morm_blocks(0.9, 0.3, 3_000, 2)
     assert (found.n_blocks, found.block_size) == (k, (size, size))
@@ -179,10 +179,10 @@ def test_samples_of_few_rows() -> None:
     assert 0 < found.n_blocks < 40 and "hold no tuple" in found.notes[0]
     with pytest.raises(dm.NoAnswerError, match="use at most 12"):
         run(x, None, blocks=dm.SampledBlocks(40, 13))
-    wild = np.random.default_rng(3).normal(size=2_000)
-    wild[:9] = np.inf
-    found = run(wild, None, blocks=dm.SampledBlocks(101, 20))
-    assert found.n_ruined_blocks > 0 and abs(found.estimate - 1.128) < 0.2 and found.interval is None
+    outlying = np.random.default_rng(3).normal(size=2_000)
+    outlying[:9] = np.inf
+    found = run(outlying, None, blocks=dm.SampledBlocks(101, 20))
+    assert found.n_non_finite_blocks > 0 and abs(found.estimate - 1.128) < 0.2 and found.interval is None
 
 
 def test_several_passes_give_the_same_values(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,12 +235,12 @@ def test_a_dry_run_tells_the_samples(lake: Path) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "order": ({**PAIRS, "interval": "order"}, "only the median given the data; use interval='exact'"),
+    "order": ({**PAIRS, "interval": "order"}, "only the median given the data; use interval='cantelli'"),
     "its old word": ({"pairs": "incomplete"}, "is now 'sampled', or SampledPairs"),
     "groups": ({**PAIRS, "by": "key"}, "one group at a time"),
     "size": ({**PAIRS, **BLOCKS}, "without a size"),
     "v": ({**PAIRS, "statistic": "v"}, "not paired with themselves"),
-    "paper": ({**PAIRS, "interval": "paper"}, "no bound"),
+    "paper": ({**PAIRS, "interval": "closed-form"}, "no bound"),
     "tau": ({**PAIRS, "blocks": dm.SampledBlocks(5, tau=0.3)}, "drop one"),
     "matrix": ({**PAIRS, "kernel": "covariance", "column": ["x", "y"]}, "use RandomBlocks"),
     "two samples": ({**PAIRS, "kernel": "auc"}, "give data as a list of two"),

@@ -17,7 +17,7 @@ from distmom.numerics.random.philox import resolve_seed
 from distmom.numerics.samples.row_samples import RowSamples
 from distmom.passes import draws
 from distmom.theory.paper import morgu_blocks
-from distmom.theory.resampled import resampled_halfwidth
+from distmom.theory.resampled import resampled_margin
 from distmom.theory.variances import row_inverse_inclusion
 
 
@@ -59,13 +59,13 @@ def test_numbers_of_the_proposition_and_the_interval(both: list[Path]) -> None:
     found = dm.ustatistic(both, "x", blocks=dm.SampledBlocks(), **options)
     k, sizes = morgu_blocks(0.9, 0.45, (900, 600), (1, 1))
     assert (found.n_blocks, found.block_size) == (k, (sum(sizes),) * 2)
-    assert found.interval_kind == "exact" and found.interval[0] < 0.5 < found.interval[1]
+    assert found.interval_kind == "cantelli" and found.interval[0] < 0.5 < found.interval[1]
     a = min(
         row_inverse_inclusion(n, size, replacement=False) for n, size in zip((900, 600), sizes, strict=True)
     )
-    half = resampled_halfwidth(1.0 / sizes[0] + 1.0 / sizes[1], k, a, 0.1)
+    half = resampled_margin(1.0 / sizes[0] + 1.0 / sizes[1], k, a, 0.1)
     assert found.interval[1] - found.estimate == pytest.approx(half, rel=0.1)
-    options["interval"] = "paper"  # sqrt(3 V/tau), V that of a block
+    options["interval"] = "closed-form"  # sqrt(3 V/tau), V that of a block
     paper = dm.ustatistic(both, "x", blocks=dm.SampledBlocks(), **options)
     wide = np.sqrt(3.0 / 0.45 * (1.0 / sizes[0] + 1.0 / sizes[1]))
     assert paper.interval[1] - paper.estimate == pytest.approx(wide, rel=0.1)

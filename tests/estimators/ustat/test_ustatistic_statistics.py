@@ -1,4 +1,4 @@
-"""What medians of U-statistics are for: wild rows and files, honest variances, the settings of the paper.
+"""What medians of U-statistics are for: outlying rows and files, honest variances, the settings of the paper.
 
 All seeds are fixed; a threshold's failure probability is that of a fresh seed.
 """
@@ -57,21 +57,21 @@ def test_bad_files_do_not_move_blocks_of_files(tmp_path: Path) -> None:
     assert (alone > 1e6 * matrices[0]).all()
 
 
-def test_scattered_wild_rows_are_set_aside_by_the_rule() -> None:
+def test_scattered_outlying_rows_are_screened_out_by_the_rule() -> None:
     """Forty of 64,000 rows are 10^6. A clean column is not accused."""
     x = np.random.default_rng(1).normal(size=64_000)
     clean = dm.ustatistic(x, kernel="gini", rng=0)
     assert clean.status == "ok" and clean.n_blocks == 63
     x[::1600] = 1e6
     found = dm.ustatistic(x, kernel="gini", rng=0)
-    assert found.status == "contaminated" and 20 <= found.n_set_aside <= 40
+    assert found.status == "contaminated" and 20 <= found.n_screened_out <= 40
     # sd of the Gini difference of n normal rows is 0.81/sqrt(n); 6 sd fail with probability below 1e-8
     assert abs(found.estimate - 2.0 / np.sqrt(np.pi)) < 6.0 * 1.25 * 0.81 / np.sqrt(64_000)
     assert found.interval is not None and found.interval[0] < 2.0 / np.sqrt(np.pi) < found.interval[1]
     assert found.plain_estimate > 100.0
 
 
-def test_the_components_of_the_variance_are_those_of_the_law() -> None:
+def test_the_components_of_the_variance_are_those_of_the_distribution() -> None:
     """Variance kernel on normal rows: sigma_1^2 = 1/2 and Var h = 2, so sigma_2^2 = 1.
 
     Over 10,000 rows in 9 blocks the median estimate of sigma_1^2 has a standard deviation of about 0.03 and
@@ -106,17 +106,18 @@ SETTINGS = {
     "lognormal": (lambda g, n: np.exp(g.normal(size=n)), (np.e - 1.0) * np.e, 1.621),
     "pareto": (lambda g, n: g.pareto(3, size=n), 0.75, 0.0929),
 }
-"""Law, variance, and the risk of the median of 11 blocks of 90 rows that many simulations found."""
+"""Distribution, variance, and the risk of the median of 11 blocks of 90 rows that many simulations found."""
 
 
-@pytest.mark.parametrize("law", SETTINGS)
+@pytest.mark.parametrize("distribution", SETTINGS)
 @pytest.mark.one_in(3)
-def test_the_settings_of_the_paper(law: str) -> None:
+def test_the_settings_of_the_paper(distribution: str) -> None:
     """MoU of the variance, K = 11, B = 90: within six standard errors of 600 replications.
 
-    Errors of the heavy laws have standard deviations of several times the risk, hence the relative one.
+    Errors of the heavy distributions have standard deviations of several times the risk, hence the relative
+    one.
     """
-    draw, true, expected = SETTINGS[law]
+    draw, true, expected = SETTINGS[distribution]
     g = np.random.default_rng(4)
     kernel, errors = variance(), []
     for _ in range(600):
@@ -133,7 +134,7 @@ def test_the_settings_of_the_paper(law: str) -> None:
 def test_intervals_cover(options: dict[str, Any]) -> None:
     """Gini of log-normal rows, 300 replications as groups: ``order`` at 95 % covers 0.94 or more of them.
 
-    Measured over 400: 0.95, 0.95 and 0.94, ``exact`` 0.995 to 1. Fewer than 0.88 have a probability below
+    Measured over 400: 0.95, 0.95 and 0.94, ``cantelli`` 0.995 to 1. Fewer than 0.88 have a probability below
     1e-5 at 0.94. The control: intervals of half the length cover less than 0.85 (they cover about 0.7).
     """
     n, replications = 1_050, 300
@@ -146,5 +147,7 @@ def test_intervals_cover(options: dict[str, Any]) -> None:
     assert np.mean((ends[:, 0] < right) & (right < ends[:, 1])) > 0.88
     middle, half = ends.mean(axis=1), 0.25 * (ends[:, 1] - ends[:, 0])
     assert np.mean(np.abs(right - middle) < half) < 0.85
-    exact = np.array([one.interval for one in dm.ustatistic(table, "x", interval="exact", **how, **options)])
+    exact = np.array(
+        [one.interval for one in dm.ustatistic(table, "x", interval="cantelli", **how, **options)]
+    )
     assert np.mean((exact[:, 0] < right) & (right < exact[:, 1])) > 0.96

@@ -115,11 +115,11 @@ def test_the_jackknife_leaves_weighted_rows_out() -> None:
 def test_intervals_cover_the_weighted_statistic() -> None:
     """Gini of normal rows under log-normal weights that do not depend on them: 2/sqrt(pi).
 
-    ``exact`` at 90 % with 9 blocks covers more than 98 %, by which fewer than 18 of 20 have a probability
-    below 0.007. The control: half-widths grow by the root of rows over effective rows, here about 1.6.
+    ``cantelli`` at 90 % with 9 blocks covers more than 98 %, by which fewer than 18 of 20 have a probability
+    below 0.007. The control: margins of error grow by the root of rows over effective rows, here about 1.6.
     """
     hits, ratio, growth = 0, [], []
-    options: dict[str, Any] = {"kernel": "gini", "blocks": 9, "interval": "exact", "confidence_level": 0.9}
+    options: dict[str, Any] = {"kernel": "gini", "blocks": 9, "interval": "cantelli", "confidence_level": 0.9}
     for seed in range(20):
         g = np.random.default_rng(seed)
         x, w = g.normal(size=900), np.exp(g.normal(size=900))
@@ -138,7 +138,7 @@ def test_intervals_cover_the_weighted_statistic() -> None:
         ({"pairs": "disjoint"}, "pairs are formed with equal chances"),
         ({"blocks": dm.SampledBlocks()}, "equal chances"),
         ({"blocks": dm.RandomBlocks(repeats=3)}, "weighted rows are not repeated"),
-        ({"interval": "paper"}, "unweighted"),
+        ({"interval": "closed-form"}, "unweighted"),
         (
             {"kernel": "distance", "column": ["x", "y"], "pairs": dm.CompletePairs(10)},
             "no fast form with weights",

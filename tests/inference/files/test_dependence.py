@@ -9,7 +9,7 @@ from scipy import stats
 from distmom.inference.files.dependence import FALSE_ALARM, Pieces, dependence, levels_of, rising
 from tests.statistics.dependence_tables import EFFECTS, of_files, of_table
 
-LAWS = EFFECTS | {
+DISTRIBUTIONS = EFFECTS | {
     "log-normal 2": lambda g, n: g.lognormal(0.0, 2.0, n),
     "pareto 1.5": lambda g, n: g.pareto(1.5, n),
     "student 2.1": lambda g, n: g.standard_t(2.1, n),
@@ -34,11 +34,11 @@ def pieces(x: np.ndarray, sizes: np.ndarray, rows: int, folders: int = 0) -> Pie
 def alarms(runs: int) -> int:
     """Lakes of exchangeable rows in which some are called correlated."""
     g, found = np.random.default_rng(1), 0
-    for law in LAWS.values():
+    for distribution in DISTRIBUTIONS.values():
         for n_files, folders, n_rows in ((1, 0, 4_000), (40, 0, 100), (120, 4, 30)):
             for _ in range(runs):
                 sizes = np.maximum(np.rint(n_rows * np.exp(0.5 * g.standard_normal(n_files))), 1)
-                x = law(g, int(sizes.sum()))
+                x = distribution(g, int(sizes.sum()))
                 if x.var() > 0.0:
                     found += dependence(pieces(x, sizes.astype(int), 32, folders)) is not None
     return found
@@ -84,8 +84,8 @@ def test_sorted_rows_are_in_order_and_mixed_ones_are_not() -> None:
 
 @pytest.mark.parametrize("unequal", [False, True])
 def test_intervals_of_files_cover(unequal: bool) -> None:
-    for law in ("normal", "log-normal"):
-        covers, by_t, width = of_files(law, 60, unequal, 150)
+    for distribution in ("normal", "log-normal"):
+        covers, by_t, width = of_files(distribution, 60, unequal, 150)
         assert covers >= min(by_t, stats.binom.ppf(1e-3, 150, 0.97) / 150) and width < 1.6
     assert of_files("normal", 60, False, 150)[2] < 1.05
 
@@ -93,11 +93,11 @@ def test_intervals_of_files_cover(unequal: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("unequal", [False, True])
 @pytest.mark.parametrize("n_files", [24, 60, 120, 500])
-@pytest.mark.parametrize("law", EFFECTS)
-def test_the_table_holds(law: str, n_files: int, unequal: bool) -> None:
-    covers, by_t, width = of_files(law, n_files, unequal, 800, seed=23)
+@pytest.mark.parametrize("distribution", EFFECTS)
+def test_the_table_holds(distribution: str, n_files: int, unequal: bool) -> None:
+    covers, by_t, width = of_files(distribution, n_files, unequal, 800, seed=23)
     assert covers >= by_t - 2 / 800
-    if law != "log-normal":
+    if distribution != "log-normal":
         assert covers >= stats.binom.ppf(1e-4, 800, 0.97) / 800
         # the aim is 1.43 from 60 files on; 24 of unequal sizes pay up to 1.52
         assert width <= 1.6 if n_files < 60 else width <= 1.43

@@ -1,4 +1,4 @@
-"""Files that hold other values than all others: false alarms under laws of file means, and what is found."""
+"""Files with other values than all others: false alarms by distribution of file means, and what is found."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ WEIGHT = np.full(1_000, 1_000.0)
 FILES = (5, 8, 10, 24, 50)
 
 
-def alarms(law: str, runs: int, seed: int) -> int:
-    """Lakes of files with effects of that law, in which one is called odd."""
+def alarms(distribution: str, runs: int, seed: int) -> int:
+    """Lakes of files with effects of that distribution, in which one is called odd."""
     g, found = np.random.default_rng(seed), 0
     for n in FILES:
         for size in (0.0, 0.5, 2.0, 30.0):  # of effects, in standard errors of a file's mean
             for _ in range(runs):
-                means = g.standard_normal(n) + size * EFFECTS[law](g, n)
+                means = g.standard_normal(n) + size * EFFECTS[distribution](g, n)
                 found += odd_files(WEIGHT[:n], means, 1_000.0).any()
     return found
 
 
-@pytest.mark.parametrize("law", EFFECTS)
-def test_files_of_one_law_are_seldom_odd(law: str) -> None:
-    assert alarms(law, 100, 5) <= stats.poisson.ppf(1.0 - 1e-3, 100 * len(FILES) * 4 / 1_000)
+@pytest.mark.parametrize("distribution", EFFECTS)
+def test_files_of_one_distribution_are_seldom_odd(distribution: str) -> None:
+    assert alarms(distribution, 100, 5) <= stats.poisson.ppf(1.0 - 1e-3, 100 * len(FILES) * 4 / 1_000)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", EFFECTS)
-def test_false_alarms_are_one_in_a_thousand(law: str) -> None:
-    assert alarms(law, 3_000, 6) <= stats.poisson.ppf(1.0 - 1e-3, 3_000 * len(FILES) * 4 / 1_000)
+@pytest.mark.parametrize("distribution", EFFECTS)
+def test_false_alarms_are_one_in_a_thousand(distribution: str) -> None:
+    assert alarms(distribution, 3_000, 6) <= stats.poisson.ppf(1.0 - 1e-3, 3_000 * len(FILES) * 4 / 1_000)
 
 
-@pytest.mark.parametrize("law", ["pareto 1.5", "student 2.1", "log-normal 2", "rare", "one far row"])
-def test_rows_of_heavy_tails_make_no_file_odd(law: str) -> None:
+@pytest.mark.parametrize("distribution", ["pareto 1.5", "student 2.1", "log-normal 2", "rare", "one far row"])
+def test_rows_of_heavy_tails_make_no_file_odd(distribution: str) -> None:
     g, found = np.random.default_rng(7), 0
-    laws = {
+    distributions = {
         "pareto 1.5": lambda n: g.pareto(1.5, n),
         "student 2.1": lambda n: g.standard_t(2.1, n),
         "log-normal 2": lambda n: g.lognormal(0.0, 2.0, n),
@@ -47,7 +47,7 @@ def test_rows_of_heavy_tails_make_no_file_odd(law: str) -> None:
     }
     for n_files in (5, 12, 50):
         for _ in range(60):
-            x = laws[law](n_files * 100).reshape(n_files, 100)
+            x = distributions[distribution](n_files * 100).reshape(n_files, 100)
             found += odd_files(np.full(n_files, 100.0), x.mean(axis=1), float(x.var(axis=1).mean())).any()
     assert found <= 2  # P(Poisson(0.18) > 2) = 8e-4
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from distmom.inference.share.gaps import FAR, MOST, NEAR, Apart, rows_apart
 
-LAWS = {
+DISTRIBUTIONS = {
     "normal": lambda g, n: g.normal(size=n),
     "normal 20": lambda g, n: g.normal(20, 2, n),
     "log-normal": lambda g, n: np.exp(2 * g.normal(size=n)),
@@ -34,9 +34,9 @@ BAD = {
 }
 
 
-def damaged(law, bad, n, shares, seed):
+def damaged(distribution, bad, n, shares, seed):
     g = np.random.default_rng(seed)
-    x = LAWS[law](g, n)
+    x = DISTRIBUTIONS[distribution](g, n)
     for what, share in zip(bad, shares, strict=True):
         rows = g.random(n) < share
         x[rows] = BAD[what](x[rows], g)
@@ -47,7 +47,7 @@ kinds = st.tuples(st.sampled_from(sorted(BAD)), st.sampled_from(sorted(BAD)))
 
 
 @given(
-    st.sampled_from(sorted(LAWS)),
+    st.sampled_from(sorted(DISTRIBUTIONS)),
     kinds,
     st.integers(60, 200),
     st.tuples(st.sampled_from([0.0, 0.01, 0.03, 0.1, 0.2]), st.sampled_from([0.0, 0.02, 0.05])),
@@ -60,8 +60,8 @@ kinds = st.tuples(st.sampled_from(sorted(BAD)), st.sampled_from(sorted(BAD)))
 @example("log-normal", ("mode", "1e6"), 200, (0.1, 0.02), 3, FAR, False)
 @example("log-normal", ("mode", "huge"), 200, (0.1, 0.02), 4, FAR, False)
 @example("normal", ("garbage", "times"), 200, (0.1, 0.02), 2, FAR, True)
-def test_the_gap_rule_is_the_plain_loop(law, bad, n, shares, seed, far, modes):
-    y = damaged(law, bad, n, shares, seed)
+def test_the_gap_rule_is_the_plain_loop(distribution, bad, n, shares, seed, far, modes):
+    y = damaged(distribution, bad, n, shares, seed)
     got = rows_apart(y, far, modes)
     with np.errstate(over="ignore", invalid="ignore"):
         kept, n_mode = gap_twin.rows_apart([float(v) for v in y], far, modes)
@@ -72,9 +72,9 @@ def test_the_gap_rule_is_the_plain_loop(law, bad, n, shares, seed, far, modes):
     assert got.n_mode == n_mode
 
 
-@given(st.sampled_from(sorted(LAWS)), kinds, st.integers(0, 99))
-def test_powers_of_two_and_signs_change_nothing_else(law, bad, seed):
-    y = damaged(law, bad, 300, (0.05, 0.02), seed)
+@given(st.sampled_from(sorted(DISTRIBUTIONS)), kinds, st.integers(0, 99))
+def test_powers_of_two_and_signs_change_nothing_else(distribution, bad, seed):
+    y = damaged(distribution, bad, 300, (0.05, 0.02), seed)
     y = y[np.abs(y) < 1e300]
     a, b = rows_apart(y, modes=True), rows_apart(y * 2.0**-20, modes=True)
     assert (b.lo, b.hi, b.n_low, b.n_high) == (a.lo * 2.0**-20, a.hi * 2.0**-20, a.n_low, a.n_high)

@@ -31,7 +31,7 @@ ADVERSARIES = {
     st.floats(0.005, 0.3),
     st.integers(0, 999),
 )
-def test_the_theorem_holds_whatever_the_bad_rows_are(adversary, law, m, share, seed):
+def test_the_theorem_holds_whatever_the_bad_rows_are(adversary, distribution, m, share, seed):
     """|mean S - mean G| <= (sd S + sd G) sqrt(e/(1-2e)) for the m - t good rows, and sd S <= KAPPA sd G."""
     g = np.random.default_rng(seed)
     t = math.ceil(share * m - 1e-9)
@@ -41,7 +41,7 @@ def test_the_theorem_holds_whatever_the_bad_rows_are(adversary, law, m, share, s
         "counts": lambda n: g.poisson(0.7, n) * 1.0,
         "zeros": lambda n: np.where(g.random(n) < 0.8, 0.0, g.normal(size=n)),
         "atoms": lambda n: np.where(np.arange(n) < t, 5.0, 0.0),
-    }[law](m - t)
+    }[distribution](m - t)
     y = np.sort(np.concatenate([good, ADVERSARIES[adversary](g, good, t)]))
     got = given_share(y, share, m)
     assert got.allowed == t
@@ -64,8 +64,8 @@ def test_asymmetric_damage_costs_nothing():
     assert got.estimate == pytest.approx(x[100:].mean(), rel=1e-9)
     assert (got.left_out, got.kept, got.more_apart, got.cut_ties) == (100, 9900, False, False)
     assert got.ends == (x[100:].min(), x[100:].max())
-    assert got.halfwidth() == pytest.approx(2.5758 * got.sd / math.sqrt(9900), rel=1e-4)
-    exact = got.halfwidth(0.95, 10**6, exact=True)
+    assert got.margin() == pytest.approx(2.5758 * got.sd / math.sqrt(9900), rel=1e-4)
+    exact = got.margin(0.95, 10**6, exact=True)
     assert exact == pytest.approx(1.96e-3 * got.sd + got.bias_bound, rel=1e-4)
 
 

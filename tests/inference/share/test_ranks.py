@@ -46,7 +46,7 @@ def test_samples_too_small_have_no_end():
 @pytest.mark.parametrize("q", [0.0, 0.1, 0.5, 0.99, 1.0])
 @pytest.mark.one_in(3)
 def test_coverage_is_at_least_the_level(q):
-    """1000 samples of 500 rows of a law with ties, level 0.99: more than 25 misses have probability 3e-5."""
+    """1000 samples of 500 rows with ties, level 0.99: more than 25 misses have probability 3e-5."""
     g = np.random.default_rng(0)
     misses = 0
     for _ in range(1000):

@@ -1,4 +1,4 @@
-"""A second group decades away is found; laws with one mode on the log scale, and short lists, have none."""
+"""A second group decades away is found; one mode on the log scale, and short lists, have none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distmom.inference.share.second_group import _of_rank, second_group
 N = 10_000
 
 
-def draw(law, seed=0, n=N):
+def draw(distribution, seed=0, n=N):
     g = np.random.default_rng(seed)
     return {
         "normal": lambda: g.normal(size=n),
@@ -25,23 +25,23 @@ def draw(law, seed=0, n=N):
         "gamma 0.2": lambda: g.standard_gamma(0.2, n),
         "whole numbers": lambda: np.floor(np.exp(1.5 * g.normal(size=n))),
         "zeros": lambda: np.where(g.random(n) < 0.6, 0.0, np.exp(g.normal(size=n))),
-    }[law]()
+    }[distribution]()
 
 
-LAWS = ("normal", "Student 3", "log-normal 1", "log-normal 3", "Pareto 1.1", "Cauchy", "gamma 0.2")
+DISTRIBUTIONS = ("normal", "Student 3", "log-normal 1", "log-normal 3", "Pareto 1.1", "Cauchy", "gamma 0.2")
 
 
-@pytest.mark.parametrize("law", [*LAWS, "whole numbers", "zeros"])
-def test_one_mode_is_one_group(law):
-    """Claim: less than one run in 1000; one of these 28 a law then has a probability of 0.03, two of 4e-4."""
+@pytest.mark.parametrize("distribution", [*DISTRIBUTIONS, "whole numbers", "zeros"])
+def test_one_mode_is_one_group(distribution):
+    """Claim: less than one run in 1000; then one of these 28 has a probability of 0.03, two of 4e-4."""
     draws = [(n, seed) for n, runs in ((200, 20), (2_000, 6), (N, 2)) for seed in range(runs)]
-    assert sum(second_group(np.sort(draw(law, seed, n))).n > 0 for n, seed in draws) <= 1
+    assert sum(second_group(np.sort(draw(distribution, seed, n))).n > 0 for n, seed in draws) <= 1
 
 
 @pytest.mark.parametrize("share", [0.17, 0.3, 0.45, 0.7])
-@pytest.mark.parametrize("law", ["normal", "Student 3", "log-normal 1"])
-def test_another_unit_is_told_whichever_group_is_larger(law, share):
-    x = draw(law)
+@pytest.mark.parametrize("distribution", ["normal", "Student 3", "log-normal 1"])
+def test_another_unit_is_told_whichever_group_is_larger(distribution, share):
+    x = draw(distribution)
     k = int(share * N)
     x[:k] *= 60_000.0
     assert rows_apart(np.sort(x), NEAR, modes=True).n == 0  # the control: the gap rule says nothing

@@ -1,4 +1,4 @@
-"""Tails and quantiles of the binomial law are those of scipy.stats, which the program itself never loads."""
+"""Binomial tails and quantiles are those of scipy.stats, which the program itself never loads."""
 
 import re
 from pathlib import Path

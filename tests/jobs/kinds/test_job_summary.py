@@ -55,7 +55,7 @@ def test_options_reach_the_estimator(run: Run, folder: Path) -> None:
         pipeline = "summary"
         mean = { columns = ["x", "y"] }
         blocks = { n = 7 }
-        promise = { interval = "exact", confidence = 0.9 }
+        promise = { interval = "cantelli", confidence = 0.9 }
         run = { seed = 5, threads = 1, memory_limit = "2GB" }
         output.files = ["out.json", "out.csv", "out.parquet", "out.html"]
         [data]
@@ -72,7 +72,7 @@ def test_options_reach_the_estimator(run: Run, folder: Path) -> None:
         sorted((folder / "lake").iterdir()),
         ["x", "y"],
         where="x > 0.1",
-        interval="exact",
+        interval="cantelli",
         confidence_level=0.9,
         rng=5,
         blocks=7,

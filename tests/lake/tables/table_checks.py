@@ -12,7 +12,7 @@ import distmom as dm
 
 
 def check_mean(data: Any, values: Iterable[float | None], column: str = "x", **options: Any) -> Any:
-    """The plain mean and the counts are those of these values; the result is given back."""
+    """The sample mean and the counts are those of these values; the result is given back."""
     known = list(values)
     numbers = np.array([value for value in known if value is not None], float)
     result: Any = dm.mean(data, column, blocks=1, **options)

@@ -46,14 +46,14 @@ leaves = st.tuples(
     st.integers(0, 2500),
     st.integers(0, 2**32 - 1),
     st.sampled_from([0.0, 0.05, 0.9, 1.0]),
-    st.sampled_from(["normal", "wild", "infinite", "offset"]),
+    st.sampled_from(["normal", "outlying", "infinite", "offset"]),
 )
 
 
 def draw(first, n, seed, share, kind):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
-    if kind == "wild":
+    if kind == "outlying":
         x = rng.standard_cauchy(n) * 10.0 ** rng.integers(-5, 9, n)
     if kind == "infinite" and n:
         x[rng.integers(0, n, 3)] = [np.inf, -np.inf, np.inf]
@@ -71,7 +71,7 @@ def test_leaf_equals_the_twins(case):
     fast = leaf_moments(garbage, gone, first, KEY, TABLES[k], compiled=True)
     assert np.array_equal(garbage, before, equal_nan=True)
     assert same_bits(fast, leaf_moments(garbage, gone, first, KEY, TABLES[k]))
-    if n < 600 and k < 100 and kind != "wild":
+    if n < 600 and k < 100 and kind != "outlying":
         blocks = labels(first, n, KEY, TABLES[k])
         assert_close(
             fast.at(slice(k)), slow_moments(x, gone, blocks, k), scale=1e9 if kind == "offset" else 1.0
@@ -139,7 +139,7 @@ def test_read_only_arrays_are_taken():
     st.integers(1, 50),
     st.integers(0, 99),
     st.sampled_from([0.0, 0.2, 0.95]),
-    st.sampled_from(["normal", "wild", "infinite", "offset"]),
+    st.sampled_from(["normal", "outlying", "infinite", "offset"]),
 )
 def test_stored_blocks_equal_the_twins(first, n, k, seed, share, kind):
     x, gone = draw(first, n, seed, share, kind)
@@ -152,7 +152,7 @@ def test_stored_blocks_equal_the_twins(first, n, k, seed, share, kind):
     for compiled in (False, True):
         halves = stored_moments(garbage[:cut], mask, first, edges, rest=garbage[cut:], compiled=compiled)
         assert same_bits(got, halves)
-    if n < 600 and kind != "wild":
+    if n < 600 and kind != "outlying":
         scale = 1e9 if kind == "offset" else 1.0
         slow = slow_moments(x, gone, stored_labels(first, n, first + n + 13, k), k)
         assert_close(got.at(slice(k)), slow, scale=scale)

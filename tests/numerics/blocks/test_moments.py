@@ -10,7 +10,7 @@ from distmom.numerics.blocks.block_state import MANY_CELLS
 from distmom.numerics.blocks.moments import Moments
 
 finite = st.floats(-1e6, 1e6, allow_nan=False).map(float)
-wild = st.sampled_from([np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 0.0, 1.0])
+outlying = st.sampled_from([np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 0.0, 1.0])
 
 
 def moments_of(values) -> Moments:
@@ -42,7 +42,7 @@ def test_merging_gives_the_moments_of_the_union(left, right):
     assert abs(got.m2[0] - want.m2[0]) <= 1e-14 * 40 * scale**2
 
 
-@given(st.lists(st.one_of(finite, wild), min_size=1, max_size=12), st.integers(0, 12))
+@given(st.lists(st.one_of(finite, outlying), min_size=1, max_size=12), st.integers(0, 12))
 def test_compiled_merge_gives_the_same_bits(values, cut):
     values = [v for v in values if abs(v) < 1e300 or not np.isfinite(v)]
     a, b = moments_of(values[:cut]), moments_of(values[cut:])
@@ -86,7 +86,7 @@ def test_a_common_offset_costs_no_digits():
 
 @given(
     st.lists(
-        st.lists(st.one_of(finite, wild.filter(lambda v: not abs(v) > 1e300 or np.isinf(v))), max_size=6),
+        st.lists(st.one_of(finite, outlying.filter(lambda v: not abs(v) > 1e300 or np.isinf(v))), max_size=6),
         max_size=8,
     )
 )

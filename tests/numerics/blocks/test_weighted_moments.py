@@ -92,10 +92,10 @@ def test_total_is_the_union_of_all_blocks(blocks):
     assert_close(whole.at(None), moments_of(flat), scale_of(flat))
 
 
-wild = st.tuples(st.one_of(value, st.sampled_from([np.inf, -np.inf, np.nan])), weight)
+outlying = st.tuples(st.one_of(value, st.sampled_from([np.inf, -np.inf, np.nan])), weight)
 
 
-@given(st.lists(wild, min_size=1, max_size=12), st.integers(0, 12))
+@given(st.lists(outlying, min_size=1, max_size=12), st.integers(0, 12))
 def test_compiled_merging_gives_the_same_bits(pairs, cut):
     a, b = moments_of(pairs[:cut]), moments_of(pairs[cut:])
     assert same_bits(a.merge(b), a.merge(b, compiled=True))
@@ -223,14 +223,14 @@ leaves = st.tuples(
     st.integers(0, 2500),
     st.integers(0, 2**32 - 1),
     st.sampled_from([0.0, 0.001, 0.05, 0.9, 1.0]),
-    st.sampled_from(["normal", "wild", "infinite", "offset"]),
+    st.sampled_from(["normal", "outlying", "infinite", "offset"]),
 )
 
 
 def draw(n, seed, share, kind):
     g = np.random.default_rng(seed)
     x, w = g.normal(size=n), g.lognormal(size=n)
-    if kind == "wild":
+    if kind == "outlying":
         x, w = g.standard_cauchy(n) * 10.0 ** g.integers(-5, 9, n), w * 10.0 ** g.integers(-9, 9, n)
     if kind == "infinite" and n:
         x[g.integers(0, n, 3)] = [np.inf, -np.inf, np.inf]
@@ -249,7 +249,7 @@ def test_leaf_equals_the_twins(case):
     fast = leaf_moments(x, gone, first, KEY, TABLES[k], weights=Weights(w), compiled=True)
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, (x, w), strict=True))
     assert same_bits(fast, leaf_moments(x, gone, first, KEY, TABLES[k], weights=Weights(w)))
-    if n < 300 and k < 100 and kind != "wild":
+    if n < 300 and k < 100 and kind != "outlying":
         blocks = labels(first, n, KEY, TABLES[k])
         scale = 1e9 if kind == "offset" else 10.0
         assert_close(fast.at(slice(k)), slow_blocks(x, w, gone, blocks, k), scale)

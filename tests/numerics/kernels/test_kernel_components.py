@@ -12,17 +12,17 @@ from distmom.numerics.kernels.evaluate import block_sums
 from distmom.numerics.kernels.named import named
 from distmom.numerics.kernels.two_samples import Between
 
-LAW = np.array([0.0, 1.0, 1.0, 4.0])  # every value equally likely
+DISTRIBUTION = np.array([0.0, 1.0, 1.0, 4.0])  # every value equally likely
 
 
 def test_one_sample_variances_are_unbiased():
-    """Over all 4**5 samples of five rows from a law of four values; exact up to rounding."""
+    """Over all 4**5 samples of five rows from a distribution of four values; exact up to rounding."""
     kernel = catalogue.gini()
-    values = np.abs(LAW[:, None] - LAW)
+    values = np.abs(DISTRIBUTION[:, None] - DISTRIBUTION)
     theta = values.mean()
     sigma1 = np.var(values.mean(axis=1))
     sigma2 = np.mean((values - theta) ** 2) - 2 * sigma1
-    samples = [block_sums(kernel, LAW[list(rows)])[0] for rows in product(range(4), repeat=5)]
+    samples = [block_sums(kernel, DISTRIBUTION[list(rows)])[0] for rows in product(range(4), repeat=5)]
     estimates = np.array([one_sample_variances(found) for found in samples])
     np.testing.assert_allclose(estimates.mean(axis=0), [sigma1, sigma2], rtol=1e-12)
     of_block = np.var([found.mean for found in samples])
@@ -33,10 +33,10 @@ def test_two_sample_variances_are_unbiased():
     """Over all samples of two and three rows; the formula of the block's variance holds with them, too."""
     other = np.array([0.5, 1.0, 6.0])
     kernel = catalogue.auc()
-    values = kernel.value(LAW[:, None], other)
+    values = kernel.value(DISTRIBUTION[:, None], other)
     wanted = [np.var(values.mean(axis=1)), np.var(values.mean(axis=0)), np.var(values)]
     samples = [
-        block_sums(kernel, LAW[list(x)], other[list(y)])[0]
+        block_sums(kernel, DISTRIBUTION[list(x)], other[list(y)])[0]
         for x in product(range(4), repeat=2)
         for y in product(range(3), repeat=3)
     ]

@@ -227,9 +227,9 @@ def test_too_few_rows_give_no_number(name):
 def test_infinite_values_raise_no_warning(name):
     """They ruin the block, or count as what is larger than anything else."""
     kernel, columns, _ = PLAIN[name]
-    for wild in ([np.inf], [np.inf, np.inf], [np.inf, -np.inf]):
+    for outlying in ([np.inf], [np.inf, np.inf], [np.inf, -np.inf]):
         x = sample_of(kernel, columns, np.random.default_rng(14), 12, False)
-        x.reshape(12, -1)[: len(wild), -1] = wild
+        x.reshape(12, -1)[: len(outlying), -1] = outlying
         for form in ("u", "v"):
             (found,) = block_sums(kernel, x, form=form)
             tiled = tiled_sums(kernel, x)
@@ -237,7 +237,7 @@ def test_infinite_values_raise_no_warning(name):
                 np.testing.assert_allclose(found.mean, tiled.mean, rtol=CLOSE)
 
 
-def test_sampled_pairs_are_plain_means():
+def test_sampled_pairs_are_sample_means():
     x = np.random.default_rng(15).normal(size=(50, 2))
     kernel = catalogue.kendall_b()
     first, second = np.triu_indices(50, 1)

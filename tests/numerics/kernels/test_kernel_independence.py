@@ -17,7 +17,7 @@ def noise(seed, n=N):
     return np.random.default_rng(seed).normal(size=n)
 
 
-def test_energy_and_mmd_of_equal_laws_are_near_zero():
+def test_energy_and_mmd_of_equal_distributions_are_near_zero():
     """Degenerate: sd sqrt(8 sigma_2^2) / n, sigma_2^2 < 1; beyond 20 sd with probability below exp(-14)."""
     for kernel in (catalogue.energy(), catalogue.mmd(1.0, "laplace")):
         x, y, moved = (kernel.as_sample(v) for v in (noise(1), noise(2), noise(2) + 0.2))
@@ -28,7 +28,7 @@ def test_energy_and_mmd_of_equal_laws_are_near_zero():
         assert statistic(kernel, block_sums(kernel, x, moved, rows=False)) > 5 * limit  # negative control
 
 
-def test_mmd_by_tiles_of_equal_laws_is_near_zero():
+def test_mmd_by_tiles_of_equal_distributions_is_near_zero():
     kernel, n = catalogue.mmd(1.0), 6_000
     x, y = np.random.default_rng(3).normal(size=(2, n, 3))
     limit = 20 * math.sqrt(8) / n
@@ -49,7 +49,7 @@ def test_kendall_of_independent_columns_is_near_zero(name):
     )  # negative control
 
 
-def test_auc_and_concordance_of_equal_laws_are_near_one_half():
+def test_auc_and_concordance_of_equal_distributions_are_near_one_half():
     """The standard deviation of the area is sqrt((2 N + 1) / (12 N^2)); six of them."""
     limit = 6 * math.sqrt((2 * N + 1) / (12 * N * N))
     (area,) = block_sums(catalogue.auc(), noise(6), noise(7))

@@ -201,7 +201,7 @@ def test_a_metric_does_not_see_shifts_nor_the_order_of_rows(seed):
     assert risk.losses(parameters, rows[:, order], targets[:, order]) == pytest.approx(losses, rel=1e-12)
 
 
-def test_a_wild_row_ruins_its_own_block_and_no_other():
+def test_an_outlying_row_ruins_its_own_block_and_no_other():
     risk, _, parameters, rows, targets = drawn("metric logistic False", 4)
     clean = risk.losses(parameters, rows, targets)
     rows[1, 2] = 1e200

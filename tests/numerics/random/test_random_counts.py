@@ -91,8 +91,10 @@ def test_hypergeometric_has_its_distribution(table):
 @pytest.mark.parametrize("table", [(60, 40, 30), (131_072, 131_072, 8_900)])
 def test_the_test_would_find_a_wrong_sampler(table):
     good, bad, sample = table
-    law = stats.hypergeom(good + bad, good, sample)
-    rounded = np.rint(np.random.default_rng(0).normal(law.mean(), law.std() * 1.05, N_DRAWS)).astype(int)
+    distribution = stats.hypergeom(good + bad, good, sample)
+    rounded = np.rint(
+        np.random.default_rng(0).normal(distribution.mean(), distribution.std() * 1.05, N_DRAWS)
+    ).astype(int)
     assert pvalue(rounded, *exact_table(*table)) < FAILURE
     assert pvalue(table_draws(*table) + 3, *exact_table(*table)) < FAILURE
     assert pvalue(table_draws(good + good // 50, bad, sample), *exact_table(*table)) < FAILURE

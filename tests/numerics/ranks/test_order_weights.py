@@ -90,5 +90,7 @@ def test_ratios_are_those_of_the_double_loop(name, n):
         np.testing.assert_allclose(found.mean, (mass * values).sum() / mass.sum(), rtol=1e-12)
         np.testing.assert_allclose(found.second, (mass * values**2).sum() / mass.sum(), rtol=1e-12)
         np.testing.assert_allclose(found.row_means[0], (mass * values).sum(1) / mass.sum(1), rtol=1e-12)
-    tied = np.column_stack([np.ones(n), x[:, 1]])  # a block without comparable pairs is ruined, not wild
+    tied = np.column_stack(
+        [np.ones(n), x[:, 1]]
+    )  # a block without comparable pairs is non-finite, not outlying
     assert np.isnan(statistic(kernel, block_sums(kernel, tied, weights=(weights,))))

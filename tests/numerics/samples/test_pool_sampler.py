@@ -99,7 +99,7 @@ def test_it_is_uniform(quota):
     assert stats.chisquare(halves).pvalue < 1e-10
 
 
-def test_keys_drawn_and_hashed_have_one_law():
+def test_keys_drawn_and_hashed_have_one_distribution():
     """Least keys of leaves that draw and of leaves that hash: the same uniform order statistics."""
     rng = np.random.default_rng(2)
     drawn, hashed = [], []

@@ -80,11 +80,13 @@ def test_each_leaf_has_a_hypergeometric_count(rows):
     size = min(tree.n_rows * 34 // 1000, 10_000)
     counts = tree.window(0, len(rows)).counts(KEY, 20_000, size, compiled=True)
     for leaf in {0, 1, len(rows) - 1}:
-        law = stats.hypergeom(tree.n_rows, rows[leaf], size)
-        if tree.n_rows > 10**9:  # the law is binomial to 1e-8, and SciPy's own form has lost its digits
-            law = stats.binom(size, rows[leaf] / tree.n_rows)
-        x = np.arange(law.ppf(1e-12), law.ppf(1 - 1e-12) + 2)
-        expected = law.pmf(x) * len(counts)
+        distribution = stats.hypergeom(tree.n_rows, rows[leaf], size)
+        if (
+            tree.n_rows > 10**9
+        ):  # the distribution is binomial to 1e-8, and SciPy's own form has lost its digits
+            distribution = stats.binom(size, rows[leaf] / tree.n_rows)
+        x = np.arange(distribution.ppf(1e-12), distribution.ppf(1 - 1e-12) + 2)
+        expected = distribution.pmf(x) * len(counts)
         common = expected >= 10
         seen = np.array([(counts[:, leaf] == v).sum() for v in x])
         rest = (len(counts) - seen[common].sum(), len(counts) - expected[common].sum())
@@ -96,9 +98,9 @@ def test_each_leaf_has_a_hypergeometric_count(rows):
 def test_all_allocations_of_a_tiny_lake_have_their_probability():
     """Eight of ten rows: the allocation (a, b, c, d) has probability of a multivariate hypergeometric."""
     counts = SampleTree([3, 3, 3, 1]).window(0, 4).counts(KEY, 40_000, 8, compiled=True)
-    law = stats.multivariate_hypergeom([3, 3, 3, 1], 8)
+    distribution = stats.multivariate_hypergeom([3, 3, 3, 1], 8)
     seen, times = np.unique(counts, axis=0, return_counts=True)
-    expected = law.pmf(seen) * len(counts)
+    expected = distribution.pmf(seen) * len(counts)
     assert expected.sum() == pytest.approx(len(counts))  # every possible allocation was seen
     assert stats.chisquare(times, expected).pvalue > FAILURE
 

@@ -1,4 +1,4 @@
-"""Rows and moments drawn from one leaf: the definition, frozen rows, missing and wild values, groups."""
+"""Rows and moments drawn from one leaf: the definition, frozen rows, missing and outlying values, groups."""
 
 import math
 from collections import Counter
@@ -248,10 +248,13 @@ def test_counts_of_used_rows_are_hypergeometric():
     """Rows that do not count are dropped after the draw, so a block's used rows vary by chance alone."""
     gone = np.arange(100) % 4 == 0
     count, _, _ = sampled_leaf_moments(np.zeros(100), gone, None, 1, KEY, 3, np.full(20_000, 40), True)
-    law = stats.hypergeom(100, 75, 40)
-    error = law.std() / math.sqrt(count.size)
-    assert abs(count.mean() - law.mean()) < stats.norm.isf(FAILURE / 2) * error
-    assert abs(count.var() / law.var() - 1) < stats.norm.isf(FAILURE / 2) * math.sqrt(2 / count.size) * 1.1
+    distribution = stats.hypergeom(100, 75, 40)
+    error = distribution.std() / math.sqrt(count.size)
+    assert abs(count.mean() - distribution.mean()) < stats.norm.isf(FAILURE / 2) * error
+    assert (
+        abs(count.var() / distribution.var() - 1)
+        < stats.norm.isf(FAILURE / 2) * math.sqrt(2 / count.size) * 1.1
+    )
 
 
 FROZEN_FEW = [56788, 128936, 2485, 85646, 91182]

@@ -1,4 +1,4 @@
-"""Samples with replacement from many leaves: the definition, frozen draws, the exact law on tiny lakes."""
+"""Samples with replacement from many leaves: definition, frozen draws, exact distribution on tiny lakes."""
 
 import math
 from collections import Counter
@@ -69,9 +69,9 @@ def test_counts_are_frozen():
 def test_each_leaf_has_a_binomial_count(rows):
     counts = SampleTree(rows).window(0, len(rows)).counts(KEY, 20_000, 700, replace=True, compiled=True)
     for leaf in (0, len(rows) - 1):
-        law = stats.binom(700, rows[leaf] / sum(rows))
+        distribution = stats.binom(700, rows[leaf] / sum(rows))
         x = np.arange(701)
-        expected = law.pmf(x) * len(counts)
+        expected = distribution.pmf(x) * len(counts)
         common = expected >= 10
         seen = np.bincount(counts[:, leaf], minlength=701)
         observed = np.append(seen[common], seen[~common].sum())
@@ -246,8 +246,10 @@ def test_every_row_has_the_same_share_over_many_seeds():
     """Each of ten rows, the lone one of the last file too, is a tenth of 100,000 draws of 2,500 seeds."""
     seeds = [stream_key(resolve_seed(seed)[0], "monte_carlo") for seed in range(2_500)]
     drawn = sum(multiplicities((3, 3, 3, 1), 8, 5, key).sum(axis=0) for key in seeds)
-    law = stats.binom(100_000, 0.1)
-    assert law.ppf(FAILURE / 20) <= drawn.min() <= drawn.max() <= law.isf(FAILURE / 20), drawn
+    distribution = stats.binom(100_000, 0.1)
+    assert distribution.ppf(FAILURE / 20) <= drawn.min() <= drawn.max() <= distribution.isf(FAILURE / 20), (
+        drawn
+    )
 
 
 def test_blocks_are_independent():

@@ -72,8 +72,8 @@ def test_every_row_has_the_same_share_over_many_seeds():
     seeds = [stream_key(resolve_seed(seed)[0], "swor") for seed in range(4_000)]
     sets = np.concatenate([sample((3, 3, 3, 1), 8, 5, key) for key in seeds])
     included = members(sets, 10).sum(axis=0)
-    law = stats.binom(len(sets), 0.8)
-    low, high = law.ppf(FAILURE / 20), law.isf(FAILURE / 20)
+    distribution = stats.binom(len(sets), 0.8)
+    low, high = distribution.ppf(FAILURE / 20), distribution.isf(FAILURE / 20)
     assert len(sets) == 20_000
     assert 0.78 < low / len(sets) < high / len(sets) < 0.82
     assert ((low <= included) & (included <= high)).all(), included
@@ -83,13 +83,13 @@ def test_every_row_has_the_same_share_over_many_seeds():
 def test_blocks_are_independent():
     """The rows two blocks share are hypergeometric: neighbours, and the same block under another key."""
     rows, size, n = (20, 5, 12, 1, 4), 9, 42
-    law = stats.hypergeom(n, size, size)
+    distribution = stats.hypergeom(n, size, size)
     first = members(sample(rows, size, 30_000), n)
     other = members(sample(rows, size, 30_000, key=KEY + 1), n)
     for left, right in ((first[:-1], first[1:]), (first, other)):
         shared = (left & right).sum(axis=1)
         x = np.arange(size + 1)
-        expected = law.pmf(x) * len(shared)
+        expected = distribution.pmf(x) * len(shared)
         common = expected >= 10
         seen = np.bincount(shared, minlength=size + 1)
         observed = np.append(seen[common], seen[~common].sum())
@@ -104,12 +104,12 @@ def test_rows_of_one_block_repel_each_other_as_they_must():
     rows, size, n = (3, 3, 3, 1), 4, 10
     inside = members(sample(rows, size, 40_000), n)
     together = inside.T @ inside
-    law = stats.binom(len(inside), size * (size - 1) / (n * (n - 1)))
+    distribution = stats.binom(len(inside), size * (size - 1) / (n * (n - 1)))
     pairs = together[np.triu_indices(n, 1)]
-    assert pairs.min() >= law.ppf(FAILURE / 90)
-    assert pairs.max() <= law.isf(FAILURE / 90)
+    assert pairs.min() >= distribution.ppf(FAILURE / 90)
+    assert pairs.max() <= distribution.isf(FAILURE / 90)
     with_replacement = stats.binom(len(inside), 1 - 2 * 0.9**size + 0.8**size)
-    assert with_replacement.mean() < law.ppf(FAILURE / 90)  # negative control
+    assert with_replacement.mean() < distribution.ppf(FAILURE / 90)  # negative control
 
 
 def test_a_sample_mean_has_the_variance_of_sampling_without_replacement():

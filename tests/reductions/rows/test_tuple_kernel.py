@@ -12,7 +12,7 @@ from distmom.numerics.kernels.tuples import TupleMoments
 from distmom.passes.draws import BlockRows
 from distmom.reductions.rows.tuple_kernel import TupleKernel
 
-FIVE_SIGMA = 5.0  # of a normal law: 6e-7
+FIVE_SIGMA = 5.0  # of a normal distribution: 6e-7
 GINI = kernels.gini()
 
 

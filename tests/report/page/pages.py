@@ -15,8 +15,8 @@ import distmom as dm
 G = np.random.default_rng(0)
 N = 6_000
 X = G.exponential(size=N)
-WILD = np.where(np.arange(N) % 700 == 0, 1e9, X)
-RUINED = np.where(np.arange(N) < 3, np.inf, X)
+OUTLYING = np.where(np.arange(N) % 700 == 0, 1e9, X)
+NON_FINITE = np.where(np.arange(N) < 3, np.inf, X)
 GROUP = np.array(["a", "b", "a_very_long_name_of_a_group_without_any_blank_" * 3])[np.arange(N) % 3]
 TIMES = np.datetime64("2024-05-17T12:00", "us") + (86_400e6 * X).astype("m8[us]")
 EVIL = "<script>alert('x')</script>\"&{{7*7}}"
@@ -53,15 +53,15 @@ def _many_groups(_: Path) -> Any:
 
 PAGES: dict[str, Callable[[Path], Any]] = {
     "mean": lambda _: dm.mean({"x": X}, "x", rng=0),
-    "wild": lambda _: dm.mean({"x": WILD}, "x", rng=0, blocks=101),
-    "ruined": lambda _: dm.mean({"x": RUINED}, "x", rng=0, blocks=31),
+    "outlying": lambda _: dm.mean({"x": OUTLYING}, "x", rng=0, blocks=101),
+    "non-finite": lambda _: dm.mean({"x": NON_FINITE}, "x", rng=0, blocks=31),
     "many blocks": lambda _: dm.mean({"x": X}, "x", rng=0, blocks=3_001),
-    "groups": lambda _: dm.mean({"x": WILD, "k": GROUP}, "x", by="k", rng=0),
+    "groups": lambda _: dm.mean({"x": OUTLYING, "k": GROUP}, "x", by="k", rng=0),
     "many groups": _many_groups,
     "columns": lambda _: dm.mean({"x": X, EVIL: 2 * X, "one": np.ones(N)}, ["x", EVIL, "one"], rng=0),
     "times": lambda _: dm.mean(pa.table({"t": TIMES, "d": TIMES - TIMES[0]}), ["t", "d"], rng=0),
     "one row": lambda _: dm.mean({"x": X[:1]}, "x", rng=0),
-    "vector": lambda _: dm.mean({"a": X, "b": WILD}, ["a", "b"], joint=True, rng=0),
+    "vector": lambda _: dm.mean({"a": X, "b": OUTLYING}, ["a", "b"], joint=True, rng=0),
     "long vector": lambda _: dm.mean(
         {f"x{i}": (i - 9) * X for i in range(20)}, joint="coordinatewise", rng=0
     ),

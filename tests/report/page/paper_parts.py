@@ -6,32 +6,36 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.paper import beyond, learning, quantiles, tables
-from pipelines.paper.laws import LAWS, Law
+from pipelines.paper.distributions import DISTRIBUTIONS, Distribution
 from pipelines.paper.rows import ROWS, Row
 
 G = np.random.default_rng(0)
 
 
-def _named(row: Row, law: Law) -> dict[str, str]:
-    return {"table": row.table, "row": row.name, "law": law.name}
+def _named(row: Row, distribution: Distribution) -> dict[str, str]:
+    return {"table": row.table, "row": row.name, "distribution": distribution.name}
 
 
 def paper_parts() -> dict[str, pa.Table]:
     """Every part, by name."""
     light, heavy = (
-        tables.compare(row, LAWS[1], "as captioned", 9.0 * G.chisquare(1, 1000), 14, 1.0)
+        tables.compare(row, DISTRIBUTIONS[1], "as captioned", 9.0 * G.chisquare(1, 1000), 14, 1.0)
         for row in (ROWS[0], ROWS[-1])
     )
     compared = [
-        {**(heavy if tables.heavy_tailed(row, law) else light), **_named(row, law), "setting": setting}
+        {
+            **(heavy if tables.heavy_tailed(row, distribution) else light),
+            **_named(row, distribution),
+            "setting": setting,
+        }
         for row in ROWS
-        for law in LAWS
+        for distribution in DISTRIBUTIONS
         for setting in tables.SETTINGS
     ]
     deviations = [
-        {**_named(row, law), "delta": delta, "quantile": 0.1 / delta**0.3}
+        {**_named(row, distribution), "delta": delta, "quantile": 0.1 / delta**0.3}
         for row in ROWS
-        for law in LAWS
+        for distribution in DISTRIBUTIONS
         for delta in quantiles.DELTAS
     ]
     paths = [
@@ -43,8 +47,14 @@ def paper_parts() -> dict[str, pa.Table]:
         for step, risk in zip(learning.STEPS, G.exponential(size=len(learning.STEPS)), strict=True)
     ]
     intervals = [
-        {"law": law.name, "interval": kind, "coverage": 0.97, "coverage_se": 0.004, "halfwidth": 4.0}
-        for law in LAWS
+        {
+            "distribution": distribution.name,
+            "interval": kind,
+            "coverage": 0.97,
+            "coverage_se": 0.004,
+            "margin": 4.0,
+        }
+        for distribution in DISTRIBUTIONS
         for kind in beyond.INTERVALS
     ]
     risks = [

@@ -127,7 +127,7 @@ def test_saved_sums_are_made_again_with_other_options(tmp_path: Path) -> None:
         (stream.result(), "begin again, before the first batch, with"),
     ):
         assert f"{way} {remedies.ALLOWED}" in dict(result.telling().facts)["bad rows it withstands"]
-        beyond = replace(result, flags=(dm.Status.BEYOND_CAPACITY,), status=dm.Status.OK)
+        beyond = replace(result, flags=(dm.Status.BREAKDOWN_POINT_EXCEEDED,), status=dm.Status.OK)
         assert f"or {way} {remedies.FILES}" in beyond.telling().do[0]
 
 

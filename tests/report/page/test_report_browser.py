@@ -108,7 +108,7 @@ def check_print(browser: Any, page: Path) -> None:
 
 
 def test_a_report_opens_in_a_browser(browser: Any, tmp_path: Path) -> None:
-    dm.write_results(PAGES["wild"](tmp_path), tmp_path / "page.html")
+    dm.write_results(PAGES["outlying"](tmp_path), tmp_path / "page.html")
     look(browser, tmp_path / "page.html", 375, "light")
     look(browser, tmp_path / "page.html", 375, "dark")
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pages import EVIL, PAGES, WILD, X
+from pages import EVIL, OUTLYING, PAGES, X
 
 import distmom as dm
 from distmom.estimators.recorded import record
@@ -97,7 +97,7 @@ def test_what_data_contain_stays_text(tmp_path: Path) -> None:
 def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
     from distmom.report.page.render import page
 
-    found = dm.mean({"x": WILD}, "x", confidence_level=0.95, contamination=None, rng=7, blocks=101)
+    found = dm.mean({"x": OUTLYING}, "x", confidence_level=0.95, contamination=None, rng=7, blocks=101)
     text = Reader(page(dm.Results.of(found).story(), found.run["versions"])).text
     low, _ = found.interval
     assert f"The mean of x is {found.estimate:.3f}; its 95 % interval reaches from {low:.3f} to" in text
@@ -151,7 +151,7 @@ def test_a_drawn_seed_and_no_secret_stand_in_the_call() -> None:
 
 def test_dots_lie_where_their_values_are() -> None:
     values = np.array([0.0, 1.0, 2.0, 4.0, np.nan, np.inf])
-    strip = Strip("", "", values, 1.0, (0.5, 3.0), 1e9, Numbers(), "means", "plain mean", 0.99, 2)
+    strip = Strip("", "", values, 1.0, (0.5, 3.0), 1e9, Numbers(), "means", "sample mean", 0.99, 2)
     low, high = strip.view()
     marks = draw_strip(strip).marks
     dots = [float(m.attributes["cx"][:-1]) for m in marks if m.tag == "circle"]
@@ -160,7 +160,7 @@ def test_dots_lie_where_their_values_are() -> None:
     assert float(band.attributes["x"][:-1]) == pytest.approx(100 * (0.5 - low) / (high - low), abs=0.01)
     assert float(band.attributes["width"][:-1]) == pytest.approx(250 / (high - low), abs=0.01)
     assert sum(m.text == "×" for m in marks) == 2
-    assert any(m.text == "plain mean 1e+09 →" for m in marks)
+    assert any(m.text == "sample mean 1e+09 →" for m in marks)
 
 
 @given(

@@ -62,7 +62,7 @@ def whitened(
     options: LearnOptions,
     n_rows: int,
     least_size: int,
-    wild_share: float,
+    outlier_share: float,
     *,
     labels: bool,
 ) -> Whitened:
@@ -70,7 +70,7 @@ def whitened(
     found, too_many = _pilot(problem, sample, labels=labels)
     share = float(found.accused.mean())
     if problem.risk.pairwise:  # no fit by which a row is surprising
-        share = max(share, wild_share)
+        share = max(share, outlier_share)
     wanted = wanted_size(sample, ~found.accused, labels=labels, pairs=problem.risk.pairwise)
     shape = options.shape(n_rows, least_size, share, wanted)
     kept = sample.features[~found.accused]

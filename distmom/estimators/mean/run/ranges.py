@@ -10,10 +10,13 @@ from distmom.cluster.memory import give_back
 from distmom.estimators.mean.answer import AnswerColumns, results_of
 from distmom.estimators.mean.counts import check_state
 from distmom.estimators.mean.far_groups import GroupsLook, look_at_hashes
+from distmom.estimators.mean.partition import PartitionFields
 from distmom.estimators.mean.run.passes import OwnCuts, run_range, within_cuts
 from distmom.inference.share.look import Look
 from distmom.numerics.hash_ranges import HashRange
 from distmom.passes.key_ranges import next_range, room_for_groups
+from distmom.passes.on_disk import RecordFile
+from distmom.reductions.keyed_pools import KEY_BYTES
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
@@ -51,35 +54,52 @@ def answers_by_ranges(
     looks: tuple[Look, ...] | None = None
     within, largest = HashRange(), 0
     at_once = max(1, ANSWERED_BYTES // means.state_bytes())
-    while looks is None or not within.last:
-        sizes = means.state_bytes(), len(keys), len(means.columns)
-        room = room_for_groups(executor, plan.memory, *sizes)
-        now = plan if looks is None else later
-        if looks is not None:
-            within = next_range(within, largest, room)
-        found, left_out, largest = run_range(now, n_keys, executor, progress, within, room)
-        if looks is None:
-            skipped = left_out
-            looks = looks_of(tuple(Look(pool.in_order()) for pool in found.pools))
-        within, second = within.ending(found.high), None
-        if found.state is None or not found.state.n_groups:
-            continue
-        state = found.state
-        cuts = cuts_of(looks, look_at_hashes(looks, state.hashes))
-        if cuts is not None:
-            known = tuple(state.keys[cuts.own].tolist())
-            cut = within_cuts(later, cuts)
-            second, _, _ = run_range(cut, n_keys, executor, progress, within, room, known)
-            within = within.ending(second.high)
-            state = state.within(HashRange(high=second.high))
-        for piece, kept in pieces_of(state, second, at_once):
-            groups = look_at_hashes(looks, piece.hashes)
-            parts.append(results_of(plan, piece.dense(), looks, groups, kept))
-        keys += state.keys.tolist()
-        del found, second, state
-        give_back()
+    with RecordFile(executor.scratch) as file:
+        while looks is None or not within.last:
+            results = KEY_BYTES * len(keys) + sum(columns.nbytes for part in parts for columns in part)
+            room = room_for_groups(executor, plan.memory, means, len(keys), results)
+            now = plan if looks is None else later
+            if looks is not None:
+                within = next_range(within, largest, room)
+            found, left_out, largest = run_range(now, n_keys, executor, progress, within, room)
+            if looks is None:
+                skipped = left_out
+                looks = looks_of(tuple(Look(pool.in_order()) for pool in found.pools))
+            within, second = within.ending(found.high), None
+            if found.state is None or not found.state.n_groups:
+                continue
+            state = found.state
+            cuts = cuts_of(looks, look_at_hashes(looks, state.hashes))
+            if cuts is not None:
+                known = tuple(state.keys[cuts.own].tolist())
+                cut = within_cuts(later, cuts)
+                second, _, _ = run_range(cut, n_keys, executor, progress, within, room, known)
+                within = within.ending(second.high)
+                state = state.within(HashRange(high=second.high))
+            mine = [
+                results_of(plan, piece.dense(), looks, look_at_hashes(looks, piece.hashes), kept)
+                for piece, kept in pieces_of(state, second, at_once)
+            ]
+            parts += on_disk(mine, file)
+            keys += state.keys.tolist()
+            del found, second, state, mine
+            give_back()
     check_state(parts or None, skipped, filtered=plan.reader.options.where is not None)
     return parts, skipped, keys
+
+
+def on_disk(parts: list[list[AnswerColumns]], file: RecordFile) -> list[list[AnswerColumns]]:
+    """The same answers with their numbers on disk, where they are those of a rule."""
+    rules = [c.every.found for part in parts for c in part if isinstance(c.every, PartitionFields)]
+    put = iter(file.put([found.answer for found in rules]))
+
+    def moved(columns: AnswerColumns) -> AnswerColumns:
+        every = columns.every
+        if not isinstance(every, PartitionFields):
+            return columns
+        return replace(columns, every=replace(every, found=replace(every.found, answer=next(put))))
+
+    return [[moved(columns) for columns in part] for part in parts]
 
 
 def pieces_of(

@@ -18,8 +18,8 @@ SAMPLE = 1024
 
 
 @dataclass(frozen=True)
-class Law:
-    """A law with its mean and standard deviation."""
+class Distribution:
+    """A distribution with its mean and standard deviation."""
 
     draw: Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
     mean: float
@@ -32,68 +32,68 @@ def lomax_sd(a):
 
 def lognormal(s):
     spread = math.exp(s * s)
-    return Law(
+    return Distribution(
         lambda g, n: np.exp(s * g.standard_normal(n)), math.exp(s * s / 2), math.sqrt((spread - 1) * spread)
     )
 
 
 def pareto(a):
     sd = lomax_sd(a) if a > 2 else math.inf
-    return Law(lambda g, n: np.expm1(g.standard_exponential(n) / a), 1 / (a - 1), sd)
+    return Distribution(lambda g, n: np.expm1(g.standard_exponential(n) / a), 1 / (a - 1), sd)
 
 
 def zeros(p):
     """Exponential with probability p, else 0."""
-    return Law(
+    return Distribution(
         lambda g, n: np.where(g.random(n) < p, g.standard_exponential(n), 0.0), p, math.sqrt(2 * p - p * p)
     )
 
 
 def student(df):
-    return Law(lambda g, n: g.standard_t(df, n), 0.0, math.sqrt(df / (df - 2)))
+    return Distribution(lambda g, n: g.standard_t(df, n), 0.0, math.sqrt(df / (df - 2)))
 
 
 REGULAR = {
-    "normal": Law(lambda g, n: g.standard_normal(n), 0.0, 1.0),
+    "normal": Distribution(lambda g, n: g.standard_normal(n), 0.0, 1.0),
     "Student 3": student(3.0),
     "Student 2.5": student(2.5),
     "lognormal": lognormal(1.0),
     "Pareto 3": pareto(3.0),
-    "exponential": Law(lambda g, n: g.standard_exponential(n), 1.0, 1.0),
-    "gamma 0.2": Law(lambda g, n: g.standard_gamma(0.2, n), 0.2, math.sqrt(0.2)),
-    "uniform": Law(lambda g, n: g.random(n), 0.5, math.sqrt(1 / 12)),
-    "Poisson 0.3": Law(lambda g, n: g.poisson(0.3, n).astype(float), 0.3, math.sqrt(0.3)),
+    "exponential": Distribution(lambda g, n: g.standard_exponential(n), 1.0, 1.0),
+    "gamma 0.2": Distribution(lambda g, n: g.standard_gamma(0.2, n), 0.2, math.sqrt(0.2)),
+    "uniform": Distribution(lambda g, n: g.random(n), 0.5, math.sqrt(1 / 12)),
+    "Poisson 0.3": Distribution(lambda g, n: g.poisson(0.3, n).astype(float), 0.3, math.sqrt(0.3)),
 }
 HARD = {
     "Pareto 2.1": pareto(2.1),
     "lognormal sigma 2": lognormal(2.0),
     "90 % zeros": zeros(0.1),
     "99 % zeros": zeros(0.01),
-    "Bernoulli 0.01": Law(lambda g, n: (g.random(n) < 0.01) * 1.0, 0.01, math.sqrt(0.0099)),
+    "Bernoulli 0.01": Distribution(lambda g, n: (g.random(n) < 0.01) * 1.0, 0.01, math.sqrt(0.0099)),
     "Pareto 1.5": pareto(1.5),
 }
 OWN = {
-    "Laplace": Law(lambda g, n: g.laplace(size=n), 0.0, math.sqrt(2.0)),
-    "Weibull 0.5": Law(lambda g, n: g.standard_exponential(n) ** 2, 2.0, math.sqrt(20.0)),
-    "chi-square 1": Law(lambda g, n: g.standard_normal(n) ** 2, 1.0, math.sqrt(2.0)),
-    "arcsine": Law(lambda g, n: np.sin(np.pi * g.random(n) / 2) ** 2, 0.5, math.sqrt(1 / 8)),
-    "5 % ten times wider": Law(
+    "Laplace": Distribution(lambda g, n: g.laplace(size=n), 0.0, math.sqrt(2.0)),
+    "Weibull 0.5": Distribution(lambda g, n: g.standard_exponential(n) ** 2, 2.0, math.sqrt(20.0)),
+    "chi-square 1": Distribution(lambda g, n: g.standard_normal(n) ** 2, 1.0, math.sqrt(2.0)),
+    "arcsine": Distribution(lambda g, n: np.sin(np.pi * g.random(n) / 2) ** 2, 0.5, math.sqrt(1 / 8)),
+    "5 % ten times wider": Distribution(
         lambda g, n: g.standard_normal(n) * np.where(g.random(n) < 0.05, 10.0, 1.0),
         0.0,
         math.sqrt(0.95 + 5.0),
     ),
-    "two far clusters": Law(
+    "two far clusters": Distribution(
         lambda g, n: g.standard_normal(n) + np.where(g.random(n) < 0.3, 100.0, 0.0),
         30.0,
         math.sqrt(1 + 2100.0),
     ),
-    "log-logistic 3": Law(
+    "log-logistic 3": Distribution(
         lambda g, n: (1 / g.random(n) - 1) ** (-1 / 3),
         math.pi / 3 / math.sin(math.pi / 3),
         math.sqrt(2 * math.pi / 3 / math.sin(2 * math.pi / 3) - (math.pi / 3 / math.sin(math.pi / 3)) ** 2),
     ),
-    "geometric 0.05": Law(lambda g, n: g.geometric(0.05, n).astype(float), 20.0, math.sqrt(380.0)),
-    "negative exponential": Law(lambda g, n: -g.standard_exponential(n), -1.0, 1.0),
+    "geometric 0.05": Distribution(lambda g, n: g.geometric(0.05, n).astype(float), 20.0, math.sqrt(380.0)),
+    "negative exponential": Distribution(lambda g, n: -g.standard_exponential(n), -1.0, 1.0),
 }
 
 
@@ -102,24 +102,26 @@ class Damage:
     """What is done to clean rows: a share of scattered rows, or of whole fine blocks (units)."""
 
     share: float = 0.0
-    change: Callable[[np.ndarray, np.random.Generator, Law], np.ndarray] | None = None
+    change: Callable[[np.ndarray, np.random.Generator, Distribution], np.ndarray] | None = None
     units: bool = False
 
 
 def to(value):
-    return lambda x, g, law: np.full(x.shape, value)
+    return lambda x, g, distribution: np.full(x.shape, value)
 
 
 def sided(sds):
-    return lambda x, g, law: law.mean + law.sd * sds * g.choice([-1.0, 1.0], x.shape)
+    return lambda x, g, distribution: (
+        distribution.mean + distribution.sd * sds * g.choice([-1.0, 1.0], x.shape)
+    )
 
 
 def moved(sds):
-    return lambda x, g, law: np.full(x.shape, law.mean + sds * law.sd)
+    return lambda x, g, distribution: np.full(x.shape, distribution.mean + sds * distribution.sd)
 
 
 def times(factor):
-    return lambda x, g, law: x * factor
+    return lambda x, g, distribution: x * factor
 
 
 DAMAGES = {
@@ -144,7 +146,7 @@ def fine_for(n):
     return 105 if n <= 3000 else 945 if n <= 100_000 else 10_395
 
 
-def spoil(x, damage, law, g, n_fine):
+def spoil(x, damage, distribution, g, n_fine):
     """Damaged copy of x, whose rows go to fine blocks in turn: column i belongs to block i mod n_fine."""
     if damage.change is None:
         return x
@@ -157,7 +159,7 @@ def spoil(x, damage, law, g, n_fine):
             places = places[places < n]
         else:
             places = g.choice(n, round(damage.share * n), replace=False)
-        line[places] = damage.change(line[places], g, law)
+        line[places] = damage.change(line[places], g, distribution)
     return x
 
 
@@ -198,17 +200,19 @@ def row_sample(x, g):
     return np.ascontiguousarray(x[:, places]), np.full(x.shape[0], size)
 
 
-def portions(law: Law, n: int, repeats: int, g: np.random.Generator) -> Iterator[np.ndarray]:
+def portions(
+    distribution: Distribution, n: int, repeats: int, g: np.random.Generator
+) -> Iterator[np.ndarray]:
     """Clean rows, at most about 4 million at a time."""
     step = max(1, 4_000_000 // n)
     for start in range(0, repeats, step):
-        yield law.draw(g, (min(step, repeats - start), n))
+        yield distribution.draw(g, (min(step, repeats - start), n))
 
 
-def answer(x, damage, law, g, confidence=0.99, n_fine=None, n_blocks="auto") -> RuleAnswer:
+def answer(x, damage, distribution, g, confidence=0.99, n_fine=None, n_blocks="auto") -> RuleAnswer:
     """Answer of the rule for damaged rows."""
     n_fine = n_fine or fine_for(x.shape[1])
-    bad = spoil(x, damage, law, g, n_fine)
+    bad = spoil(x, damage, distribution, g, n_fine)
     sample, n_sample = row_sample(bad, g)
     source = "units" if damage.units else "rows"
     return answer_rule(
@@ -218,7 +222,7 @@ def answer(x, damage, law, g, confidence=0.99, n_fine=None, n_blocks="auto") -> 
 
 @dataclass
 class Tally:
-    """Running totals over replications of one law and damage."""
+    """Running totals over replications of one distribution and damage."""
 
     repeats: int = 0
     square: float = 0.0
@@ -226,24 +230,30 @@ class Tally:
     order: int = 0
     order_given: int = 0
     exact: int = 0
-    exact_given: int = 0
+    cantelli_given: int = 0
     flagged: int = 0
     beyond: int = 0
     carried: int = 0
 
-    def add(self, found: RuleAnswer, law: Law) -> Tally:
+    def add(self, found: RuleAnswer, distribution: Distribution) -> Tally:
         inner = found.intervals
-        error = np.where(np.isnan(found.estimate), np.inf, found.estimate - law.mean)
+        error = np.where(np.isnan(found.estimate), np.inf, found.estimate - distribution.mean)
         self.repeats += found.n_groups
-        self.square += float(np.sum(error**2 * found.n_used)) / law.sd**2
-        self.plain_square += float(np.sum((found.plain_estimate - law.mean) ** 2 * found.n_used)) / law.sd**2
-        self.order += int(np.sum((inner.order_low <= law.mean) & (law.mean <= inner.order_high)))
+        self.square += float(np.sum(error**2 * found.n_used)) / distribution.sd**2
+        self.plain_square += (
+            float(np.sum((found.plain_estimate - distribution.mean) ** 2 * found.n_used)) / distribution.sd**2
+        )
+        self.order += int(
+            np.sum((inner.order_low <= distribution.mean) & (distribution.mean <= inner.order_high))
+        )
         self.order_given += int(np.sum(inner.order_reason == 0))
-        self.exact += int(np.sum((inner.exact_low <= law.mean) & (law.mean <= inner.exact_high)))
-        self.exact_given += int(np.sum(inner.exact_reason == 0))
+        self.exact += int(
+            np.sum((inner.cantelli_low <= distribution.mean) & (distribution.mean <= inner.cantelli_high))
+        )
+        self.cantelli_given += int(np.sum(inner.cantelli_reason == 0))
         self.flagged += int(np.sum((found.status & Finding.CONTAMINATED) > 0))
-        self.beyond += int(np.sum((found.status & Finding.BEYOND_CAPACITY) > 0))
-        self.carried += int(np.sum((found.status & Finding.CARRIED_BY_FEW_ROWS) > 0))
+        self.beyond += int(np.sum((found.status & Finding.BREAKDOWN_POINT_EXCEEDED) > 0))
+        self.carried += int(np.sum((found.status & Finding.DOMINATED_BY_FEW_ROWS) > 0))
         return self
 
     @property
@@ -260,7 +270,7 @@ class Tally:
 
     @property
     def exact_coverage(self):
-        return self.exact / max(self.exact_given, 1)
+        return self.exact / max(self.cantelli_given, 1)
 
     @property
     def flag(self):
@@ -285,35 +295,44 @@ def most_nmse(repeats: int, nmse: float) -> float:
     return float(nmse * stats.chi2.ppf(1 - RISK, repeats) / repeats)
 
 
-def tally(law: Law, damage: Damage, n: int, repeats: int, seed: int, **options) -> Tally:
-    """Replicate one law and damage."""
+def tally(distribution: Distribution, damage: Damage, n: int, repeats: int, seed: int, **options) -> Tally:
+    """Replicate one distribution and damage."""
     g = np.random.default_rng(seed)
     out = Tally()
-    for x in portions(law, n, repeats, g):
-        out.add(answer(x, damage, law, g, **options), law)
+    for x in portions(distribution, n, repeats, g):
+        out.add(answer(x, damage, distribution, g, **options), distribution)
     return out
 
 
 def lake(
-    law: Law, n_files: int, n_rows: int, repeats: int, g, *, file_sd=0.0, uneven=False, bad=0, change=None
+    distribution: Distribution,
+    n_files: int,
+    n_rows: int,
+    repeats: int,
+    g,
+    *,
+    file_sd=0.0,
+    uneven=False,
+    bad=0,
+    change=None,
 ):
     """Rows of a lake of files, replicated: x and file numbers, shape (repeats, rows).
 
     `bad` random files are changed as a whole; with `uneven` the sizes are lognormal; `file_sd` is the
-    standard deviation, in units of the law's, of an effect that all rows of a file share.
+    standard deviation, in units of the distribution's, of an effect that all rows of a file share.
     """
     total = n_files * n_rows
-    x = law.draw(g, (repeats, total))
+    x = distribution.draw(g, (repeats, total))
     file = np.empty(x.shape, np.int64)
     for line, number in zip(x, file, strict=True):
         share = np.exp(g.standard_normal(n_files)) if uneven else np.ones(n_files)
         ends = np.round(np.cumsum(share) / share.sum() * total).astype(int)
         number[:] = np.searchsorted(ends, np.arange(total), side="right")
         if file_sd:
-            line += (law.sd * file_sd * g.standard_normal(n_files))[number]
+            line += (distribution.sd * file_sd * g.standard_normal(n_files))[number]
         if bad:
-            wild = np.isin(number, g.choice(n_files, bad, replace=False))
-            line[wild] = change(line[wild], g, law)
+            outlying = np.isin(number, g.choice(n_files, bad, replace=False))
+            line[outlying] = change(line[outlying], g, distribution)
     return x, file
 
 

@@ -6,14 +6,14 @@ import numpy as np
 
 
 def mixture(*parts):
-    """Rows of several laws: (share, law); the last takes what is left."""
+    """Rows of several distributions: (share, distribution); the last takes what is left."""
 
     def draw(g, n):
         u, out, low = g.random(n), np.empty(n), 0.0
-        for i, (share, law) in enumerate(parts):
+        for i, (share, distribution) in enumerate(parts):
             high = 1.0 if i == len(parts) - 1 else low + share
             rows = (u >= low) & (u < high)
-            out[rows] = law(g, int(rows.sum()))
+            out[rows] = distribution(g, int(rows.sum()))
             low = high
         return out
 
@@ -29,23 +29,23 @@ def zeros(g, n):
     return np.zeros(n)
 
 
-def signed(law):
-    return lambda g, n: law(g, n) * g.choice([-1.0, 1.0], n)
+def signed(distribution):
+    return lambda g, n: distribution(g, n) * g.choice([-1.0, 1.0], n)
 
 
-def rounded(law, digits):
+def rounded(distribution, digits):
     """Amounts as people write them: so many digits count."""
 
     def draw(g, n):
-        x = law(g, n)
+        x = distribution(g, n)
         unit = 10.0 ** (np.floor(np.log10(x)) - digits + 1)
         return np.round(x / unit) * unit
 
     return draw
 
 
-def whole(law):
-    return lambda g, n: np.floor(law(g, n))
+def whole(distribution):
+    return lambda g, n: np.floor(distribution(g, n))
 
 
 def normal(mean, sd):
@@ -91,7 +91,7 @@ SPECIFIED = {
     "5 % N(0, 100)": mixture((0.05, normal(0, 10)), (0.95, normal(0, 1))),
     "list of ten prices": lambda g, n: g.choice(PRICES, n),
 }
-"""Clean laws of the specification."""
+"""Clean distributions of the specification."""
 
 TUNED = {
     "10³ and 5 % 10⁶, σ 1": mixture((0.05, sizes(1e6, 1)), (0.95, sizes(1e3, 1))),
@@ -216,11 +216,11 @@ OWN = {
     "−1 and 0 are true": sentinels,
     "shares": lambda g, n: np.round(g.beta(0.5, 3.0, n), 2),
 }
-"""Clean laws of daily work, on which nothing was tuned."""
+"""Clean distributions of daily work, on which nothing was tuned."""
 
 
 def random_sizes(g, narrow=False):
-    """A random law: 0.1 to 10 % of the rows in a second mode, two to six decades away."""
+    """A random distribution: 0.1 to 10 % of the rows in a second mode, two to six decades away."""
     sigma = g.uniform(0.1, 0.4) if narrow else g.uniform(0.5, 2.0)
     centre, apart = 10 ** g.uniform(0, 4), 10 ** g.uniform(2, 6)
     far_out = sizes(centre * apart, g.uniform(0.3, 1.5))
@@ -266,9 +266,9 @@ DAMAGES = {
 }
 
 
-def damaged(law, damage, share, n, g):
-    """Rows of a law of which a share was changed, exactly so many; and which."""
-    x = law(g, n)
+def damaged(distribution, damage, share, n, g):
+    """Rows of a distribution of which a share was changed, exactly so many; and which."""
+    x = distribution(g, n)
     bad = np.zeros(n, bool)
     bad[g.permutation(n)[: max(1, round(share * n))]] = True
     clean = x.copy()

@@ -1,0 +1,49 @@
+"""Records with their arrays on disk have the same numbers, and leave no file."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distmom.cluster.scratch import Scratch
+from distmom.errors import ResourceError
+from distmom.inference.answers import Intervals
+from distmom.passes.on_disk import RecordFile
+
+
+def test_records_are_mapped_and_no_name_stays(tmp_path: Path) -> None:
+    g = np.random.default_rng(0)
+    records = []
+    for n in (3, 0, 1_000):
+        records.append(Intervals.missing(n, 1))
+        records[-1].order_low[:] = g.normal(size=n)
+    with RecordFile(Scratch(tmp_path)) as file:
+        found = [*file.put(records[:2]), *file.put(records[2:])]
+    for record, mapped in zip(records, found, strict=True):
+        for field in fields(record):
+            one, other = getattr(record, field.name), getattr(mapped, field.name)
+            assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
+            assert one.size == 0 or isinstance(other, np.memmap)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_folder_records_stay_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    scratch = Scratch(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    records = [Intervals.missing(3, 1)]
+    assert RecordFile(scratch).put(records)[0] is records[0]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full disk")
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    with RecordFile(Scratch(tmp_path)) as file:
+        assert file._file is not None
+        file._file.close()
+        file._file = Path("/dev/full").open("r+b")  # noqa: SIM115
+        with pytest.raises(ResourceError, match="scratch: the answers of many groups do not fit") as met:
+            file.put([Intervals.missing(10_000, 1)])
+    assert "\n" not in str(met.value)
