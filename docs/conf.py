@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
+
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 from distmom.version import VERSION
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "distmom"
 author = "the distmom authors"
@@ -66,8 +73,23 @@ def leave_parameters(
     return shown if node["reftype"] == "obj" and "." not in node["reftarget"] else None
 
 
+def add_gallery(app: Sphinx, failed: Exception | None) -> None:
+    """Write the sample reports that the gallery shows, no more and no fewer."""
+    if failed is not None or app.builder.format != "html":
+        return
+    from gallery_reports import write_gallery
+
+    made = {page.name for page in write_gallery(Path(app.outdir) / "gallery")}
+    shown = set(
+        re.findall(r"gallery/(\w+\.html)", (Path(app.srcdir) / "howto/gallery.md").read_text("utf-8"))
+    )
+    if made != shown:
+        raise ExtensionError(f"howto/gallery.md shows {sorted(shown)}, gallery_reports makes {sorted(made)}")
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("build-finished", add_gallery)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-signature", hide_fields)
     app.connect("missing-reference", leave_parameters)

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from distmom.cli.build import arguments
 from distmom.cli.failures import tell
 from distmom.cli.show import show_plan, show_results
-from distmom.cli.words import wording
+from distmom.cli.words import suggesting_files, wording
 from distmom.json_lines import json_stderr
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def answer(
             from distmom.estimators.command import explain
 
             return show_plan(explain(function, what, **given), as_json=as_json)
-        return function(what, **given)
+        with suggesting_files(flags):
+            return function(what, **given)
 
     how = {"as_json": as_json, "quiet": quiet, "explained": explained}
     return print_results(found, output, fail_on=fail_on, **how)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from distmom.checks import did_you_mean
+from distmom.cli.completion.values import COMPLETE
 from distmom.json_lines import FLAG
 
 MEMORY, PLACES = "Saved state", "Where it runs"
@@ -57,6 +58,7 @@ class Option(click.Option):
             rest["type"] = Word(kind) if isinstance(kind, tuple) else kind
         if usual is not None:
             says = f"{says}  [default: {usual}]"
+        rest.setdefault("shell_complete", COMPLETE.get(rest.get("metavar", "")))
         super().__init__(words.split(), help=says, show_default="default" in rest, **rest)
         self.heading = heading
 
@@ -81,7 +83,8 @@ class Argument(click.Argument):
     heading = "Arguments"
 
     def __init__(self, name: str, says: str, **rest: Any) -> None:
-        super().__init__([name], **rest)
+        known = COMPLETE.get(name.upper()) or COMPLETE.get(rest.get("metavar", ""))
+        super().__init__([name], shell_complete=known, **rest)
         self.says = says
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:

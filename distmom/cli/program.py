@@ -24,13 +24,11 @@ from distmom.cli.commands.merge import merge_command
 from distmom.cli.commands.tournament import tournament_command
 from distmom.cli.commands.ustat import ustat_command
 from distmom.cli.commands.warm_up import warm_up_command
+from distmom.cli.completion.shells import VARIABLE, complete
 from distmom.cli.failures import run_guarded, tell
 from distmom.cli.meanings.codes import CODES
 from distmom.cli.words import telling_flags
 from distmom.json_lines import asked, json_stderr
-
-COMPLETION = "_DISTMOM_COMPLETE"
-
 
 GROUPS = {
     "Estimate": ("mean", "ustat", "describe", "compare", "difference", "tournament"),
@@ -71,11 +69,8 @@ class Program(click.Group):
         sys.exit(self.run(sys.argv[1:] if args is None else args))
 
     def _invoke(self, arguments: list[str]) -> int:
-        wish = os.environ.get(COMPLETION)
-        if wish:
-            from click.shell_completion import shell_complete
-
-            return shell_complete(self, {}, "distmom", COMPLETION, wish)
+        if wish := os.environ.get(VARIABLE):
+            return complete(self, wish)
         try:
             given = list(arguments)
             with self.make_context("distmom", arguments) as context:

@@ -7,12 +7,27 @@ from typing import Any
 
 import click
 
+from distmom.checks import did_you_mean
+from distmom.cli.completion.values import words
+
 
 class Parsed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """What a function makes of a word; a ValueError says that the word is wrong, and `rule` how."""
+    """What a function makes of a word; a ValueError says that the word is wrong, and `rule` how.
 
-    def __init__(self, name: str, parse: Callable[[str], Any], rule: str) -> None:
-        self.name, self._parse, self._rule = name, parse, rule
+    Attributes
+    ----------
+    words : tuple of str
+        Those that may be given in the place of what is parsed: suggested, and completed.
+    """
+
+    def __init__(
+        self, name: str, parse: Callable[[str], Any], rule: str, words: tuple[str, ...] = ()
+    ) -> None:
+        self.name, self._parse, self._rule, self.words = name, parse, rule, words
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """The words."""
+        return words(self.words, incomplete)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value; a default is one already."""
@@ -21,7 +36,7 @@ class Parsed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         try:
             return self._parse(value)
         except ValueError:
-            self.fail(self._rule.format(repr(value)), param, ctx)
+            self.fail(self._rule.format(repr(value)) + did_you_mean(value, self.words), param, ctx)
 
 
 def _whole(text: str) -> int:
@@ -43,11 +58,13 @@ BLOCK_NUMBER = Parsed(
     "auto|paper|number",
     lambda text: text if text in ("auto", "paper") else int(text),
     "{} is neither auto nor paper nor a whole number",
+    ("auto", "paper"),
 )
 SEED = Parsed(  # also as a result prints it
     "number|random",
     lambda text: text if text == "random" or text[:2].lower() == "0x" else int(text),
     "{} is neither a whole number nor 'random'",
+    ("random",),
 )
 COUNT_OR_SHARE = Parsed(  # as it was written: 1 is a row, 0.1 a tenth of them
     "number|share",

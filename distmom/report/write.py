@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, ResourceError
 from distmom.report.result import Result
 from distmom.report.results import Results
@@ -30,7 +31,8 @@ def check_output(
         )
     if target.suffix.lower() not in formats:
         raise ConfigError(
-            f"{name}: the ending must be one of {', '.join(formats)}, not {target.suffix!r}; rename the file"
+            f"{name}: the ending must be one of {', '.join(formats)}, not {target.suffix!r}"
+            f"{did_you_mean(target.suffix, formats) or '; rename the file'}"
         )
     folder = Path(os.path.realpath(target)).parent if target.is_symlink() else target.parent
     if not folder.is_dir():

@@ -130,18 +130,18 @@ def _reweighted(z: Floats, y: Floats, weights: Floats) -> Floats:
     """Least squares with weights that fall with the residual, in units of its own spread."""
     found = np.zeros(z.shape[1])
 
-    def solved(weights: Floats) -> Floats:
-        return _solved((z * weights[:, None]).T @ z, z.T @ (weights * y))
+    def fitted(weights: Floats) -> Floats:
+        return solved((z * weights[:, None]).T @ z, z.T @ (weights * y))
 
     for _ in range(MOST_ITERATIONS):
         away = np.abs(y - z @ found)
         bend = np.minimum(1.0, HUBER * _spread(away) / np.maximum(away, 1e-300))
-        before, found = found, solved(weights * bend)
+        before, found = found, fitted(weights * bend)
         if np.abs(found - before).max() <= 1e-3 * _spread(away):
             break
     for _ in range(MOST_ITERATIONS):
         away = np.abs(y - z @ found) / (BISQUARE * _spread(np.abs(y - z @ found)))
-        before, found = found, solved(np.maximum(1.0 - away * away, 0.0) ** 2)
+        before, found = found, fitted(np.maximum(1.0 - away * away, 0.0) ** 2)
         if np.abs(found - before).max() <= 1e-3 * _spread(np.abs(y - z @ found)):
             break
     return found
@@ -163,7 +163,7 @@ def touched(
         return np.asarray(z.T @ (weights * slope) / total + penalty @ v)
 
     def step(bends: Floats) -> Floats:
-        return _solved((z * (weights * bends)[:, None]).T @ z / total + penalty, gradient)
+        return solved((z * (weights * bends)[:, None]).T @ z / total + penalty, gradient)
 
     gradient = gradient_at(found)
     for _ in range(MOST_ITERATIONS):
@@ -179,7 +179,7 @@ def touched(
     return found
 
 
-def _solved(matrix: Floats, right: Floats) -> Floats:
+def solved(matrix: Floats, right: Floats) -> Floats:
     """The solution; in directions in which nothing is known, zero."""
     diagonal = np.diag(matrix)
     ridge = RIDGE * max(float(diagonal.max(initial=0.0)), np.finfo(np.float64).tiny)

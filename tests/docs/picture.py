@@ -15,7 +15,7 @@ import distmom as dm
 from tests.docs.documents import DOCS, blocks, pages
 
 PICTURE = DOCS / "_static/report.png"
-WIDTH, HEIGHT = 1000, 860
+WIDTH, HEIGHT = 1000, 1000
 
 
 def main() -> None:

@@ -40,11 +40,11 @@ def made(way: str, tmp_path: Path, blocks: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("way", ["call", "state"])
-def test_contiguous_blocks_are_not_said_to_be_dealt_at_random(tmp_path: Path, way: str) -> None:
+def test_contiguous_blocks_are_not_said_to_be_random(tmp_path: Path, way: str) -> None:
     found = made(way, tmp_path, dm.StoredBlocks(100))
-    text = " ".join(found.telling().answer)
-    assert found.design == dm.StoredBlocks(100) and "the rows made 100 blocks" in text
-    assert "at random" not in text and "contiguous" in " ".join(found.telling().assumptions)
+    text = dict(found.telling().facts)["method"]
+    assert found.design == dm.StoredBlocks(100) and "The rows make 100 blocks" in text
+    assert "random" not in text and "consecutive" in " ".join(found.telling().assumptions)
 
 
 @pytest.mark.parametrize("way", ["call", "stream", "state"])
@@ -52,7 +52,7 @@ def test_the_filter_and_the_promise_are_known(tmp_path: Path, way: str) -> None:
     found = made(way, tmp_path, 101, where="x < 2", contamination=3)
     assert found.design == dm.RandomBlocks(101) and found.contamination == 3
     assert found.data["where"] == "x < 2"
-    assert "the interval allows for 3 bad rows" in dict(found.telling().facts)["bad rows it withstands"]
+    assert "the interval allows for 3 bad rows" in dict(found.telling().facts)["bad rows tolerated"]
     if way != "stream":
         assert str(tmp_path / "in") in str(found.data["source"])
 
@@ -64,8 +64,8 @@ def test_units_are_called_what_they_are(tmp_path: Path) -> None:
         {"x": X, "u": np.arange(X.size) % 50}, "x", kernel="gini", blocks=dm.UnitBlocks("u"), rng=0
     )
     assert (files.blocks_of, units.blocks_of) == ("files", "units")
-    assert "whole files were dealt at random" in files.telling().answer[1]
-    assert "whole units were dealt at random" in units.telling().answer[1]
+    assert "Whole files were randomly assigned" in dict(files.telling().facts)["method"]
+    assert "Whole units were randomly assigned" in dict(units.telling().facts)["method"]
 
 
 def test_the_design_is_the_one_that_was_asked_for() -> None:

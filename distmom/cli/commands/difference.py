@@ -19,7 +19,7 @@ OWN_OPTIONS = [
         default="keep",
     ),
     Option("--denominator", "For ratios: divide by the sum of this column.", "NAME"),
-    Option("--control", "Variant to compare the others with.", "NAME", usual="the first"),
+    Option("--control", "Variant to compare the others with.", "VALUE", usual="the first"),
 ]
 CONFIDENCE = Option(
     o.LEVEL, "Confidence level of the intervals.", float, "Uncertainty", default=0.95, metavar="LEVEL"

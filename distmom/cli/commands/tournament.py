@@ -32,7 +32,7 @@ OWN_OPTIONS = [
     Option(
         "--candidate candidates",
         "Column of predictions, .skops model or .npy matrix; repeatable.",
-        ["NAME"],
+        ["NAME|FILE"],
         required=True,
     ),
     Option("--target", "Target column.", "NAME"),

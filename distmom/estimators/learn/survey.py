@@ -130,14 +130,18 @@ def far_from_the_middle(share: float) -> tuple[list[Status], list[str]]:
 
 def screened_out(share: float, too_many: float) -> tuple[list[Status], list[str]]:
     """What is told of rows of the sample that were accused, or would have been were they not too many."""
+    flags, notes = [Status.SHARE_SCREENED_OUT] * (share >= TELLING), list[str]()
+    if share:
+        rows = (
+            f"blocks with any of {share:.2%} of the rows, which are far out and do not fit, were passed over"
+        )
+        near = f"; above {MOST_ACCUSED:.0%} they would not be" if share > NEAR_MOST else ""
+        notes = [f"{rows}{near}"]
     if too_many:
         rows = f"{too_many:.1%} of the sampled rows are far out and fit no model of the others"
-        return [Status.SHARE_FAR_OUT], [f"{rows}; as they are too many to be left out, they are in the model"]
-    if not share:
-        return [], []
-    rows = f"blocks with any of {share:.2%} of the rows, which are far out and do not fit, were passed over"
-    near = f"; above {MOST_ACCUSED:.0%} they would not be" if share > NEAR_MOST else ""
-    return [Status.SHARE_SCREENED_OUT] * (share >= TELLING), [f"{rows}{near}"]
+        flags.append(Status.SHARE_FAR_OUT)
+        notes.append(f"{rows}; as they are too many to be left out, they are in the model")
+    return flags, notes
 
 
 def loss_flags(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, seed: int) -> tuple[Status, ...]:

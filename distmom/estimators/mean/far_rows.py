@@ -34,6 +34,7 @@ from distmom.inference.share.scale import block_scale, sample_scale
 from distmom.inference.status import NoInterval, in_order
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.pool import all_in_order
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
 from distmom.reductions.state_of_pools import state_of_pools
@@ -56,7 +57,7 @@ Cuts = tuple[tuple[float, ...], tuple[float, ...]]
 
 def looks_of(state: MeanState, share: float | None = None) -> tuple[Look, ...]:
     """What stands apart in each column; nothing where no large sample was kept. A `share` may be bad."""
-    return tuple(Look(pool.in_order(), share) for pool in state.pools)
+    return tuple(Look(pool, share) for pool in all_in_order(state.pools))
 
 
 def cuts_of(looks: Sequence[Look]) -> tuple[Cuts, ...]:
@@ -171,9 +172,15 @@ class Found:
         if self.complete or by_file:
             return told
         m, n = self.kept.size, self.shared["n_used"]
+        centres, errors = [look.centre for look in self.looks], CONTRADICT * (m**-0.5 + n**-0.5)
+        # the smaller scale first, which takes less time and does for most columns
+        if self._agree(
+            centres, np.multiply([block_scale(look.pool.values) for look in self.looks], errors / 2)
+        ):
+            return told
         scales = [sample_scale(look.pool.values, look.ordered) for look in self.looks]
-        allowed = [CONTRADICT * scale * (m**-0.5 + n**-0.5) for scale in scales]
-        if self._agree([look.centre for look in self.looks], np.divide(allowed, 2.0)):
+        allowed = np.multiply(scales, errors)
+        if self._agree(centres, allowed / 2.0):
             return told
         again, m = self._of_sample(self.kept)
         if self._agree(again["estimate"], allowed):

@@ -167,21 +167,19 @@ def rows_apart(y_sorted: Floats, far: float = FAR, modes: bool = False) -> Apart
     return Apart(kept.lo, kept.hi, kept.first, y.size - kept.last, values, n_mode)
 
 
+def any_gap(y_sorted: Floats, far: float = NEAR) -> bool:
+    """Whether there is any gap at all so far out; without one no rows stand apart, nor any farther ones."""
+    y, some = y_sorted, y_sorted.size >= FEWEST and y_sorted[0] != y_sorted[-1]
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return bool(some and (_found(y, Runs.of(y), _Kept(0, y.size), far) or (0, ()))[1])
+
+
 def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[_Kept | None, _Kept | None]:
     """One round: what is kept after the farthest cluster has gone, and what would be without second modes."""
-    value, count = runs.mode(kept.first, kept.last)
-    bulk = y[kept.first : kept.last]
-    zeros = 2 * count > bulk.size  # one value dominates: the others are looked at
-    if zeros:
-        start = int(np.searchsorted(bulk, value))
-        bulk = np.concatenate([bulk[:start], bulk[start + count :]])
-    if bulk.size < FEWEST_BULK:
+    some = _found(y, runs, kept, far)
+    if some is None:
         return None, None
-    c = float(bulk[bulk.size // 2])
-    most = min(int(MOST * y.size), bulk.size // 3)
-    sides = _Sides(bulk - c, most, far, abs(value - c) if zeros else 0.0)
-    found = [(side, gaps) for side in (1, -1, 0) if (gaps := sides.gaps(side)) is not None]
-    found.sort(key=lambda item: (-item[1].at, -abs(item[0])))
+    c, found = some
     stays: _Kept | None = None
     looked_at: list[_Kept] = []
     for side, gaps in found:
@@ -197,6 +195,24 @@ def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[
             if stays is None or without.size < stays.size:
                 stays = without
     return None, stays
+
+
+def _found(y: Floats, runs: Runs, kept: _Kept, far: float) -> tuple[float, list[tuple[int, _Gaps]]] | None:
+    """The centre, and the gaps of each side that has any, the farthest first; None of too few rows."""
+    value, count = runs.mode(kept.first, kept.last)
+    bulk = y[kept.first : kept.last]
+    zeros = 2 * count > bulk.size  # one value dominates: the others are looked at
+    if zeros:
+        start = int(np.searchsorted(bulk, value))
+        bulk = np.concatenate([bulk[:start], bulk[start + count :]])
+    if bulk.size < FEWEST_BULK:
+        return None
+    c = float(bulk[bulk.size // 2])
+    most = min(int(MOST * y.size), bulk.size // 3)
+    sides = _Sides(bulk - c, most, far, abs(value - c) if zeros else 0.0)
+    found = [(side, gaps) for side in (1, -1, 0) if (gaps := sides.gaps(side)) is not None]
+    found.sort(key=lambda item: (-item[1].at, -abs(item[0])))
+    return c, found
 
 
 def _admitted(y: Floats, runs: Runs, left: _Kept) -> bool:

@@ -41,7 +41,7 @@ def growth(whole: Any, parts: Sequence[Any], m: int, n: int) -> Floats:
     Examples
     --------
     >>> growth(5.5, [5.0, 4.0, 6.0, 5.0], 65_536, 16 * 65_536).tolist()
-    [1.0]
+    [0.5]
     """
     steps = math.log(max(n, m) / m) / math.log(PARTS)
     step = np.atleast_1d(whole) - np.mean([np.atleast_1d(part) for part in parts], axis=0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from distmom.errors import NoAnswerError
-from distmom.inference.share.gaps import NEAR, Apart, rows_apart
+from distmom.inference.share.gaps import NEAR, Apart, any_gap, rows_apart
 from distmom.inference.share.given import GivenShare, given_share
 from distmom.inference.share.scale import BLOCKS
 from distmom.inference.share.second_group import second_group
@@ -47,9 +47,14 @@ class Look:
         return np.sort(self.pool.values[np.isfinite(self.pool.values)])
 
     @cached_property
+    def gap(self) -> bool:
+        """Whether anything may stand apart, or be told to."""
+        return any_gap(self.ordered)
+
+    @cached_property
     def apart(self) -> Apart:
         """What is screened out."""
-        return rows_apart(self.ordered)
+        return rows_apart(self.ordered) if self.gap else Apart()
 
     @cached_property
     def group(self) -> Apart:
@@ -59,7 +64,9 @@ class Look:
     @cached_property
     def near(self) -> Apart:
         """What is told where nothing is screened out."""
-        return near_apart(self.ordered, self.group)
+        if self.gap:
+            return near_apart(self.ordered, self.group)
+        return self.group if self.group.n else Apart()
 
     @property
     def centre(self) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
+from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, DataError
 from distmom.lake.files.odd_names import name_that_is_no_text, refuse_dangling_links
 from distmom.lake.files.places import has_wildcard, store_of
@@ -195,7 +196,7 @@ def _list_item(filesystem: pafs.FileSystem, name: str, path: str) -> tuple[str, 
             bucket = path.partition("/")[0]
             if filesystem.get_file_info(bucket).type == pafs.FileType.NotFound:
                 raise DataError(f"{name}: no such bucket {bucket!r}; check its name")
-        raise DataError(f"no such file or folder: {name}")
+        raise DataError(f"no such file or folder: {name}{_near(path) if is_local(filesystem) else ''}")
     root, rest = _split_pattern(path)
     if filesystem.get_file_info(root).type != pafs.FileType.Directory:
         raise DataError(f"no such folder: {root} (from the pattern {name})")
@@ -307,3 +308,12 @@ def _list(filesystem: pafs.FileSystem, folder: str, *, recursive: bool) -> list[
             above = above.rpartition("/")[0]
     start = len(folder) + 1
     return [info for info in found.values() if recursive or "/" not in info.path[start:]]
+
+
+def _near(path: str) -> str:
+    """What ends a message about a local path that does not exist: the nearest name beside it, if any is."""
+    missing = Path(path)
+    try:
+        return did_you_mean(missing.name, (one.name for one in missing.parent.iterdir()))
+    except OSError:
+        return ""

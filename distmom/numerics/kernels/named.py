@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from difflib import get_close_matches
 from typing import Any
 
+from distmom.checks import did_you_mean
 from distmom.errors import ConfigError
 from distmom.numerics.kernels.catalogue import KERNELS
 from distmom.numerics.kernels.kernel import Kernel
@@ -33,9 +33,8 @@ def named(name: str, **parameters: Any) -> Kernel:
     """
     key = name.replace("_", "-").lower()
     if key not in KERNELS:
-        near = get_close_matches(key, KERNELS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(KERNELS)}"
-        raise ConfigError(f"kernel must be a name of the catalogue or a kernel object, got {name!r}; {hint}")
+        hint = did_you_mean(key, KERNELS) or f"; choose one of {', '.join(KERNELS)}"
+        raise ConfigError(f"kernel must be a name of the catalogue or a kernel object, got {name!r}{hint}")
     make = KERNELS[key]
     takes = inspect.signature(make)
     try:
@@ -43,7 +42,9 @@ def named(name: str, **parameters: Any) -> Kernel:
     except TypeError as cause:
         shown = ", ".join(map(_shown, takes.parameters.values())) or "no parameters"
         given = ", ".join(f"{word}={value!r}" for word, value in parameters.items()) or "none"
-        raise ConfigError(f"kernel {key!r} takes {shown}; got {given} ({cause})") from cause
+        unknown = next((word for word in parameters if word not in takes.parameters), None)
+        hint = "" if unknown is None else did_you_mean(unknown, takes.parameters)
+        raise ConfigError(f"kernel {key!r} takes {shown}; got {given}{hint or f' ({cause})'}") from cause
     return make(**parameters)
 
 

@@ -90,15 +90,38 @@ class RowPool(Record):
 
     def in_order(self) -> RowPool:
         """The rows in the order of their keys, which is a random order that does not depend on the work."""
-        order = np.argsort(self.keys)
-        if np.any(np.diff(self.keys[order]) == 0.0):  # hardly ever
-            order = np.lexsort((self.values, self.keys))
-        return self.at(order)
+        [found] = all_in_order([self])
+        return found
+
+    def same_rows(self, other: RowPool) -> bool:
+        """Whether it is a sample of another column of the same rows."""
+        pairs = zip(
+            replace(self, values=self.keys).parts, replace(other, values=other.keys).parts, strict=True
+        )
+        return self.below == other.below and all(
+            a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs
+        )
 
     def merge(self, other: RowPool, size: int, *, compiled: bool = False) -> RowPool:
         """The sample of the union of two disjoint sets of rows, whose groups have the same numbers."""
         parts = [self.parts, other.parts]
         return RowPool.smallest(size, min(self.below, other.below), *parts, compiled=compiled)
+
+
+def all_in_order(pools: Sequence[RowPool]) -> tuple[RowPool, ...]:
+    """Samples of some columns, each `in_order`; where their rows are the same they have these in common."""
+    found: list[RowPool] = []
+    last: RowPool | None = None  # whose order that is
+    order = np.empty(0, np.int64)
+    for pool in pools:
+        if last is not None and last.same_rows(pool):
+            found.append(replace(found[-1], values=pool.values[order]))
+            continue
+        last, order = pool, np.argsort(pool.keys)
+        if np.any(np.diff(pool.keys[order]) == 0.0):  # hardly ever
+            last, order = None, np.lexsort((pool.values, pool.keys))
+        found.append(pool.at(order))
+    return tuple(found)
 
 
 def _of_parts(arrays: Sequence[Any], low: Sequence[Bools], marked: Callable[..., int]) -> Any:

@@ -2,87 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from distmom.remedies import AGAIN, Remedies
 from distmom.report.result import Result
 from distmom.status import Status
 
+NOTHING = "Nothing to do. Use the estimate with its interval."
+
 DO: dict[str, str] = {
-    "ok": "Nothing stands out. Use the estimate with its interval.",
-    "contaminated": (
-        "Use the robust estimate, not the plain one. (contaminated: some values are so far out that their "
-        "blocks contradict the others. They are wrong, or the data has extremely heavy tails.)"
+    Status.OK: NOTHING,
+    Status.CONTAMINATED: "Use the robust estimate, not the plain one.",
+    Status.ROWS_CORRELATED: (
+        "Use the estimate with its interval, which allows for the correlation unless blocks or interval were "
+        "fixed. If there is no interval, add files."
     ),
-    "rows correlated": (
-        "Use the estimate with its interval, which allows for that unless blocks or interval were fixed; "
-        "where there is none, add files. (rows correlated: rows of a file or folder, or neighbouring rows, "
-        "are more alike than others, so they tell less than their number says.)"
+    Status.FILES_DISAGREE: "Inspect the files, correct or exclude them, and run again.",
+    Status.DOMINATED_BY_FEW_ROWS: "Check that the largest values are real.",
+    Status.SAMPLE_MEAN: "Inspect the values, or use more rows: there are too few for blocks.",
+    Status.ROWS_IN_ORDER: (
+        "Write the lake in random order (DuckDB: ORDER BY random(), Polars: sample(fraction=1, "
+        "shuffle=True)), and run again."
     ),
-    "files disagree": (
-        "Look into the files, correct them or leave them out, and run again. (files disagree: whole files "
-        "hold other values than the rest.)"
-    ),
-    "dominated by few rows": (
-        "Check that the largest values are real. (dominated by few rows: too few rows decide this mean "
-        "for blocks to see how it varies; in groups also bad rows that are too many to stand out.)"
-    ),
-    "sample mean, no guarantee": (
-        "Look at the values, or take more of them: there are too few rows, or too few different values, for "
-        "blocks. This is the sample mean, which a single outlying value can move anywhere."
-    ),
-    "rows in order": (
-        "Write the lake in random order first (DuckDB: ORDER BY random(), Polars: sample(fraction=1, "
-        "shuffle=True)) and run again: the order of the rows goes with their values, which biases statistics "
-        "of pairs in random blocks."
-    ),
-    "no rows": "No row is left to take a mean of: check the filter, the column and the data.",
+    Status.NO_ROWS: "Check the filter, the column and the data: no row is left.",
 }
 """What to do about a status, with whatever command."""
 
+MEANS: dict[str, str] = {
+    Status.CONTAMINATED: (
+        "some values are so far out that their blocks contradict the others; they are wrong, or the data has "
+        "extremely heavy tails."
+    ),
+    Status.ROWS_CORRELATED: (
+        "rows of a file or folder, or neighbouring rows, are correlated, so they tell less than their number "
+        "suggests."
+    ),
+    Status.FILES_DISAGREE: "whole files have other values than the rest.",
+    Status.DOMINATED_BY_FEW_ROWS: (
+        "a few observations dominate this mean, too few for blocks to show how it varies; in groups, also "
+        "bad rows that are too many to be outliers."
+    ),
+    Status.SAMPLE_MEAN: (
+        "there are too few rows, or too few different values, for blocks; this is the ordinary mean, which "
+        "one outlier can move anywhere."
+    ),
+    Status.ROWS_IN_ORDER: (
+        "the order of the rows goes with their values, which biases statistics of pairs in random blocks."
+    ),
+    Status.SHARE_SCREENED_OUT: "a share of the rows lies far from all others and would move the mean.",
+    Status.SHARE_FAR_OUT: (
+        "a share of the rows lies apart from all others, but not so far, or so many, that it must be an "
+        "error; it is in the estimate."
+    ),
+    Status.BREAKDOWN_POINT_EXCEEDED: "so many blocks are outlying that the estimate itself may be wrong.",
+    Status.NO_FINITE_ANSWER: "at least half of the blocks contain an infinite value or NaN.",
+}
+"""What a status means."""
 
-def _screened_out(of: Remedies, _: str) -> str:
-    return (
-        f"Find out what the rows are that were left out; if they are real, name them with {of.where} "
-        "and estimate them apart. (share screened out: a share of the rows lies far from all others, across "
-        "a gap, and would move the mean.)"
-    )
+
+def _left_out(of: Remedies, _: str) -> str:
+    return f"Check the rows that were left out. If they are real, estimate them separately with {of.where}."
 
 
 def _far_out(of: Remedies, _: str) -> str:
-    return (
-        f"Look at the rows far out, and leave them out with {of.where} if they are wrong. (share far "
-        "out: a share of the rows lies apart from all others, but not so far, or so many, that it must be an "
-        "error; it is in the estimate.)"
-    )
+    return f"Check the rows that lie far out. If they are wrong, leave them out with {of.where}."
 
 
 def _beyond(of: Remedies, again: str) -> str:
     ways = [f"{of.files} if whole files are bad"] * bool(of.files)
     ways += [f"{of.scattered} if bad rows are scattered"] * bool(of.scattered)
     more = f", or {again} with {', with '.join(ways)}" if ways else ""
-    return (
-        f"Do not rely on the estimate: find and remove the bad rows or files{more}. (breakdown point "
-        "exceeded: so many blocks are outlying that the estimate itself may be wrong.)"
-    )
+    return f"Do not rely on the estimate: find and remove the bad rows or files{more}."
 
 
 def _not_finite(of: Remedies, _: str) -> str:
-    return (
-        f"Find out where infinite values and NaN come from, or filter those rows out with {of.where}: "
-        "half or more of the blocks hold some, so there is no answer."
-    )
+    return f"Find out where infinite values and NaN come from, or filter those rows out with {of.where}."
 
 
 WITH_OPTIONS: Mapping[str, Callable[[Remedies, str], str]] = {
-    "share screened out": _screened_out,
-    "share far out": _far_out,
-    "breakdown point exceeded": _beyond,
-    "no finite answer": _not_finite,
+    Status.SHARE_SCREENED_OUT: _left_out,
+    Status.SHARE_FAR_OUT: _far_out,
+    Status.BREAKDOWN_POINT_EXCEEDED: _beyond,
+    Status.NO_FINITE_ANSWER: _not_finite,
 }
 """What to do about a status with the options of the command, and what it is called to ask it again."""
 
-DESCRIBE = "Run 'distmom describe' (dm.describe) on the same data: it says which files are bad, and in what."
+DESCRIBE = "Run 'distmom describe' (dm.describe) on the same data: it names the bad files."
 
 
 def advice(result: Result) -> tuple[str, ...]:
@@ -91,7 +96,14 @@ def advice(result: Result) -> tuple[str, ...]:
     outlying = {Status.CONTAMINATED, Status.FILES_DISAGREE, Status.BREAKDOWN_POINT_EXCEEDED}.intersection(
         result.flags
     )
-    return (*found, *([DESCRIBE] if outlying else ()))
+    known = getattr(result, "files_named", False)
+    return (*found, *([DESCRIBE] if outlying and not known else ()))
+
+
+def meanings(results: Iterable[Result]) -> tuple[str, ...]:
+    """What each status of some results means, each once."""
+    words = dict.fromkeys(word for r in results for word in (r.flags or (r.status,)))
+    return tuple(f"{word}: {MEANS[word]}" for word in words if word in MEANS)
 
 
 def _about(word: str, result: Result) -> str | None:

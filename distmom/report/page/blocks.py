@@ -9,11 +9,11 @@ from distmom.report.far_rows import far_words
 from distmom.report.page.advice import asked_again
 
 UNSEEN = (
-    "Many bad values that are each only a little off do not stand out: they move this average as any other."
+    "Many values that are each only slightly wrong are not outliers: they move this estimate as any other."
 )
 DISTRIBUTIONS = (
-    "No method can promise an interval for all data: values so rare and so large that these rows hold none "
-    "of them cannot be allowed for. Where such values matter, take the interval as too short."
+    "No method has a valid interval for all data: it cannot allow for values so rare and so large that these "
+    "rows hold none of them. If such values matter, the interval is too narrow."
 )
 """For what no interval can be promised; heavy tails are the reason."""
 
@@ -21,19 +21,21 @@ DISTRIBUTIONS = (
 def how_made(r: EstimateResult) -> str:
     """What a median over blocks is."""
     what = r.drawn[0]
-    name = "a median of means" if what == "means" else "a median over blocks"
-    whole = "the" if r.blocks_of == "rows" else "whole"
-    drawn = r.by_files or not (r.design.sampled or r.design.stored)
-    first = f"{whole} {r.blocks_of} were dealt at random into" if drawn else "the rows made"
+    name = "median of means" if what == "means" else "median over blocks"
+    whole = "Whole " if r.blocks_of != "rows" else ""
+    assigned = r.by_files or not (r.design.sampled or r.design.stored)
+    of = f"{whole}{r.blocks_of}"
+    first = f"{of[0].upper()}{of[1:]} were randomly assigned to" if assigned else "The rows make"
     if r.n_screened_out:
-        n = f"{r.n_screened_out:,} of which lay far from all others and were"
-        first += f" small blocks, {n} left out; the rest make"
+        n, were = r.n_screened_out, "was" if r.n_screened_out == 1 else "were"
+        first += f" small blocks, of which {n:,} {were} outlying and left out. The others make"
+    size = _size(r)
     if is_median(r):
-        each = f"Each block has its {what.removesuffix('s')}, and the answer is the middle one."
-        return f"It is {name}: {first} {r.n_blocks:,} blocks{_size(r)}. {each}"
+        each = f"The estimate is the median of their {what} (a {name})."
+        return f"{first} {r.n_blocks:,} blocks{size}. {each}"
     return (
-        f"It is a robust mean: {first} {r.n_blocks:,} blocks{_size(r)}. The answer lies near the middle one "
-        f"of their {what}, where those of smaller blocks balance; none of these can pull it far."
+        f"{first} {r.n_blocks:,} blocks{size}. The estimate is a robust mean of their {what}: it lies near "
+        "their median, and no block moves it far."
     )
 
 
@@ -48,13 +50,11 @@ def is_median(r: EstimateResult) -> bool:
 
 def meaning(r: EstimateResult) -> str:
     """An interval in one sentence: how often intervals made this way are right, about what."""
-    often = (
-        f"If this were repeated on fresh data of the same kind, at least {r.level} of such intervals would"
-    )
+    often = f"If this were repeated on fresh data of the same kind, at least {r.level} of the intervals would"
     if r.interval_kind == "order":
         return (
-            f"{often} hold the middle value that such blocks have in the long run, which for large blocks is "
-            "nearly the true value; see 'Assumptions'."
+            f"{often} hold the median of such block values in the long run, which for large blocks is nearly "
+            "the true value; see 'Assumptions'."
         )
     return f"{often} hold the true value, under the assumptions below."
 
@@ -62,14 +62,14 @@ def meaning(r: EstimateResult) -> str:
 def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
     """The blocks, what they bear, and which rows lie far out."""
     repeats = f", in each of {r.repeats} random partitions" if r.repeats > 1 else ""
-    facts = [("blocks", f"{r.n_blocks:,}{_size(r)}{repeats}"), ("bad rows it withstands", tolerated(r))]
+    facts = [("blocks", f"{r.n_blocks:,}{_size(r)}{repeats}"), ("bad rows tolerated", tolerated(r))]
     if r.n_non_finite_blocks:
         facts.append(
             ("non-finite blocks", f"{r.n_non_finite_blocks:,}: their value is infinite or not a number")
         )
     if r.n_screened_out:
-        text = f"{r.n_screened_out:,} small blocks of {r.blocks_of} that lay far from all others: left out"
-        text += f" before the {r.n_blocks:,} blocks were made, so they are not drawn below"
+        text = f"{r.n_screened_out:,} small blocks of {r.blocks_of} as outlying, before the "
+        text += f"{r.n_blocks:,} blocks were made; not drawn"
         facts.append(("screened out", text))
     return facts + [("rows far out", text) for text in far_words(r)]
 
@@ -80,24 +80,21 @@ def _size(r: EstimateResult) -> str:
 
 
 def tolerated(r: EstimateResult) -> str:
-    """Blocks that may be arbitrary while the median lies among the others; what the interval allows for."""
+    """How many rows may be arbitrary before the estimate breaks down; what the interval allows for."""
     survived = max(0, -(-r.n_blocks // 2) - 1)
     if not survived:
         return "none"
     what, allowed = r.blocks_of, r.contamination
-    stays = "the median is that of a good block" if is_median(r) else "the answer stays near the good ones"
-    text = f"while at most {survived:,} of {r.n_blocks:,} blocks are bad, {stays}"
-    if not r.design.sampled:
-        text += f"; {survived:,} bad {what} can spoil no more"
-        text += ", beside those that were screened out" if r.n_screened_out else ""
+    of = f"bad {'blocks' if r.design.sampled else what}"
+    text = f"up to {survived:,} {of}{', beside those left out' if r.n_screened_out else ''} (breakdown point)"
     if allowed is not None:
         share = isinstance(allowed, float) and allowed < 1.0
-        bad = f"{100 * allowed:.4g} %" if share else f"{allowed:,}"
+        bad = f"{100 * allowed:.4g}%" if share else f"{allowed:,}"
         text += f"; the interval allows for {bad} bad {what}"
     elif not r.n_non_finite_blocks and r.bounded:
-        text += f"; the interval is as wide as for good {what}"
+        text += f"; the interval does not account for bad {what}"
         if r.remedies.allowed:
-            text += f"; for one that allows for N bad {what} {asked_again(r)} with {r.remedies.allowed}"
+            text += f": for one that does, {asked_again(r)} with {r.remedies.allowed}"
     return text
 
 
@@ -106,35 +103,34 @@ def assumptions(r: EstimateResult) -> tuple[str, ...]:
     clustered = r.interval_kind == "clusters"
     units = "files, folders or stretches of rows that the notes name" if clustered else r.blocks_of
     found = [
-        f"The {units} are independent of each other, and all but a minority come from one source "
-        "whose values have a finite variance. The estimate is about the mean of that source."
+        f"The {units} are independent, and all but a minority come from one distribution with finite "
+        "variance. The estimate is about the mean of that distribution."
     ]
     if r.design.stored and not r.by_files:
         found.append(
-            "The order in which rows are stored does not go with their values: blocks are contiguous rows, "
-            "in the order of files and rows."
+            "The order of the rows is unrelated to their values: blocks are consecutive rows, in the order "
+            "of files and rows."
         )
     elif not r.design.sampled:
         found.append(
-            "Blocks were made without looking at the values: where a row or file is stored, and the seed, "
-            "decide which block it joins."
+            "Values do not decide which block a row joins: where a row or file is stored does, and the seed."
         )
     if r.interval_kind == "order":
         found.append(
-            "The interval is about the middle of the values that such blocks have in the long run. Where "
-            "values are skewed, this middle differs from the true value: by one standard deviation of a "
-            "block value at most, and by far less in large blocks."
+            "The interval is about the long-run median of such block values. For skewed values it differs "
+            "from the true value by at most one standard deviation of a block value, and by far less for "
+            "large blocks."
         )
     elif r.interval_kind == "cantelli":
         found.append(
-            "The interval would be right as often as it says if the variance of a row were known. It is "
-            "estimated from the same rows, so this holds nearly, and better in larger blocks."
+            "The interval would be exact if the variance of a row were known. The variance is estimated from "
+            "the same rows, so the level is approximate, and closer in larger blocks."
         )
     elif clustered:
         found.append(
-            "The interval is cluster-robust: it takes the variance from the spread between these units, with "
-            "an allowance for skewness. It holds nearly, and better with more units of similar sizes."
+            "The interval is cluster-robust: it uses the variance between these units, with an allowance for "
+            "skewness. The level is approximate, and closer with more units of similar size."
         )
     elif r.interval_kind == "closed-form":
-        found.append("The interval is the paper's bound, with a variance estimated from the same rows.")
+        found.append("The interval is the closed-form bound of the proposition, with an estimated variance.")
     return (*found, DISTRIBUTIONS, UNSEEN)

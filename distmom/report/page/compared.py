@@ -10,15 +10,13 @@ from distmom.report.page.telling import Telling
 from distmom.report.words import cell
 
 WORDS = {
-    "mean": "the mean of {column} in {second} less that in {first}",
-    "auc": "the probability that {column} is larger in {second} than in {first}, plus half of that of ties,",
+    "mean": "the mean of {column} in {second} minus its mean in {first}",
+    "auc": "the probability of superiority of {second} over {first} in {column} (ties count half)",
     "energy": "the energy distance between {column} in {first} and in {second}",
     "mmd": "the squared mean discrepancy between {column} in {first} and in {second}",
 }
-DRIFTED = "The samples differ: chance alone would hardly set them so far apart. Find out what changed."
-SAME_DISTRIBUTION = (
-    "The test does not tell the samples apart; that is no proof that they have one distribution."
-)
+DRIFTED = "The samples differ; the difference is unlikely to be due to chance. Find out what changed."
+SAME_DISTRIBUTION = "No significant difference; this does not show that the distributions are equal."
 
 
 def tell_compare(r: CompareResult) -> Telling:
@@ -28,15 +26,15 @@ def tell_compare(r: CompareResult) -> Telling:
     told = tell_ustat(r, subject)
     rows = " and ".join(f"{n:,}" for n in r.n_test_rows)
     units = " and ".join(f"{n:,}" for n in r.n_test_units)
-    facts = [("p-value", _p(r.p_value)), ("p-value, adjusted for all results", _p(r.p_holm))]
+    facts = [("p-value", _p(r.p_value)), ("Holm-adjusted p-value", _p(r.p_holm))]
     facts.append(("test", f"{r.n_permutations:,} permutations of {units} units of {rows} rows"))
     if r.p_value is None:
         verdict = f"There is no p-value: {r.p_reason}."
     else:
         verdict = DRIFTED if r.drifted else SAME_DISTRIBUTION
     exchangeable = (
-        "The test holds for any distribution, if the units it permutes are independent: rows, unless blocks "
-        "are of whole units."
+        "The test holds for any distribution if what it permutes is independent: rows, or clusters where "
+        "blocks keep these whole."
     )
     told = replace(told, answer=(*told.answer, verdict), facts=(*facts, *told.facts))
     told = replace(told, assumptions=(exchangeable, *told.assumptions))

@@ -21,6 +21,7 @@ from distmom.report.page.telling import (
     closing_blocks,
     heading,
     leave_out,
+    meanings_block,
     mood,
     notes_block,
     shown_facts,
@@ -32,22 +33,21 @@ from distmom.report.words import cell, listed
 MOST_SOURCES, MOST_NAMED = 10, 30
 
 COLUMNS = (
-    "mean and std (standard deviation) are robust: medians over blocks. Look at the coloured columns: a "
-    "sample mean outside of the interval is dominated by few rows or files. counted only: no numbers or "
-    "times, so rows and missing values were counted."
+    "mean and std (standard deviation) are robust: medians over blocks. Highlighted columns need attention: "
+    "a sample mean outside the interval is dominated by few rows or files. counted only: no numbers or times."
 )
 FAR = (
-    "Shares are those of a uniform sample of the rows. A value that many rows have, far from all others, is "
-    "mostly a code for a missing value: leave it out by the condition."
+    "Shares are from a uniform sample of the rows. A far value that many rows share is usually a code for a "
+    "missing value: the condition leaves it out."
 )
 QUANTILES = (
-    "Below each share, the value that this share of all rows does not exceed, rows far out included: from a "
-    "uniform sample of 16,384 rows. A dash stands for what lies beyond the sample."
+    "Quantiles of all rows, outliers included, from a uniform sample of 16,384 rows. A dash: the sample is "
+    "too small for that quantile."
 )
-USUALLY = "'usually' is the figure of the typical file: the median over files."
+USUALLY = "'usually' is the median over files."
 FACTORS = (
-    " Good files differ in it, too, so a factor tells the order of magnitude: one change of unit for all, "
-    "such as 1,000 (seconds to milliseconds) or 60,000 (minutes to milliseconds), shows as different factors."
+    " Good files differ, too, so a factor gives the order of magnitude only: one change of unit, such as "
+    "1,000 or 60,000, shows as different factors."
 )
 
 
@@ -79,13 +79,13 @@ def story(found: DescribeResult) -> Story:
         first = f"{how_many(found)} hold{'s' if len(found.named) == 1 else ''} other values than the rest"
         first += f", and {_columns([p.column for p in outside])}." if outside else "."
     elif outside:
-        first = f"Nobody stands out, but {_columns([p.column for p in outside])}."
+        first = f"No file was named, but {_columns([p.column for p in outside])}."
     elif far:
-        first = f"No sample mean leaves its robust interval, but {_listed(far)} "
+        first = f"All sample means lie inside their robust intervals, but {_listed(far)} "
         first += f"ha{'s' if len(far) == 1 else 've'} values far from all others."
     else:
-        first = f"All {len(profiles):,} columns look sound: "
-        first += "no sample mean leaves its robust interval and no file stands out."
+        first = f"All {len(profiles):,} columns look sound: all sample means lie inside their robust "
+        first += "intervals, and no file was named."
     answer = [first]
     if outside:
         p = outside[0]
@@ -98,32 +98,31 @@ def story(found: DescribeResult) -> Story:
     if sources and outside[0].sources[0].share is not None:
         top = outside[0].sources[0]
         answer.append(
-            f"{100 * (top.share or 0.0):.0f} % of the gap between the two comes from {cell(top.name)} alone."
+            f"{100 * (top.share or 0.0):.0f} % of the discrepancy comes from {cell(top.name)} alone."
         )
     marked = [not r.ok or r.leaves_interval for r in profiles]
     columns = Grid.of("The columns", as_table(found), marked, COLUMNS)
     files = [*_named(found), *leave_out(found.named_files, found.run)]
     blocks = (
         *(columns, _advice(found, word), *files, *_far(profiles), *pictures(found)),
-        *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found)),
+        *(*_distributions(profiles), *_quantiles(profiles), *notes_block(found), *meanings_block(found)),
     )
     after = closing_blocks(found, (*_ASSUMED, DISTRIBUTIONS, UNSEEN))
     return Story("Robust profile of a lake", tuple(answer), word, words, blocks, (), after)
 
 
 _ASSUMED = (
-    "Rows are independent of each other, and all but a minority come from one source whose values have a "
-    "finite variance.",
+    "Rows are independent, and all but a minority come from one distribution with finite variance.",
     "Good files are alike. A file is named if it lies farther from the typical file than 8 times the usual "
     "distance between files (6 times for another unit), and by enough to matter.",
-    "The share of a file in a gap is (its rows / all rows) x (its mean - robust mean), divided by the gap: "
-    "over all files the shares add up to 100 %. Shares below 0 or above 100 % mean that files pull in "
-    "opposite directions.",
+    "The contribution of a file is (its rows / all rows) x (its mean - robust mean) / discrepancy: "
+    "over all files the contributions add up to 100%. Contributions below 0 or above 100% mean that "
+    "files pull in opposite directions.",
 )
 
 
 def pictures(found: DescribeResult) -> list[Picture]:
-    """Who carries the gaps."""
+    """Where the discrepancies come from."""
     return [picture for p in found.columns.values() for picture in _shares(p, found.named_files)]
 
 
@@ -134,7 +133,8 @@ def _unseen(kind: str, shown: Sequence[DiscrepancySource], named: Sequence[str])
     if kind != "file" or not missing:
         return ""
     return (
-        f" Only files that move the mean towards the plain one are listed, until 99 % of the gap is told: "
+        " Only files that move the mean towards the sample mean are listed, until they account for 99% "
+        "of the discrepancy: "
         f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} among the others."
     )
 
@@ -146,9 +146,9 @@ def _listed(profiles: Sequence[ColumnProfile]) -> str:
 def _columns(names: list[str]) -> str:
     names = [cell(name) for name in names]
     if len(names) == 1:
-        return f"the sample mean of {names[0]} is not to be trusted"
+        return f"the sample mean of {names[0]} is unreliable"
     names = [*names[:-2], " and ".join(names[-2:])]
-    return f"the sample means of {listed(names)} are not to be trusted"
+    return f"the sample means of {listed(names)} are unreliable"
 
 
 def _advice(found: DescribeResult, mood: Mood) -> Advice:
@@ -235,7 +235,7 @@ def _bar(share: float | None) -> Ends:
 
 
 def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
-    """For each kind of source, the shares of the gap; `named` are the files that stand out."""
+    """For each kind of source, the contributions to the discrepancy; `named` are the files that stand out."""
     found: list[Picture] = []
     for kind in ("file", "folder", "unit"):
         mine = [s for s in sources_of(p, kind) if s.share is not None]
@@ -250,8 +250,11 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
             lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f} %", None, _bar(rest)))
         robust, interval, plain = p.shown_values()
         gap = f"Sample mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
-        caption = f"{gap}Bars are shares of the gap between the two.{_unseen(kind, mine, named)}"
-        head, words = f"Which {kind}s move the sample mean of {cell(p.column)}", ("", "share of the gap", "")
+        caption = f"{gap}Bars are contributions to the discrepancy.{_unseen(kind, mine, named)}"
+        head, words = (
+            f"Which {kind}s move the sample mean of {cell(p.column)}",
+            ("", "contribution to the discrepancy", ""),
+        )
         scale = Numbers(percent=True)
         found.append(Spans(head, caption, tuple(lines), scale, words, titled(words[1], scale)))
     return found

@@ -23,9 +23,9 @@ from distmom.status import Status
 
 KINDS = {
     "order": "between two of the sorted block values (order statistics)",
-    "cantelli": "a bound from the spread that the blocks show",
-    "clusters": "cluster-robust, from the spread between units of rows that are alike",
-    "closed-form": "closed form of the paper",
+    "cantelli": "Cantelli bound with the variance of the blocks",
+    "clusters": "cluster-robust, from the variance between clusters of correlated rows",
+    "closed-form": "closed-form bound of the proposition",
 }
 
 
@@ -45,8 +45,8 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
     if Status.FILES_DISAGREE not in r.flags or r.accused_files:  # these were left out
         return told
     spoiled = (
-        "Whole files hold other values than the rest, which spoils all random blocks: do not use this "
-        f"number. Run again with {r.remedies.files}: a bad file spoils one block only.",
+        "Do not use this number: corrupt files affect every random block. "
+        f"Run again with {r.remedies.files}, where a corrupt file affects one block only.",
     )
     return replace(told, answer=told.answer[:2], mood="bad", do=(*spoiled, *told.do[1:]))
 
@@ -68,18 +68,18 @@ def tell_difference(r: DifferenceResult) -> Telling:
     told = _tell(r, f"the difference in {what}, {variant.name} minus {control.name},", facts)
     caption = f"Robust means with their {r.level} intervals."
     words = ("robust mean", "interval", "sample mean")
-    axis = titled(f"mean of {what}", Numbers(), "" if r.denominator else "unit of the metric")
+    axis = titled(f"mean of {what}", Numbers(), **_unit(r))
     sides = Spans(f"{what} of the two", caption, (control, variant), Numbers(), words, axis)
     return replace(told, answer=(*told.answer, _verdict(r)), pictures=(*told.pictures, sides))
 
 
 def _verdict(r: DifferenceResult) -> str:
     if r.interval is None:
-        return "Without an interval nothing can be said about which variant has the larger value."
+        return "Without an interval, the data do not show which variant is higher."
     if r.interval[0] > 0.0 or r.interval[1] < 0.0:
-        word = "larger" if r.interval[0] > 0.0 else "smaller"
-        return f"The interval does not hold 0: the value of {cell(r.variant)} is {word}."
-    return "The interval holds 0: these data do not tell which variant has the larger value."
+        word = "higher" if r.interval[0] > 0.0 else "lower"
+        return f"The interval excludes 0: {cell(r.variant)} is {word}."
+    return "The interval includes 0, so the data do not show which variant is higher."
 
 
 def _tell(r: EstimateResult, subject: str, more: list[tuple[str, str]]) -> Telling:
@@ -95,17 +95,16 @@ def _answer(r: EstimateResult, subject: str) -> tuple[str, ...]:
     if estimate == "-":
         return (f"There is no estimate of {subject}.",)
     reach = interval_words(r.level, interval, r.interval_reason)
-    sentences = [f"{subject[0].upper()}{subject[1:]} is {estimate}; {reach}."]
+    sentences = [f"{subject[0].upper()}{subject[1:]} is {estimate} ({reach})."]
     if r.n_blocks > 1:
-        sentences.append(how_made(r))
         numbers = r.numbers
         if numbers.interval is not None and plain != "-":
             low, high = numbers.interval
             outside = not low <= numbers.plain_estimate <= high
             sentences.append(
-                f"The {r.drawn[1]} of all rows is {plain}, outside of that interval: some rows pull it away."
+                f"The {r.drawn[1]} of all rows is {plain}, outside that interval: outliers pull it away."
                 if outside
-                else f"The {r.drawn[1]} of all rows, {plain}, agrees with it."
+                else f"The {r.drawn[1]} of all rows, {plain}, lies inside that interval."
             )
     return tuple(sentences)
 
@@ -115,12 +114,14 @@ def _facts(r: EstimateResult) -> list[tuple[str, str]]:
     level, kind, reached = r.level, KINDS.get(r.interval_kind), r.actual_level
     facts = [("estimate", estimate), (f"{level} interval", interval if interval != "-" else "none")]
     if interval != "-":
-        facts.append(("what that means", meaning(r)))
+        facts.append(("meaning of the interval", meaning(r)))
     if kind and interval != "-":
         facts.append(("kind of interval", kind))
     if reached is not None:
-        facts.append(("confidence reached", f"{100 * reached:.4g} %, at least {level} were asked for"))
+        facts.append(("actual confidence level", f"{100 * reached:.4g}%; requested: at least {level}"))
     facts.append((r.drawn[1], plain))
+    if r.n_blocks > 1 and estimate != "-":
+        facts.append(("method", how_made(r)))
     return facts + block_facts(r)
 
 
@@ -149,10 +150,10 @@ def _pictures(r: EstimateResult) -> tuple[Picture, ...]:
     if values.ndim != 1 or values.size < 1:
         return ()
     head = f"The {what} of the {values.size:,} blocks" if values.size > 1 else "One block"
-    caption = "Each dot is a block; its vertical position is jitter. The estimate is "
-    caption += "" if is_median(r) else "where smaller blocks balance, near "
-    caption += "the median of the dots"
-    caption += ", among which those screened out are not." if r.n_screened_out else "."
+    near = "is" if is_median(r) else "lies near"
+    caption = "Each dot is a block; its vertical position is jitter. "
+    caption += f"The estimate {near} the median of the blocks."
+    caption += " Blocks that were left out are not drawn." if r.n_screened_out else ""
     ends = None if r.interval is None else numbers.interval
     found = float(numbers.estimate), ends, float(numbers.plain_estimate)
     words = (what if r.repeats == 1 else f"{what}, {r.repeats} partitions", plain_word)
@@ -169,8 +170,13 @@ def _axis(r: EstimateResult, scale: AxisScale) -> str:
     if isinstance(r, UStatisticResult):
         return titled(f"{cell(r.kernel)} of {cell(r.column)}", scale, "")
     if isinstance(r, DifferenceResult):
-        return titled(f"difference in {cell(r.metric)}", scale, "" if r.denominator else "unit of the metric")
+        return titled(f"difference in {cell(r.metric)}", scale, **_unit(r))
     return titled(f"mean of {cell(r.name)}", scale)
+
+
+def _unit(r: DifferenceResult) -> dict[str, str]:
+    """A ratio has no unit that is known here."""
+    return {} if r.denominator is None else {"unit": ""}
 
 
 def ladder_of(numbers: Any, scale: AxisScale, title: str, *, by_files: bool) -> Curve | None:
@@ -179,18 +185,18 @@ def ladder_of(numbers: Any, scale: AxisScale, title: str, *, by_files: bool) -> 
         return None
     blocks, estimates, halves = (np.array(column, float) for column in zip(*numbers.path, strict=True))
     level = (float(numbers.estimate), "estimate") if np.isfinite(numbers.estimate) else None
-    heading, word = "Does the number of blocks matter?", "estimate with so many blocks, bars: its interval"
+    heading, word = "Does the number of blocks matter?", "estimate and interval with so many blocks"
     caption = (
-        "Where the dots agree within their bars, the number of blocks does not matter. Where outlying values "
-        "are many, few large blocks (left) are pulled away and many small ones (right) are not."
+        "If the dots agree within their bars, the number of blocks does not matter. Many outliers pull a few "
+        "large blocks (left) away, but not many small ones (right)."
     )
     if by_files:
-        heading = "Why not random rows? The bad files reach all their blocks"
-        word = "from random rows, not used"
+        heading = "Why whole files, and not random rows?"
+        word = "from random blocks of rows, not used"
         caption = (
-            "The dots are medians over random blocks of rows, with their intervals: a bad file has rows in "
-            "all of these blocks and spoils them, whatever their number. The line is the estimate of this "
-            "report, for which files were kept whole, so that a bad file spoils one block only."
+            "Dots and bars are estimates from random blocks of rows. A corrupt file has rows in all of these "
+            "blocks, whatever their number. The line is the estimate of this report: it keeps files whole, "
+            "so that a corrupt file affects one block only."
         )
     lines = (Line(word, blocks, estimates, halves, points=True),)
     places, names = Powers(tuple(blocks.tolist())), ("number of blocks (log scale)", title)

@@ -24,6 +24,8 @@ FIGURE_SPACE, POINT_SPACE = "\u2007", "\u2008"
 """As wide as a digit, and as a point."""
 
 
+PER_CENT = re.compile(r"(?<=\d) %(?!\w)")
+
 NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Control characters and the like."""
 
@@ -55,8 +57,8 @@ def _aligned(cell: str) -> str:
 
 
 def breakable(text: str) -> str:
-    """Long paths may break after their slashes; a number stays with its per cent."""
-    return text.replace("/", "/\u200b").replace(" %", "\u00a0%")
+    """Long paths may break after their slashes; per cent stands at its number."""
+    return PER_CENT.sub("%", text.replace("/", "/\u200b"))
 
 
 def page(story: Story, versions: dict[str, str], written: datetime | None = None) -> str:

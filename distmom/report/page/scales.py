@@ -45,7 +45,7 @@ class Numbers:
         first, last = math.ceil(factor * low / step), math.floor(factor * high / step)
         # floats so near each other that steps round to the same number are one tick
         places = sorted({k * step for k in range(first, last + 1)})[: most + 1]
-        unit = " %" if self.percent else ""
+        unit = "%" if self.percent else ""
         size = max(map(abs, places), default=0.0)
         if size >= SCIENTIFIC or decimals > 6:
             return [(p / factor, f"{p:.4g}{unit}") for p in places]
@@ -53,7 +53,7 @@ class Numbers:
 
     def text(self, value: float) -> str:
         """Four digits."""
-        return f"{quantity(100.0 * value)} %" if self.percent else quantity(value)
+        return f"{quantity(100.0 * value)}%" if self.percent else quantity(value)
 
 
 @dataclass(frozen=True)

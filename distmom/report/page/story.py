@@ -16,6 +16,7 @@ from distmom.report.page.telling import (
     closing_blocks,
     files_block,
     heading,
+    meanings_block,
     notes_block,
     verdict,
 )
@@ -45,18 +46,26 @@ def story(results: Results) -> Story:
     if len(told) == 1:
         one = told[0]
         title = f"{results[0].kind}: {one.heading}"
-        return Story(title, one.answer, mood, word, (*first, *_figures(one), *notes), (), after)
+        return Story(
+            title,
+            one.answer,
+            mood,
+            word,
+            (*first, *_figures(one), *notes, *meanings_block(results)),
+            (),
+            after,
+        )
     names = list(dict.fromkeys(cell(r.name) for r in results))
     kinds = results[0].kind if len(results) else results.title
     title = f"{kinds}: {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
     mine = [told[i] for i in chosen(results, MOST_SECTIONS)]
-    sections = tuple(Section(one.heading, one.answer, _figures(one)) for one in mine)
-    blocks, folded = (*first, *groups(results), *notes), len(sections) > MOST_OPEN
+    sections = tuple(Section(one.heading, one.answer, _figures(one, folded=True)) for one in mine)
+    blocks, folded = (*first, *groups(results), *notes, *meanings_block(results)), len(sections) > MOST_OPEN
     return Story(title, _answer(results, told), mood, word, blocks, sections, after, folded)
 
 
-def _figures(one: Telling) -> tuple[Block, ...]:
-    return (*one.pictures, Facts("Summary", one.facts))
+def _figures(one: Telling, *, folded: bool = False) -> tuple[Block, ...]:
+    return (*one.pictures, Facts("Summary", one.facts, folded=folded))
 
 
 def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
@@ -64,15 +73,15 @@ def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
     good = sum(t.mood == "good" for t in told)
     what = "estimate" if any(r.group for r in results) else "result"
     if good == len(told):
-        first = f"{len(told):,} {what}s, and nothing stands out in any of them."
+        first = f"{len(told):,} {what}s, none of which needs attention."
     else:
         bad = sum(t.mood == "bad" for t in told)
-        first = f"{len(told):,} {what}s, of which {len(told) - good:,} need a look"
-        first += f" and {bad:,} of these should not be relied upon." if bad else "."
+        need = "needs" if len(told) - good == 1 else "need"
+        first = f"{len(told) - good:,} of {len(told):,} {what}s {need} attention"
+        first += f"; do not rely on {bad:,} of them." if bad else "."
     if len(told) <= 4:
         return (first, *(t.answer[0] for t in told))
-    tail = f" Pictures of {min(len(told), MOST_SECTIONS)} of them follow the table." if told else ""
-    return (first, f"Each is given with its interval and next to the plain one.{tail}")
+    return (first,)
 
 
 def _table(results: Results) -> Grid:

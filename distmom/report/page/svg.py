@@ -63,7 +63,7 @@ def draw_strip(strip: Strip) -> Drawing:
     legend = [("dot block", _block_words(strip))]
     if strip.interval is not None:
         marks.append(band(at, strip.interval, 18, STRIP_HEIGHT - 18))
-        legend.append(("band", f"{100 * strip.level:.6g} % interval"))
+        legend.append(("band", f"{100 * strip.level:.6g}% interval"))
     values = strip.values[np.isfinite(strip.values)]
     inside = values[(values >= view[0]) & (values <= view[1])]
     quantiles = np.linspace(0.0, 1.0, MOST_POINTS)

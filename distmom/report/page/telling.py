@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from distmom.report import excluded
 from distmom.report.again import Again
-from distmom.report.page.advice import DO, advice
+from distmom.report.page.advice import NOTHING, advice, meanings
 from distmom.report.page.parts import MOODS, Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
 from distmom.report.result import Result
@@ -87,12 +87,17 @@ def gravest(moods: Iterable[Mood]) -> Mood:
 def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
     """The gravest mood of several results, and their statuses."""
     worst = gravest(t.mood for t in tellings)
+    drifted = sum(
+        getattr(r, "drifted", None) is True for r in results
+    )  # no status: the comparison is in order
     if len(results) == 1:
-        return worst, results[0].words
+        return worst, "; ".join([*["samples differ"] * drifted, results[0].words])
     counts = Counter(r.status for r in results)
     what = "results" if any(r.group for r in results) else results[0].several
     words = sorted(counts, key=lambda word: (word.fine, word != "ok", -counts[word]))
     told = [f"{word}: {counts[word]:,}" for word in words]
+    if drifted:
+        told = [f"samples differ: {drifted:,}", *told]
     return worst, "; ".join([f"{told[0]} of {len(results):,} {what}", *told[1:]])
 
 
@@ -102,7 +107,7 @@ def advice_block(tellings: Iterable[Telling]) -> Advice:
     worst = gravest(t.mood for t in every)
     lines = list(dict.fromkeys(line for t in every for line in t.do))
     if worst != "good":
-        lines = [line for line in lines if line != DO["ok"]]
+        lines = [line for line in lines if line != NOTHING]
     return Advice(worst, "What to do", tuple(lines))
 
 
@@ -127,11 +132,16 @@ def files_block(files: Sequence[str], run: dict[str, Any], *, named: bool) -> li
     ).strip()
     head = f"The bad files are among these {len(files):,}"
     sure = named or len(files) == 1
+    codes = leave_out(files, run) if sure else []
+    if codes and len(files) <= excluded.FEW:  # the line names them
+        who, whose = ("this file", "its") if len(files) == 1 else ("these files", "their")
+        head = f"Leave {who} out and run again: {whose} values differ from the rest"
+        return [replace(code, heading=head) for code in codes]
     if sure:
         one, caption = "This file holds other values", more
         head = one if len(files) == 1 else f"These {len(files):,} files hold other values than the rest"
     listing = Listing(head, shown, caption, names=True, folded=len(shown) > OPEN_LINES)
-    return [listing, *(leave_out(files, run) if sure else [])]
+    return [listing, *codes]
 
 
 def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
@@ -142,6 +152,13 @@ def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
     shell, python = again.command(files), f"found = {printable(again.python(files))}"
     lines = ((SHELL, shell), (PYTHON, python)) if shell else ((PYTHON, python),)
     return [Code("Leave these files out and run again", lines, excluded.files(files))]
+
+
+def meanings_block(results: Results) -> list[Block]:
+    """What the statuses mean."""
+    lines = meanings(results)
+    head = f"What the status{'es mean' if len(lines) > 1 else ' means'}"
+    return [Listing(head, lines, folded=True)] if lines else []
 
 
 def data_block(results: Results) -> list[Block]:
@@ -200,10 +217,10 @@ def closing_blocks(results: Results, assumptions: Sequence[str]) -> tuple[Block,
 
 
 def interval_words(level: str, interval: str, reason: str | None = None) -> str:
-    """An interval as it stands in tables, in a sentence."""
+    """An interval as it stands in tables, in brackets behind its estimate."""
     if interval == "-":
-        return "there is no interval" + (f": {reason}" if reason else "")
-    return f"its {level} interval reaches from {interval.replace(' … ', ' to ')}"
+        return "no interval" + (f": {reason}" if reason else "")
+    return f"{level} CI: {interval.replace(' … ', ' to ')}"
 
 
 def _short(value: Any) -> str:

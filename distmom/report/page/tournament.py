@@ -38,13 +38,14 @@ def story(found: TournamentResult) -> Story:
     loss = found.settings["loss"]
     first = f"{names} {'are the champions' if several else 'is the champion'} among {len(found):,} candidates"
     reach = interval_words(best.level, shown[1])
+    plain = shown[2]
     answer = [
-        f"{first}: least {cell(loss)} loss on most blocks of rows{'' if found.decided else ', not decided'}.",
-        f"The robust risk of {printable(best.name)} is {shown[0]}; {reach}. "
-        f"Its sample mean loss is {shown[2]}.",
+        f"{first}{'' if found.decided else ', but not decided'}.",
+        f"A duel is won by the smaller {cell(loss)} loss on most blocks of rows. The robust risk of "
+        f"{printable(best.name)} is {shown[0]} ({reach}); its sample mean loss is {plain}.",
     ]
     if not found.champions:
-        answer = ["There is no champion: more of the data is bad than can be left out."]
+        answer = ["There is no champion: the data has more bad rows than a tournament can leave out."]
     plain_best = min(found, key=lambda r: r.plain_estimate)
     if found.champions and plain_best.name not in found.champions:
         name = printable(plain_best.name)
@@ -83,13 +84,13 @@ def _advice(found: TournamentResult, mood: Mood) -> Advice:
     close = [r.name for r in found if r.status == Status.FINALIST]
     if close:
         lines.append(
-            f"Finalists that these rows cannot tell apart from it, or that lost the last round: "
+            f"Finalists that these rows do not separate from it, or that lost the last round: "
             f"{listed(map(printable, close))}."
         )
     if found.cycle:
         lines.append(
             "Every finalist lost to another one (a cycle): the champion is the one whose farthest better is "
-            "nearest. More rows, or fewer candidates that resemble each other, would decide it."
+            "nearest. More rows, or fewer similar candidates, would decide it."
         )
     return Advice(mood, "What to do", tuple(lines))
 
@@ -174,7 +175,7 @@ def duel_matrix(found: TournamentResult) -> Matrix:
 def _assumptions(found: TournamentResult) -> tuple[str, ...]:
     of_pairs = len(found.settings["blocks"]) == 2
     rows = "The rows are independent (whole units, where they were kept together), and fewer than half of "
-    rows += "the blocks of each part hold outlying values."
+    rows += "the blocks of each part hold outliers."
     stated = "(Lugosi and Mendelson) is stated for squared loss; for other losses the same procedure is used "
     stated += "without it."
     if of_pairs:

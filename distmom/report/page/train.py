@@ -26,12 +26,12 @@ def tell_train(r: TrainResult) -> Telling:
     finite = np.isfinite(r.estimate)
     loss = f"its loss on {r.estimate_of} is {quantity(r.estimate)}" if finite else "it has no loss"
     answer = (
-        f"{cell(r.learner)}{target} was learned in {r.n_steps:,} steps; {loss}.",
-        f"Each step was taken from {r.n_blocks:,} random blocks of {r.block_size:,} rows by a median over "
-        "them, so that outlying rows in a minority of the blocks do not steer it."
+        f"{cell(r.learner)}{target} was trained in {r.n_steps:,} steps; {loss}.",
+        f"Each step used the median of {r.n_blocks:,} random blocks of {r.block_size:,} rows, so outliers in "
+        "a minority of the blocks do not steer it."
         if r.n_blocks > 1
-        else f"Each step was taken from one batch of {r.block_size:,} rows: outlying rows in it do steer it.",
-        f"It ended with: {r.words}.",
+        else f"Each step used one batch of {r.block_size:,} rows, so outliers in it do steer the model.",
+        f"It ended with the status: {r.words}.",
     )
     survived = max(0, -(-r.n_blocks // 2) - 1)
     facts = [
@@ -41,14 +41,14 @@ def tell_train(r: TrainResult) -> Telling:
         (f"loss of {r.estimate_of}", quantity(r.estimate)),
         ("steps", f"{r.n_steps:,}"),
         ("blocks of a step", f"{r.n_blocks:,} of {r.block_size:,} rows"),
-        ("contamination tolerated", f"outlying rows in up to {survived:,} blocks of a step"),
+        ("contamination tolerated", f"outliers in up to {survived:,} blocks of a step"),
         ("blocks that could not be used", f"{r.n_skipped_blocks:,}"),
         ("rows met", f"{r.n_rows:,} that pass the filter, of which {r.n_used:,} have all their values"),
         ("rows of the data", f"{r.data.get('n_rows', r.n_rows):,}, {r.mode}"),
     ]
     do = {"good": (USE,), "look": advice(r) or (LOOK,), "bad": (BEYOND, DESCRIBE)}[mood(r)]
     assumed = (
-        "Rows are independent, and in each step fewer than half of the blocks hold outlying ones.",
+        "Rows are independent, and in each step fewer than half of the blocks hold outliers.",
         "The held-out blocks take no part in the steps; without them the loss is that of chosen blocks, "
         "which is biased low.",
     )
@@ -66,7 +66,6 @@ def learning_curve(r: TrainResult) -> Curve:
         lines.append(Line("loss of held-out blocks", looks, held_out))
     finite = losses[np.isfinite(losses)]
     far = bool(finite.size and finite.min() > 0.0 and finite.max() > FAR * finite.min())
-    caption = "The loss should fall and then stay level; "
-    caption += "held-out blocks tell whether the model fits new rows."
+    caption = "The loss should fall and then level off. Held-out blocks show whether the model fits new rows."
     scales, title = (Numbers(), Powers() if far else Numbers()), f"loss{' (log scale)' * far}"
     return Curve("Learning curve", caption, tuple(lines), "step", title, *scales, log_y=far)

@@ -43,10 +43,16 @@ def tell_vector(r: VectorResult) -> Telling:
         facts.append((f"{r.level} radius", quantity(r.radius)))
     spread = f"{quantity(float(np.sqrt(r.trace)))} (root of the sum of all variances)"
     facts += [("spread of a row", spread), *block_facts(r)]
-    band = "interval" if r.intervals is not None else "shadow of the ball" if r.radius is not None else ""
+    band = (
+        "interval"
+        if r.intervals is not None
+        else "projection of the confidence ball"
+        if r.radius is not None
+        else ""
+    )
     caption = (
-        "Robust estimate, its interval or the shadow of the ball, and the sample mean (an arrow where it "
-        "lies outside)."
+        "Robust estimate, its interval or the projection of the confidence ball, and the sample mean. An "
+        "arrow points to one outside the picture."
     )
     title = titled("mean", Numbers(), "unit of each column")
     spans = _spans(r, "All coordinates", caption, ("estimate", band, "sample mean"), title)

@@ -57,7 +57,7 @@ def test_folders_are_the_units_where_they_are_alike(tmp_path: Path) -> None:
     assert kept.interval == pytest.approx(x.interval, rel=1e-9) and kept.notes == x.notes
     page = tmp_path / "page.html"
     dm.write_results(dm.mean(lake, "x", blocks=21, rng=0), page)
-    assert "Nothing stands out" not in page.read_text()
+    assert "Nothing to do" not in page.read_text()
 
 
 @pytest.mark.filterwarnings("ignore::distmom.DoubtfulResultWarning")

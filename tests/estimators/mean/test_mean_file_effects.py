@@ -57,7 +57,7 @@ def test_the_default_interval_is_that_of_whole_files(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     dm.write_results(found, page)
     text = page.read_text()
-    assert "Nothing stands out" not in text and "rows correlated" in text and "cluster-robust" in text
+    assert "Nothing to do" not in text and "rows correlated" in text and "cluster-robust" in text
     assert found.to_dict()["flags"] == ["rows correlated"]
     kept = flat(dm.mean)(folder, "x", rng=0, state=tmp_path / "state")
     assert kept.interval == found.interval and kept.flags == found.flags

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.samples.pool import RowPool
+from distmom.numerics.samples.pool import RowPool, all_in_order
 from distmom.numerics.samples.pool_sampler import (
     HASHED,
     WHOLE,
@@ -147,3 +149,19 @@ def test_small_files_are_offered_whole():
 @given(st.integers(0, 2**64 - 1))
 def test_the_key_of_one_file_is_that_of_many(key):
     assert pool_key(np.uint64(key)) == pool_keys(np.array([key], np.uint64))[0]
+
+
+def test_columns_of_the_same_rows_share_their_order():
+    """One sort for all of them, with the rows of each alone; other rows, or keys that tie, have their own."""
+    g = np.random.default_rng(3)
+    x = g.normal(size=(3, LEAF_ROWS))
+    one, two = (sampled(values, range(1), 3_000, 2_500) for values in x[:2])
+    other = sampled(x[2], range(1), 3_000, 2_500, g.random(LEAF_ROWS) < 0.5)
+    tied = replace(one, keys=np.repeat(one.keys[::2], 2)[: one.keys.size])
+    found = all_in_order([one, two, other, tied, tied])
+    for pool, ordered in zip((one, two, other, tied, tied), found, strict=True):
+        order = np.lexsort((pool.values, pool.keys))
+        for name in ("keys", "values", "files", "rows"):
+            assert np.array_equal(getattr(ordered, name), getattr(pool, name)[order])
+    assert found[0].keys is found[1].keys
+    assert found[2].keys is not found[1].keys

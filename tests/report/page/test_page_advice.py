@@ -110,9 +110,9 @@ def test_every_remedy_is_what_the_command_takes(results: dict[str, Any]) -> None
 def test_differences_and_comparisons_know_no_contamination(results: dict[str, Any]) -> None:
     for name, has in (("mean", True), ("statistic", True), ("difference", False), ("compared", False)):
         [fact, *_] = [
-            v for r in dm.Results.of(results[name]) for k, v in r.telling().facts if "withstands" in k
+            v for r in dm.Results.of(results[name]) for k, v in r.telling().facts if "tolerated" in k
         ]
-        assert ("--contamination" in fact) is has and "as wide as for good rows" in fact
+        assert ("--contamination" in fact) is has and "does not account for bad rows" in fact
 
 
 def test_saved_sums_are_made_again_with_other_options(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_saved_sums_are_made_again_with_other_options(tmp_path: Path) -> None:
         (merged, "make the states again with"),
         (stream.result(), "begin again, before the first batch, with"),
     ):
-        assert f"{way} {remedies.ALLOWED}" in dict(result.telling().facts)["bad rows it withstands"]
+        assert f"{way} {remedies.ALLOWED}" in dict(result.telling().facts)["bad rows tolerated"]
         beyond = replace(result, flags=(dm.Status.BREAKDOWN_POINT_EXCEEDED,), status=dm.Status.OK)
         assert f"or {way} {remedies.FILES}" in beyond.telling().do[0]
 
@@ -172,4 +172,15 @@ def test_several_results_are_counted_by_what_they_are() -> None:
     assert "of 2 differences" in text and "arr_delays" not in text
     both = dm.compare([rows, rows], "arr_delay", rng=0, test=dm.Permutations(9))
     text = page(dm.Results.of(both).story(), {})
-    assert "of 3 comparisons" in text and "of 3 columns" not in text
+    assert "of 3 comparisons" in text and "of 3 columns" not in text and "samples differ" not in text
+
+
+def test_samples_that_differ_are_no_plain_ok() -> None:
+    g = np.random.default_rng(0)
+    one, two = {"x": g.normal(size=900)}, {"x": 1.0 + g.normal(size=900)}
+    for statistics, words in (
+        (["mean"], "samples differ; ok"),
+        (["mean", "auc"], "samples differ: 2 of 2 comparisons; ok: 2"),
+    ):
+        found = dm.compare([one, two], "x", statistics=statistics, rng=0, test=dm.Permutations(199))
+        assert words in page(dm.Results.of(found).story(), {})

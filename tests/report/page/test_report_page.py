@@ -100,9 +100,9 @@ def test_the_result_its_certainty_and_the_way_back_are_told() -> None:
     found = dm.mean({"x": OUTLYING}, "x", confidence_level=0.95, contamination=None, rng=7, blocks=101)
     text = Reader(page(dm.Results.of(found).story(), found.run["versions"])).text
     low, _ = found.interval
-    assert f"The mean of x is {found.estimate:.3f}; its 95 % interval reaches from {low:.3f} to" in text
-    assert "outside of that interval" in text and "contaminated" in text
-    assert "at most 50 of 101 blocks" in text
+    assert f"The mean of x is {found.estimate:.3f} (95% CI: {low:.3f} to" in text
+    assert "outside that interval" in text and "contaminated" in text
+    assert "up to 50 bad rows (breakdown point)" in text
     assert "dm.mean({'x': <ndarray>}, 'x', blocks=101, confidence_level=0.95, rng=7)" in text
     assert f"numpy {np.__version__}" in text
 
@@ -179,7 +179,7 @@ def test_ticks_are_few_and_within_the_axis(low: float, width: float, most: int, 
 
 def test_ticks_of_numbers_powers_and_times() -> None:
     assert [t for _, t in Numbers().ticks(-0.32, 1.1, 4)] == ["0.0", "0.5", "1.0"]
-    assert [t for _, t in Numbers(percent=True).ticks(0.0, 0.42, 4)] == ["0 %", "20 %", "40 %"]
+    assert [t for _, t in Numbers(percent=True).ticks(0.0, 0.42, 4)] == ["0%", "20%", "40%"]
     assert [t for _, t in Powers().ticks(3.0, 20_000.0, 5)] == ["10", "100", "1,000", "10,000"]
     assert [t for _, t in Powers((5.0, 7.0, 63.0)).ticks(4.0, 70.0, 3)] == ["5", "63"]
     day = Times(TimeScale("timestamp", base=19_860))
@@ -210,11 +210,11 @@ def test_a_result_without_pictures_says_so() -> None:
 def test_what_the_answer_is_is_said_of_each_kind(tmp_path: Path) -> None:
     """The median of the blocks of a given number; where the means of smaller blocks balance by default."""
     x = np.random.default_rng(0).exponential(size=5_000)
-    for blocks, words in ((11, "the answer is the middle one"), ("auto", "smaller blocks balance")):
+    for blocks, words in ((11, "The estimate is the median"), ("auto", "The estimate is a robust mean")):
         found = dm.mean(x, blocks=blocks, rng=0)
         dm.write_results(found, tmp_path / "page.html")
         page = " ".join((tmp_path / "page.html").read_text("utf-8").split())
         assert words in page
-        assert ("the answer is the middle one" in page) == (blocks == 11)
+        assert ("The estimate is the median" in page) == (blocks == 11)
         middle = np.sort(found.block_estimates)[(found.n_blocks - 1) // 2]
         assert (found.estimate == middle) == (blocks == 11)

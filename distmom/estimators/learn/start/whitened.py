@@ -15,8 +15,9 @@ from distmom.inference.share.gaps import rows_apart
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.curvature import MOST_BLOCKS, largest_of
 from distmom.numerics.linalg.whitening import whitening, with_ones, wrapped
-from distmom.numerics.losses.row_risks import PredictorRisk
+from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
 from distmom.solvers.coordinates import Coordinates
+from distmom.solvers.most_rows import share_of_others
 from distmom.solvers.pilot import Pilot, finished, pilot
 from distmom.solvers.screen import RowScreen
 
@@ -47,7 +48,7 @@ class Whitened:
     step: float
     shape: Shape
     share: float  # accused rows of the sample
-    too_many: float = 0.0  # share of rows that would be accused, where they are too many
+    too_many: float = 0.0  # share of rows that are another group, too many to be accused
 
     def of_training(self) -> dict[str, Any]:
         """What a training keeps of it."""
@@ -110,7 +111,7 @@ def wanted_size(sample: ScaledSample, kept: Bools, *, labels: bool, pairs: bool)
 
 
 def _pilot(problem: Problem, sample: ScaledSample, *, labels: bool) -> tuple[Pilot, float]:
-    """The pilot, and the share of rows that it would accuse were they not too many."""
+    """The pilot, and the share of rows that it would accuse were they not too many, or that fit no model."""
     risk = problem.risk if isinstance(problem.risk, PredictorRisk) else None
     features, targets = sample.features, sample.targets
     found = pilot(risk, features, targets, _furthest)
@@ -120,7 +121,10 @@ def _pilot(problem: Problem, sample: ScaledSample, *, labels: bool) -> tuple[Pil
         if ((2 * far > counts) & (counts >= ENOUGH)).any():  # what tells a label from the others
             found = finished(risk, features, targets, replace(found.screen, most_distance=math.inf))
     if found.accused.mean() <= MOST_ACCUSED:
-        return found, 0.0
+        if not isinstance(risk, LinearRisk) or found.fit is None:
+            return found, 0.0
+        kept = ~found.accused
+        return found, float(kept.mean()) * share_of_others(features[kept], targets[kept], found.basis)
     before, found = found, finished(risk, features, targets, RowScreen(found.screen.basis))
     return found, float((before.accused & ~found.accused).mean())
 

@@ -14,6 +14,7 @@ from distmom.estimators.mean.partition import PartitionFields
 from distmom.estimators.mean.run.passes import OwnCuts, run_range, within_cuts
 from distmom.inference.share.look import Look
 from distmom.numerics.hash_ranges import HashRange
+from distmom.numerics.samples.pool import all_in_order
 from distmom.passes.key_ranges import next_range, room_for_groups
 from distmom.passes.on_disk import RecordFile
 from distmom.reductions.keyed_pools import KEY_BYTES
@@ -64,7 +65,7 @@ def answers_by_ranges(
             found, left_out, largest = run_range(now, n_keys, executor, progress, within, room)
             if looks is None:
                 skipped = left_out
-                looks = looks_of(tuple(Look(pool.in_order()) for pool in found.pools))
+                looks = looks_of(tuple(map(Look, all_in_order(found.pools))))
             within, second = within.ending(found.high), None
             if found.state is None or not found.state.n_groups:
                 continue

@@ -1,0 +1,1 @@
+"""What a shell completes: commands, flags, choices, kernels, paths, columns; loads nothing heavy."""

@@ -1,0 +1,37 @@
+"""Names that are completed and whose own tables are heavy to load; a test holds these against those."""
+
+KERNELS = (
+    "variance",
+    "std-squared",
+    "covariance",
+    "correlation",
+    "squared-distance",
+    "distance",
+    "gini",
+    "third-moment",
+    "kendall",
+    "kendall-b",
+    "concordance",
+    "auc",
+    "mean-difference",
+    "energy",
+    "mmd",
+    "rbf",
+    "laplace",
+    "ranking",
+    "clustering",
+    "mahalanobis",
+)
+LOSSES = (
+    "squared",
+    "absolute",
+    "huber",
+    "pinball",
+    "zero_one",
+    "log",
+    "mahalanobis",
+    "ranking",
+    "ranking_hinge",
+    "ranking_logistic",
+    "clustering",
+)

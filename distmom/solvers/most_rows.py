@@ -1,0 +1,63 @@
+"""How many rows fit no linear model that most rows fit.
+
+Rows that are bad together may be so many that a fit to all rows follows them, and none looks bad by it. So
+another fit is made to the half of the rows nearest the middle of the features, and drawn to the half that
+fits it best, again and again (least trimmed squares: Rousseeuw 1984, JASA; its concentration steps: Rousseeuw
+& Van Driessen 2006). By that fit the residuals of clean rows thin out, whatever their distribution; those of
+another group lie far out, with few between.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from distmom.numerics.arrays import Floats
+from distmom.numerics.linalg.whitening import with_ones
+from distmom.numerics.median import MAD
+from distmom.solvers.pilot import OPERATIONS, solved
+
+FAR, NEAR = 10.0, 3.0
+"""Spreads of the residuals from which a row belongs to another group, and up to which it fits."""
+
+LEAST_SHARE, BETWEEN = 0.1, 0.75
+"""A group has so many of the rows; between the two are at most so many for each of its rows."""
+
+SAME = 0.25
+"""A half of which more than this share has one target, as zeros of rare events, fits too well to judge by."""
+
+ROWS_OF_A_FEATURE, STEPS = 8, 12
+"""With fewer rows a half may fit by chance; so often it is looked which rows fit best."""
+
+
+def share_of_others(rows: Floats, targets: Floats, basis: Floats) -> float:
+    """Share of the rows of another group than most; 0 if there is none that is seen.
+
+    `rows` are scaled; in the coordinates of the `basis` they, and ones, are about orthonormal.
+
+    Examples
+    --------
+    >>> g = np.random.default_rng(0)
+    >>> x = g.normal(size=(1_000, 2))
+    >>> y, basis = x @ [1.0, 2.0] + g.normal(size=1_000), np.eye(3)
+    >>> x[:300], y[:300] = 9.0, -90.0
+    >>> share_of_others(x, y, basis), share_of_others(x[300:], y[300:], basis)
+    (0.3, 0.0)
+    """
+    p = rows.shape[1] + 1
+    few = slice(max(ROWS_OF_A_FEATURE * p, OPERATIONS // p**2))
+    x, y = rows[few], targets[few]
+    if len(y) < ROWS_OF_A_FEATURE * p:
+        return 0.0
+    z, half = with_ones(x) @ basis, len(y) // 2 + 1
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = np.square(x).sum(axis=1)
+        for _ in range(STEPS):
+            best = np.argpartition(away, half - 1)[:half]
+            away = np.abs(y - z @ solved(z[best].T @ z[best], z[best].T @ y[best]))
+        away /= MAD * float(np.median(away))
+    fitting = y[away <= NEAR]
+    if np.unique(fitting, return_counts=True)[1].max(initial=0) > SAME * len(fitting):
+        return 0.0
+    share = float((away > FAR).mean())
+    between = float((away > NEAR).mean()) - share
+    return share if share >= LEAST_SHARE and between <= BETWEEN * share else 0.0
