@@ -115,7 +115,7 @@ class LogProgress:
                 "total_bytes": self.rate.total,
             }
             told = {"event": "progress", "fields": fields}
-            logger.info("%s: %s", self.title, self.rate.describe(), extra=told)
+            logger.info("%s: %s", titled(self.title), self.rate.describe(), extra=told)
 
     def end(self) -> None:
         """Stop."""
