@@ -33,8 +33,8 @@ from distmom.json_lines import asked, json_stderr
 GROUPS = {
     "Estimate": ("mean", "ustat", "describe", "compare", "difference", "tournament"),
     "Run a job": ("init", "run", "train"),
-    "Keep order": ("merge", "clean", "warm-up"),
-    "Read the output": ("explain",),
+    "Clean up and combine": ("merge", "clean", "warm-up"),
+    "Explain": ("explain",),
 }
 """Headings of the help, and their commands."""
 

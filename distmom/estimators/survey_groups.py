@@ -6,7 +6,7 @@ variants that lie in files of their own are whole files of other values. So the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from distmom.passes.opening import Names
 from distmom.passes.scan import Scan
 from distmom.report import MeanResult, Results
 from distmom.report.far_rows import FarRows
+from distmom.report.results import remarkable
 from distmom.status import Status
 
 Place = tuple[Key, str]
@@ -62,7 +63,7 @@ class GroupSurveyor(Surveyor):
     """
 
     by: Names = None
-    said: dict[tuple[int, Sequence[str], bool], tuple[Scan, list[MeanResult]]] = field(default_factory=dict)
+    said: dict[tuple[int, Sequence[str], bool], tuple[Scan, Results]] = field(default_factory=dict)
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> GroupSurveys:
         """What is bad in any of these columns, in each group."""
@@ -73,6 +74,16 @@ class GroupSurveyor(Surveyor):
             return self._mended(scan, columns, means) if any(map(self.worth, means)) else GroupSurveys(scan)
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return GroupSurveys(scan)
+
+    def suspect(self, scan: Scan, columns: Sequence[str]) -> list[str]:
+        """Those columns for which there is something to say in some group."""
+        if scan.source.one_pass:
+            return []
+        try:
+            some = _means_of(remarkable(self.found(scan, columns)), columns)
+            return [one.column for one in some if self.worth(one)]
+        except (ConfigError, DataError, NoAnswerError):
+            return []
 
     def _mended(self, scan: Scan, columns: Sequence[str], means: Sequence[MeanResult]) -> GroupSurveys:
         """The scan without what is bad, and for each group what that was."""
@@ -159,15 +170,24 @@ class GroupSurveyor(Surveyor):
 
     def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
         """The robust mean of each in each group; NoAnswerError if none has one."""
+        return _means_of(self.found(scan, columns, design), columns)
+
+    def found(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> Results:
+        """The same, perhaps with those of other columns: results which are made when they are asked for."""
         by_rows = design is BY_ROWS
-        for (place, known, same), (_, means) in self.said.items():
+        for (place, known, same), (_, found) in self.said.items():
             if place == id(scan) and same == by_rows and set(columns) <= set(known):
-                return [one for one in means if one.column in columns]
+                return found
         plan = self._question(scan, columns, design).plan(self.executor, self.progress)
-        found = plan.run(self.executor, self.progress, run_facts(0.0, self.seed, self.executor.threads))
-        means = [one for one in Results.of(found) if isinstance(one, MeanResult)]
-        self.said[id(scan), tuple(columns), by_rows] = scan, means
-        return means
+        run = run_facts(0.0, self.seed, self.executor.threads)
+        found = Results.of(plan.run(self.executor, self.progress, run))
+        self.said[id(scan), tuple(columns), by_rows] = scan, found
+        return found
+
+
+def _means_of(results: Iterable[Any], columns: Sequence[str]) -> list[MeanResult]:
+    """Those that are the mean of one of these columns."""
+    return [one for one in results if isinstance(one, MeanResult) and one.column in columns]
 
 
 def place_of(one: MeanResult) -> Place:

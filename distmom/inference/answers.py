@@ -216,8 +216,8 @@ class RuleAnswer(OfGroups):
     def path(self, g: int) -> tuple[Rung, ...]:
         """Number of blocks, estimate and margin of error at every level of a group that has an answer."""
         columns = (self.levels, self.path_estimate[g], self.path_margin[g])
-        rungs = map(Rung, *(column.tolist() for column in columns))
-        return tuple(rung for rung in rungs if math.isfinite(rung.estimate))
+        rungs = zip(*(column.tolist() for column in columns), strict=True)
+        return tuple([Rung(*rung) for rung in rungs if math.isfinite(rung[1])])
 
     def overwritten(self, groups: Ints, new: dict[str, Any]) -> RuleAnswer:
         """The answer with other values of some fields for some groups: this one is used up."""

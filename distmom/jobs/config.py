@@ -140,7 +140,8 @@ def _with_paths(file: TomlFile, spec: Key, value: Any) -> Any:
         return value
     if isinstance(value, list):
         return [_with_paths(file, spec, one) for one in value]
-    return file.beside(value) if spec.path is True or value.endswith(spec.path) else value
+    named = value.startswith("@") if spec.path == "lists" else spec.path is True or value.endswith(spec.path)
+    return file.beside(value) if named else value
 
 
 def _options(names: Iterable[str]) -> str:

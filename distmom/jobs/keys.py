@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "text": ("a text", (str,)),
@@ -33,9 +34,9 @@ class Key:
         Whether it must, or must not, be there; a key that is refused is known from other jobs.
     why : str
         Reason, for the error, why it is required or refused.
-    path : bool or tuple of str
+    path : bool, tuple of str, or str
         Whether it names files, which start from the folder of the configuration; or the endings of those
-        texts that do.
+        texts that do; ``"lists"`` if only ``"@list.txt"`` does.
     """
 
     kind: str
@@ -44,7 +45,7 @@ class Key:
     required: bool = False
     refused: bool = False
     why: str = ""
-    path: bool | tuple[str, ...] = False
+    path: bool | tuple[str, ...] | Literal["lists"] = False
 
 
 Tables = Mapping[str, Mapping[str, Key]]
@@ -53,7 +54,7 @@ DATA = {
     "path": Key("texts", "data", required=True, path=True),
     "paths": Key("texts", "data", required=True, path=True),
     "where": Key("text"),
-    "exclude": Key("texts"),
+    "exclude": Key("texts", path="lists"),
     "nan": Key("text", choices=("omit", "raise", "keep")),
     "missing": Key("text", choices=("error", "null")),
     "on_bad_file": Key("text", choices=("error", "skip")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -35,7 +36,7 @@ class CellMap:
     sizes: Ints  # rows of each block
     lowered: Bools  # (n_groups,): the number that was given exceeds what the rows of the group can fill
 
-    @property
+    @cached_property
     def starts(self) -> Ints:
         """Number of the first block of each group, and last of all the number of blocks."""
         return np.concatenate([[0], np.cumsum(self.n_blocks)])

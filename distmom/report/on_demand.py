@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -34,6 +34,10 @@ class ResultColumns(Protocol):
         """Groups that accuse files."""
         ...
 
+    def remarkable(self, g: int) -> bool:
+        """Whether a group has flags, or rows far out."""
+        ...
+
     def make(self, g: int) -> Any:
         """The result of a group."""
         ...
@@ -52,6 +56,8 @@ class OnDemand(Sequence[Result]):
         Attributes that all results have: `data` and `run`.
     put : dict
         Other results at some places.
+    said : callable, optional
+        Puts notes and reasons in other words.
     order : ndarray of int64, optional
         For each place the number of its result, counted through all parts; by default the same.
     """
@@ -60,6 +66,7 @@ class OnDemand(Sequence[Result]):
     facts: Mapping[str, Any]
     put: Mapping[int, Result]
     order: Ints | None = None
+    said: Callable[[str], str] | None = None
 
     @classmethod
     def of(cls, parts: Iterable[ResultColumns], order: Ints | None = None) -> OnDemand:
@@ -73,6 +80,10 @@ class OnDemand(Sequence[Result]):
     def changed(self, put: Mapping[int, Result]) -> OnDemand:
         """The same with other results at some places."""
         return replace(self, put={**self.put, **put})
+
+    def said_as(self, said: Callable[[str], str]) -> OnDemand:
+        """The same with notes and reasons in other words."""
+        return replace(self, said=said)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -125,10 +136,16 @@ class OnDemand(Sequence[Result]):
             return sorted(numbers)
         return [i for i, number in enumerate(self.order) if number in numbers]
 
+    def remarkable(self) -> Iterator[int]:
+        """Places of results that have flags, or say of rows far out."""
+        return (i for i, (part, g) in enumerate(self._places()) if i in self.put or part.remarkable(g))
+
     def _made(self, i: int) -> Result:
         result = self.put.get(i)
         if result is None:
             part, g = self._place(i)
             result = part.make(g)
+        if self.said is not None:
+            result = result.said_as(self.said)
         vars(result).update(self.facts)
         return result

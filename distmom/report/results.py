@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from importlib import import_module
@@ -91,7 +92,9 @@ class Results(Several[R]):
     def said_as(self, said: Callable[[str], str]) -> Self:
         """The same with notes and reasons in other words, such as flags of a command for parameters."""
         other = copy(self)
-        other._results = tuple(result.said_as(said) for result in self)
+        every = self._results
+        many = isinstance(every, OnDemand)
+        other._results = every.said_as(said) if many else tuple(result.said_as(said) for result in self)
         return other
 
     @property
@@ -132,6 +135,16 @@ class Results(Several[R]):
         if isinstance(self._results, OnDemand):
             return ((flags[0] if flags else Status.OK, flags) for flags in self._results.flags())
         return ((r.status, r.flags) for r in self)
+
+    def ends(self, n: int) -> Self:
+        """The first and last n results alone, made once."""
+        other = copy(self)
+        other._results = (*self._results[:n], *self._results[max(n, len(self) - n) :])
+        return other
+
+    def count_statuses(self) -> Counter[Status]:
+        """How many results have each status."""
+        return Counter(status for status, _ in self._said())
 
     def __len__(self) -> int:
         return len(self._results)
@@ -285,6 +298,14 @@ def accusing(results: Results) -> dict[int, Any]:
     if isinstance(every, OnDemand):
         return {i: every[i] for i in every.accused()}
     return {i: r for i, r in enumerate(every) if r.accused_files}
+
+
+def remarkable(results: Results) -> Iterator[Any]:
+    """The results that have a flag, or say of rows far out; the others are not made."""
+    every = results._results
+    if isinstance(every, OnDemand):
+        return (every[i] for i in every.remarkable())
+    return (r for r in every if r.flags or getattr(r, "far_rows", None) is not None)
 
 
 def members(results: Results) -> Sequence[Any]:

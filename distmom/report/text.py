@@ -19,6 +19,9 @@ from distmom.words import printable
 UNLIMITED = 100_000
 """Columns of a table that is not for a terminal: no line is wrapped."""
 
+MOST_ROWS, ENDS = 100, 25
+"""So many results are shown as text; of more the first and the last ones."""
+
 LINES = 12
 """Remarks of a kind."""
 
@@ -122,8 +125,17 @@ def widths(table: Table) -> Measurement:
 
 
 def as_text(results: Results, width: int = 110) -> str:
-    """The tables and the remarks as plain text."""
-    return "\n".join([table_text(results, width), *remarks(results)])
+    """The tables and the remarks as plain text; of very many results those of the first and last ones."""
+    if len(results) <= MOST_ROWS:
+        return "\n".join([table_text(results, width), *remarks(results)])
+    few = results.ends(ENDS)
+    counts = results.count_statuses()
+    told = "; ".join(f"{n:,} {status}" for status, n in sorted(counts.items(), key=lambda one: -one[1]))
+    cut = [
+        f"first and last {ENDS} of {len(results):,} results; to_arrow(), to_polars() and a loop have all",
+        f"status of all: {told}",
+    ]
+    return "\n".join([table_text(few, width), *cut, *remarks(few)])
 
 
 def table_text(results: Results, width: int) -> str:

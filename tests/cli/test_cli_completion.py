@@ -226,6 +226,21 @@ def test_whatever_a_file_holds_nothing_is_raised(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        b"\x15\x02\x19\x1c\x48\x01r\x15\x04\x00\x00",  # a root of two columns, and no other element
+        b"\x15\x02" + b"\x1c" * 5_000,  # structs in structs
+        b"\x15\x02\x29\xf1\xff\xff\xff\xff\xff\xff\x7f",  # a list of very many booleans
+    ],
+    ids=["too few", "too deep", "too many"],
+)
+def test_a_footer_that_does_not_hold_what_it_says(tmp_path: Path, metadata: bytes) -> None:
+    file = tmp_path / "a.parquet"
+    file.write_bytes(b"PAR1" + metadata + len(metadata).to_bytes(4, "little") + b"PAR1")
+    assert column_names(file) == []
+
+
 def test_names_are_those_of_the_tables() -> None:
     from distmom.estimators.tournament.options import pair_losses, row_losses
     from distmom.numerics.kernels.catalogue import KERNELS as TABLE

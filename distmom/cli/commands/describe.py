@@ -19,8 +19,8 @@ BLOCKS = o.named(o.BLOCKS, "fine")
 EXAMPLES = (
     ("every column, and which files break it", "distmom describe orders/"),
     (
-        "two columns of recent days, as a page",
-        "distmom describe orders/day=3* -c amount -c tip --output orders.html",
+        "two columns of some days, as a page",
+        "distmom describe 'orders/day=3*' -c amount -c tip --output orders.html",
     ),
     ("which users stand out", "distmom describe orders/ -c amount --by user_id"),
 )
@@ -33,7 +33,7 @@ EXAMPLES = (
     examples=EXAMPLES,
 )
 def describe_command(data: tuple[str, ...], **flags: Any) -> int:
-    """Robust profile of every column beside the ordinary one, and which files break it.
+    """Robust profile of every column beside the ordinary one, and the files that break it.
 
     The tables show the columns, the files that account for a difference between sample mean and robust mean,
     and files whose values differ from those of the others.

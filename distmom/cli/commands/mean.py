@@ -16,7 +16,7 @@ JOINT = Option(
 
 PASSES = Option(
     "--passes",
-    "Passes where rows stand apart: 1 estimates from a sample.",
+    "Passes over the data where rows stand apart; 1 uses a sample.",
     Word(["1", "2"]),
     "Uncertainty",
     usual="2",
@@ -43,8 +43,8 @@ EXAMPLES = (
 def mean_command(data: tuple[str, ...], **flags: Any) -> int:
     """Robust means of columns, with intervals, next to the sample means.
 
-    Outlying rows and files cannot move the estimate; they are reported. The table goes to standard output,
-    notes and progress go to standard error.
+    A limited number of outlying rows or files cannot move the estimate far; the status tells what was found.
+    The table goes to standard output, notes and progress to standard error.
     """
     from distmom.estimators.mean.mean import mean
 

@@ -29,7 +29,7 @@ def column_names(file: Path) -> list[str]:
                 names.extend(_top(footer.elements()))
                 break
             footer.skip(kind)
-    except (IndexError, OSError, RecursionError, StopIteration, ValueError):
+    except (IndexError, OSError, RuntimeError, StopIteration, ValueError):  # also what recurses too deeply
         pass
     return names
 

@@ -33,7 +33,7 @@ INTERVALS = (
         "wide and safe; few blocks make it shorter",
     ),
     IntervalMeaning(
-        "paper",
+        "closed-form",
         "closed-form bound of the proposition, for its own number of blocks",
         "for comparison with published results; use --blocks paper",
     ),

@@ -78,6 +78,9 @@ class AnswerColumns:
             return self.every.flags(g)
         return (changed if "flags" in changed else self.every[g])["flags"]  # type: ignore[no-any-return]
 
+    def remarkable(self, g: int) -> bool:  # noqa: D102
+        return g in self.changed or bool(self.flags(g))
+
     def accused(self) -> list[int]:  # noqa: D102
         if isinstance(self.every, PartitionFields):
             first = self.every.accused

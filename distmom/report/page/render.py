@@ -11,11 +11,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from distmom.report.page import svg
 from distmom.report.page.bars import draw_bars
-from distmom.report.page.parts import TALL_ROWS, Code, Story
+from distmom.report.page.parts import TALL_ROWS, Advice, Block, Facts, Grid, Story
+from distmom.report.page.pictures import Picture
 from distmom.report.page.svg import Mark
 
-MOST_BLOCKS = 4
-"""Of a fragment."""
+IN_FRAGMENT: dict[type, int] = {Grid: 1, Advice: 1, Facts: 1}
+MOST_PICTURES = 2
+"""What a fragment has of each kind of block, and of pictures."""
 
 FEW_ROWS = 2
 """Tables of so few rows are lists on a telephone."""
@@ -68,10 +70,17 @@ def page(story: Story, versions: dict[str, str], written: datetime | None = None
 
 
 def fragment(story: Story) -> str:
-    """The answer, its advice and its pictures, for a cell of a notebook."""
+    """The answer, its table, advice, first pictures and figures, for a cell of a notebook."""
     template = _environment().get_template("fragment.html")
-    blocks = [block for block in story.blocks if not isinstance(block, Code)]
-    return template.render(story=story, blocks=blocks[:MOST_BLOCKS])
+    blocks: list[Block] = []
+    for block in story.blocks:
+        if isinstance(block, Picture):
+            alike, most = sum(isinstance(one, Picture) for one in blocks), MOST_PICTURES
+        else:
+            alike, most = sum(type(one) is type(block) for one in blocks), IN_FRAGMENT.get(type(block), 0)
+        if alike < most:
+            blocks.append(block)
+    return template.render(story=story, blocks=blocks)
 
 
 def svg_document(marks: tuple[Mark, ...], width: int, height: int, title: str, style: str) -> str:

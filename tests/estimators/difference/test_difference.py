@@ -246,7 +246,7 @@ def test_results_are_texts_pictures_and_pickles() -> None:
     assert head.split()[:3] == ["spent", "/", "views"]
     assert remark.startswith(f"old − new: {found.n_units_in_both} units, 4.7% of the smaller variant's")
     assert [line.split("  ")[0] for line in lines] == ["old − new", "old / new − 1", "new", "old"]
-    assert ">old − new: ok<" in found.plot().svg and "differences of blocks" in found.plot().svg
+    assert ">old − new: ok<" in found.plot().svg and ">difference in spent</text>" in found.plot().svg
 
 
 ONE_THREAD = dm.Threads(1)

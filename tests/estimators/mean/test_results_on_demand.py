@@ -16,7 +16,7 @@ import distmom as dm
 from distmom.errors import DoubtfulResultError, NoAnswerError, UnknownResultError
 from distmom.estimators.mean import answer
 from distmom.report.on_demand import OnDemand
-from distmom.report.results import members
+from distmom.report.results import members, remarkable
 
 CALLS: dict[str, dict[str, Any]] = {
     "one column": {"column": "x", "by": "a"},
@@ -59,7 +59,7 @@ def both(monkeypatch: pytest.MonkeyPatch, data: Any, **call: Any) -> tuple[dm.Re
     return made, at_once, told
 
 
-def fields(results: dm.Results) -> list[list[tuple[str, Any]]]:
+def fields(results: Any) -> list[list[tuple[str, Any]]]:
     told = [{k: v for k, v in vars(r).items() if k not in ("run", "data")} for r in results]
     return [[(k, v.tobytes() if isinstance(v, np.ndarray) else repr(v)) for k, v in t.items()] for t in told]
 
@@ -77,6 +77,9 @@ def test_they_say_the_same_in_all(name: str, monkeypatch: pytest.MonkeyPatch) ->
     made, at_once, told = both(monkeypatch, rows(4_000), **CALLS[name])
     assert isinstance(members(made), OnDemand) and isinstance(members(at_once), tuple)
     assert fields(made) == fields(at_once)
+    assert [fields([r]) for r in remarkable(made)] == [fields([r]) for r in remarkable(at_once)]
+    assert fields(made.said_as(str.upper)) == fields(at_once.said_as(str.upper))
+    assert made.count_statuses() == at_once.count_statuses()
     assert made == at_once and at_once == made and hash(made) == hash(at_once)
     assert made.to_arrow().equals(at_once.to_arrow())
     assert made.to_dict()["results"] == at_once.to_dict()["results"]
@@ -124,3 +127,19 @@ def test_no_finite_answer_is_still_refused(monkeypatch: pytest.MonkeyPatch) -> N
     table = pa.table({"x": pa.nulls(40, pa.float64()), "g": np.arange(40) % 4})
     with pytest.raises(NoAnswerError, match="none of the 10 rows has a value"):
         dm.mean(table, "x", by="g", executor=dm.Threads(1))
+
+
+def test_text_shows_the_first_and_last_of_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"g": np.arange(3_000) % 1_200, "x": np.random.default_rng(0).normal(size=3_000)})
+    found = dm.mean(table, "x", by="g", rng=1, executor=dm.Threads(1))
+    made: list[int] = []
+    make = answer.AnswerColumns.make
+    monkeypatch.setattr(answer.AnswerColumns, "make", lambda self, g: made.append(g) or make(self, g))
+    text = str(found)
+    assert set(made) == {*range(25), *range(1_175, 1_200)}
+    assert "first and last 25 of 1,200 results; to_arrow(), to_polars() and a loop have all" in text
+    (told,) = [line for line in text.splitlines() if line.startswith("status of all: ")]
+    assert sum(int(part.split()[0].replace(",", "")) for part in told[15:].split("; ")) == 1_200
+    lines = [line.split() for line in text.splitlines()]
+    shown = [int(line[0]) for line in lines if line and line[0].replace(",", "").isdigit()]
+    assert shown == [*range(25), *range(1_175, 1_200)]
