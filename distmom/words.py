@@ -82,7 +82,7 @@ class Wording:
             rf"|{begin}(?:(?:blocks|pairs)=)?(?P<call>{kinds})\((?P<inside>[^()]*)\)"
             rf"|{begin}(?P<kind>{one_of(self.kinds)})(?![\w'\"(=])"
             rf"|{begin}(?P<chosen>{names})=(?P<value>'[^']*'|\"[^\"]*\")"
-            rf"|(?:^|(?<=does not go with ))(?P<name>{names})(?=:| must | does not go with )"
+            rf"|(?:^|(?<=cannot be combined with ))(?P<name>{names})(?=:| must | cannot be combined with )"
             rf"|{begin}(?P<long>{long})(?![\w'\"=])"
         )
 

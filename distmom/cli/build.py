@@ -55,7 +55,9 @@ def _blocks(given: dict[str, Any]) -> dict[str, Any]:
     words = {word: given[flag] for flag, word in BLOCKS.items() if flag in given}
     if "scheme" in given:
         if "order" in given:
-            raise ConfigError(f"--order stored does not go with --scheme {given['scheme']}; drop one of them")
+            raise ConfigError(
+                f"--order stored cannot be combined with --scheme {given['scheme']}; drop one of them"
+            )
         if words.get("n") in ("auto", "paper"):  # samples have the number of the proposition
             del words["n"]
         return {**words, "design": "sampled", "replace": given["scheme"] == "monte_carlo"}

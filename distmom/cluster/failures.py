@@ -66,7 +66,7 @@ def lost(unit: Unit | UnitBatch, n_attempts: int) -> ResourceError:
 def stuck(trouble: str, patience: float) -> ResourceError:
     """Nothing could run for ``patience`` seconds."""
     return ResourceError(
-        f"the cluster gave no sign of life for {patience:g} seconds ({trouble}); "
+        f"the cluster did not respond for {patience:g} seconds ({trouble}); "
         "check its scheduler and workers, then run again"
     )
 

@@ -224,7 +224,7 @@ class _Run:
             else:
                 raise explain(one.error, unit, tries) from one.error
         else:
-            error = one.error or RuntimeError("the work gave nothing back")
+            error = one.error or RuntimeError("the task returned nothing")
             if isinstance(error, DistmomError):
                 raise error
             raise explain(error, unit, tries) from error

@@ -67,8 +67,9 @@ class Scratch:
         free = self.free_bytes()
         if free < n_bytes:
             raise ResourceError(
-                f"scratch: {in_words(n_bytes)} of disk are needed and {in_words(free)} can be had in "
-                f"{self.parent}; free some, or name another folder as scratch"
+                f"scratch: {in_words(n_bytes)} of disk are needed, but {self.parent} has "
+                f"{in_words(free)} free; "
+                "free some, or name another folder as scratch"
             )
 
     def folder(self) -> Path:

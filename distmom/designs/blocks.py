@@ -70,11 +70,12 @@ class RandomBlocks(BlockDesign):
         check_choice("RandomBlocks: fine", self.fine, ("standard", "many"))
         if self.fine != "standard" and self.fixed:
             raise ConfigError(
-                "RandomBlocks: fine does not go with n or size, which fix the number of blocks; drop one"
+                "RandomBlocks: fine cannot be combined with n or size, which fix the number of "
+                "blocks; drop one"
             )
         if self.repeats > 1 and self.chunk_rows > 1:
             raise ConfigError(
-                "RandomBlocks: repeats does not go with chunk_rows: partitions are of rows; drop one"
+                "RandomBlocks: repeats cannot be combined with chunk_rows: partitions are of rows; drop one"
             )
 
     def layout(self, seed: int, n_fine: int, width: int, n_rows: int | None) -> Layout:  # noqa: D102
@@ -239,13 +240,13 @@ class SampledBlocks(BlockDesign):
         if isinstance(self.n, str):  # of callers without types
             raise ConfigError(
                 f"SampledBlocks: n: must be a whole number, not {self.n!r}; "
-                "leave it out for that of the proposition"
+                "omit it for the number of the proposition"
             )
         self._check_number()
         if self.tau is not None:
             check_fraction("SampledBlocks: tau", self.tau, 0.5, "such as 0.45")
         if self.tau is not None and self.n is not None and self.size is not None:
-            raise ConfigError("SampledBlocks: tau: n and size say all; drop tau")
+            raise ConfigError("SampledBlocks: tau: n and size already determine the blocks; drop tau")
         if not isinstance(self.replace, bool):
             raise ConfigError(f"SampledBlocks: replace: must be True or False, not {self.replace!r}")
 

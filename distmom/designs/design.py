@@ -123,7 +123,7 @@ class BlockDesign:
             check_count(f"{type(self).__name__}: size", self.size)
             object.__setattr__(self, "size", int(self.size))
             if self.n != "auto" and not self.sampled:
-                raise ConfigError(f"{type(self).__name__}: n and size: one gives the other; drop one")
+                raise ConfigError(f"{type(self).__name__}: n and size determine each other; drop one")
 
 
 def check_most_blocks(name: str, n_blocks: int) -> None:

@@ -103,7 +103,8 @@ class SampledPairs(PairDesign):
         if isinstance(design, RandomBlocks) and design == RandomBlocks(design.n):
             return SampledBlocks(design.n if isinstance(design.n, int) else None, replace=self.replace)
         raise ConfigError(
-            f"blocks: samples of pairs are drawn from all rows, so {design!r} does not go with SampledPairs; "
+            f"blocks: samples of pairs are drawn from all rows, so {design!r} cannot be combined "
+            "with SampledPairs; "
             "give a number of samples, or SampledBlocks(n, tau=…) without a size"
         )
 

@@ -206,7 +206,7 @@ def refuse_pairs(
     Parameters
     ----------
     refused : sequence of (str, str, str)
-        Two options, and what to do instead; the first one "" if the second does not go with anything.
+        Two options, and what to do instead; the first one "" if the second cannot be combined with anything.
     met : mapping of str to bool
         Which of them were given.
     said : mapping of str to str
@@ -214,4 +214,4 @@ def refuse_pairs(
     """
     for first, second, remedy in refused:
         if (not first or met[first]) and met[second]:
-            raise ConfigError(f"{said.get(first, first)} does not go with {second}: {remedy}")
+            raise ConfigError(f"{said.get(first, first)} cannot be combined with {second}: {remedy}")

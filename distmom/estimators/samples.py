@@ -49,7 +49,7 @@ def samples_of(
             raise ConfigError(f"by: must be a column's name, not {by!r}")
         if conditions:
             raise ConfigError(
-                f"where: {number} conditions do not go with by, which makes the samples; give one"
+                f"where: {number} conditions cannot be combined with by, which makes the samples; give one"
             )
         return None
     each = tuple(where) if conditions else (where,) * n

@@ -44,7 +44,8 @@ class RobustScorer:
         """Minus the robust mean loss of the rows; -inf where half or more of the blocks are non-finite."""
         losses = self.row_losses(estimator, X, y)
         try:
-            # NaN losses must count against the model: they ruin their blocks instead of being left out
+            # NaN losses must count against the model: they make their blocks non-finite instead of being left
+            # out
             with quietly():
                 found: Any = mean(
                     scan(losses, nan="keep"),
@@ -58,7 +59,7 @@ class RobustScorer:
             return float("-inf")
         doubts = [flag for flag in found.flags if flag in DOUBTFUL]
         if doubts and warns():
-            words = f"robust_scorer: {'; '.join(doubts)}: ask distmom.mean for the losses (`row_losses`)"
+            words = f"robust_scorer: {'; '.join(doubts)}: inspect the losses with distmom.mean (`row_losses`)"
             warnings.warn(words, DoubtfulResultWarning, stacklevel=2)
         return float(-found.estimate) if np.isfinite(found.estimate) else float("-inf")
 

@@ -52,7 +52,7 @@ BY_ROWS = RandomBlocks()
 PASSED_ON = (Status.CONTAMINATED, Status.ROWS_CORRELATED, Status.DOMINATED_BY_FEW_ROWS)
 """What the mean says of rows that are left, and what any statistic of them has to say, too."""
 
-PASS = "one pass of the mean over the same columns comes first; where it finds bad files or rows, more follow"
+PASS = "a pass for the mean of these columns runs first; more follow if it finds bad files or rows"
 """What plans say of it."""
 
 
@@ -243,7 +243,7 @@ def _is_code(far: FarRows) -> bool:
     return bool(far.values) and far.values[0][1] >= CODE * far.share
 
 
-CUT = "rows of {} lie far from all others, and no condition leaves them out"
+CUT = "rows of {} lie far from all others, but no condition can exclude them"
 
 
 def _divisible(one: Any) -> bool:
@@ -255,9 +255,9 @@ def unrepaired(means: Iterable[Any]) -> Iterable[str]:
     """What the mean has to say that could not be repaired."""
     for one in means:
         if Status.FILES_DISAGREE in one.flags:
-            yield f"files disagree about {one.column}, and which of them are bad is not clear"
+            yield f"files disagree about {one.column}, and the corrupt ones cannot be identified"
         elif Status.BREAKDOWN_POINT_EXCEEDED in one.flags:
-            yield f"more of {one.column} is bad than can be told from the rest"
+            yield f"more of {one.column} is bad than can be separated from the rest"
 
 
 def within(scan: Scan, cuts: Mapping[str, FarRows]) -> Scan:

@@ -24,9 +24,9 @@ OF_SIZES = (Status.CONTAMINATED, Status.DOMINATED_BY_FEW_ROWS)
 BOUNDED = ("kendall", "kendall-b", "concordance", "auc", "ranking", "mmd", "mmd-laplace", "rbf", "laplace")
 """Kernels of which no row decides much, however large: what is said of sizes does not concern them."""
 
-ALIKE = "and the interval takes them as independent; blocks of whole files allow for it: {}"
+ALIKE = "but the interval assumes independent rows; use whole files as blocks: {}"
 
-NOT_RELIABLE = "the result is beyond the breakdown point"
+NOT_RELIABLE = "the breakdown point is exceeded"
 NO_VERDICT = {
     "lift": math.nan,
     "lift_interval": None,
@@ -37,7 +37,7 @@ NO_VERDICT = {
 }
 """What results have no more that cannot be relied upon."""
 
-LEFT_OUT = "files that hold other values than the rest were left out"
+LEFT_OUT = "files that differ from the rest were left out"
 NOT_TO_RELY = "do not rely on this result"
 
 
@@ -94,7 +94,7 @@ class Survey:
             *self.passed_on,
         ]
 
-    def words(self, level: str = "99 %") -> list[str]:
+    def words(self, level: str = "99%") -> list[str]:
         """The same in sentences."""
         files = [f"{len(self.files)} {LEFT_OUT}: {listed(map(printable, self.files))}"] * bool(self.files)
         far = [words for one in self.far for words in one.words(level, one.column or self.columns[0])]
@@ -120,7 +120,9 @@ def marked(result: Any, *found: Survey) -> Any:
         notes.append(f"{words}: {NOT_TO_RELY}")
     alike = list(dict.fromkeys(name for one in found for name in one.correlated))
     if alike:
-        notes.append(f"rows of a file are alike ({listed(alike)}), {ALIKE.format(result.remedies.files)}")
+        notes.append(
+            f"rows within a file are correlated ({listed(alike)}), {ALIKE.format(result.remedies.files)}"
+        )
     if not notes and not far and flags == set(result.flags):
         return without_verdict(result)
     changes: dict[str, Any] = {

@@ -104,7 +104,8 @@ def answer_rule(
     Returns
     -------
     RuleAnswer
-        Never raises for what the data holds: no rows, no finite answer and exhausted capacity are statuses.
+        Never raises for what the data holds: no rows, no finite answer and an exceeded breakdown point are
+        statuses.
 
     Notes
     -----
@@ -230,7 +231,7 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
 
 
 def _few_rows(result: RuleAnswer, own: RowSet, sample: Floats, n_sample: Ints, few_only: bool) -> None:
-    """Flag answers with more than 90 % of the sampled rows strictly on one side; if `few_only`, and few.
+    """Flag answers with more than 90% of the sampled rows strictly on one side; if `few_only`, and few.
 
     Let c be the sample's median. The effective number of the rows about it, (sum |x - c|)^2 / sum (x - c)^2,
     is the square of the distance of their mean from c in standard errors, where the rows away from c are few

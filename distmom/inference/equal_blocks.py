@@ -1,6 +1,6 @@
 """Blocks that are more equal than chance makes them, as those of sorted rows are.
 
-Every run of rows of a file gives one row to each fine block. Where neighbouring rows resemble each other, as
+Every run of rows of a file gives one row to each fine block. Where neighbouring rows are correlated, as
 in a sorted column, blocks are stratified samples: their means hardly vary, and order statistics of them lie
 too close together. The spread that rows have within blocks is then the one to go by.
 """

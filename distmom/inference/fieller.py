@@ -69,7 +69,7 @@ class FiellerEnds:
 def fieller_ends(
     blocks: Quotients, estimate: Floats, rule: Callable[[Floats, Floats], RuleAnswer]
 ) -> FiellerEnds:
-    """The ends of the R around the estimate whose N - R D has an Cantelli interval that holds 0.
+    """The ends of the R around the estimate whose N - R D has a Cantelli interval that holds 0.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ def _sized_margin(rows: Floats, spread: Floats, n_blocks: int, non_finite: int, 
 
     Nearly equal sizes: all as small as the smallest. Up to a ratio of 2, blocks are exchanged for equal ones
     of average variance, which only raises the tail if m - o >= (K - o) p* + 1 (Hoeffding 1956, theorem 4;
-    p/(1+p) is concave) and costs at most 6 % of the width; the non-finite ones are taken to be the largest.
+    p/(1+p) is concave) and costs at most 6% of the width; the non-finite ones are taken to be the largest.
     Else the Poisson-binomial tail is solved, group by group; but thousands of blocks are exchanged whatever
     their ratio, or else taken to be as small as the smallest, because solving takes K^2 steps.
     """

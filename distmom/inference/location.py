@@ -37,7 +37,7 @@ WIDE, NARROW = 2.0, 1.25
 GAP = 5.0
 """The j farthest blocks stand apart where the next one is nearer by a factor of (GAP j)^(1/j). Under a Pareto
 tail of index 2, on the verge of having a variance, j of them do with probability (GAP j)^-2 (Renyi), and any
-number of them with less than 7 %."""
+number of them with less than 7%."""
 
 ROUNDS = 2
 

@@ -4,10 +4,10 @@ Partitions differ by chance alone, so what the rule has to say (contaminated, fi
 rows, the path of medians) is said of the first one, which is the partition without repeats. Every partition
 is merged, tested and, under ``"auto"``, screened by itself with the same steps.
 
-The number of blocks under ``"auto"`` stays that of the rule. Fewer blocks (11 at 99 %) have the shortest
+The number of blocks under ``"auto"`` stays that of the rule. Fewer blocks (11 at 99%) have the shortest
 interval, but in simulations (5 partitions; n = 1,050 and 10,000) the risk differs by less than the noise for
-symmetric distributions and by at most 15 % for skew ones, and only blocks by the rule keep its capacity for
-outlying rows. So the answer takes the rule's number, and the interval the level of the ladder where it is
+symmetric distributions and by at most 15% for skew ones, and only blocks by the rule keep its breakdown count
+for outlying rows. So the answer takes the rule's number, and the interval the level of the ladder where it is
 shortest.
 
 The Cantelli interval is centred at the median over all partitions into K_e blocks: -+ sqrt(V/p), p from

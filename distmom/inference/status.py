@@ -51,18 +51,18 @@ class NoInterval(IntEnum):
         "the bound is vacuous: too many blocks are non-finite or assumed outlying for this confidence level",
     )
     NON_FINITE_ENDS = 8, "non-finite blocks reach the ends of the interval"
-    OVERFLOW = 9, "the spread of the blocks exceeds the range of float64"
+    OVERFLOW = 9, "the variance of the blocks exceeds the range of float64"
     SAMPLES_NON_FINITE = 10, "the bound for samples does not allow for non-finite blocks"
-    SAMPLES_TOO_SMALL = 11, "samples of one row show no spread"
+    SAMPLES_TOO_SMALL = 11, "samples of one row have no variance"
     SAMPLES_VACUOUS = 12, "the bound is vacuous for this confidence level; use more or smaller blocks"
     VARIANCE_UNKNOWN = 13, "the variance of the statistic is not known: there are too few rows"
     FEW_UNITS = (
         14,
-        "rows are correlated, and an interval takes 24 files, folders or stretches that are independent",
+        "rows are correlated, and an interval needs 24 independent files, folders or stretches of rows",
     )
 
 
-ALL_EQUAL = "all values are equal; whether others exist beyond these rows they cannot tell"
+ALL_EQUAL = "all values are identical; rarer values may exist outside this sample"
 """The notice beside an answer without any spread, whose interval is the one value."""
 
 

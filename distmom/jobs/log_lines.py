@@ -62,7 +62,7 @@ class MinuteLines:
         share = 100 * self.n_bytes / self.total if self.total else 0.0
         log(
             "progress",
-            f"{self.n_rows:,} rows, {share:.0f} % of {self.total:,} bytes",
+            f"{self.n_rows:,} rows, {share:.0f}% of {self.total:,} bytes",
             n_rows=self.n_rows,
             n_bytes=self.n_bytes,
             total_bytes=self.total,

@@ -84,7 +84,9 @@ def made(table: str, kinds: Mapping[str, type], key: str, given: Mapping[str, An
     for name in words:
         if name not in known:
             fit = " or ".join(one.__name__ for one in kinds.values() if name in fields_of(one))
-            raise ConfigError(f"{table}: {name} does not go with {kind.__name__}: drop it, or use {fit}")
+            raise ConfigError(
+                f"{table}: {name} cannot be combined with {kind.__name__}: drop it, or use {fit}"
+            )
     return kind(**words)
 
 
@@ -103,7 +105,7 @@ def run_of(given: dict[str, Any]) -> dict[str, Any]:
         raise ConfigError(f"{next(iter(kept))}: is of a state, and there is none; drop it")
     named = [name for name in PLACES if name in given]
     if len(named) > 1:
-        raise ConfigError(f"{named[0]} does not go with {named[1]}: say where to run once")
+        raise ConfigError(f"{named[0]} cannot be combined with {named[1]}: say where to run once")
     limits = {name: given[name] for name in LIMITS if name in given}
     if named:
         call["executor"] = PLACES[named[0]](given[named[0]], **limits)

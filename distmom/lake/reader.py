@@ -299,7 +299,7 @@ def _arrays(
         del columns
     if done != rows.n_rows:
         raise BadFileError(
-            f"file {file.path} is damaged: {done:,} rows were read where its footer tells of {rows.n_rows:,}"
+            f"file {file.path} is damaged: {done:,} rows were read, but its footer reports {rows.n_rows:,}"
         )
 
 

@@ -53,7 +53,7 @@ class BlockMeans:
     most_groups : int, optional
         Groups of a state; more are `TooManyGroups`.
     nan : {"omit", "raise", "keep"}
-        What a NaN does: left out and counted, an error, or a value that ruins its block.
+        What a NaN does: left out and counted, an error, or a value that makes its block NaN.
     compiled : bool
         Use compiled kernels (same bits).
     weights : str, optional

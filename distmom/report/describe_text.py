@@ -12,6 +12,7 @@ from distmom.report.text import empty_table, uncut
 from distmom.report.times import readable
 from distmom.report.words import cell, number
 
+KINDS = ("file", "folder", "unit", "file or unit")
 SOURCES, NAMED = 5, 20
 """Lines of a kind on a terminal; all are in the JSON document."""
 
@@ -20,7 +21,7 @@ def _table(*headers: str) -> Table:
     table = empty_table()
     for name in headers:
         right = name in ("rows", "rows used", "contribution", "mean there")
-        whole = right or name in ("comes from", "stands out")
+        whole = right or name in ("comes from", *KINDS)
         table.add_column(name, justify="right" if right else "left", no_wrap=whole, overflow="fold")
     return table
 
@@ -33,7 +34,7 @@ def discrepancy_table(found: DescribeResult) -> Table | None:
     table = _table("sample mean of", "contribution", "rows used", "mean there", "comes from")
     for profile in profiles:
         name = cell(profile.column)
-        for kind in ("file", "folder", "unit"):
+        for kind in KINDS[:3]:
             mine = sources_of(profile, kind)
             for source in mine[:SOURCES]:
                 place = f"folder {source.name}" if kind == "folder" else source.name
@@ -41,7 +42,7 @@ def discrepancy_table(found: DescribeResult) -> Table | None:
                 name = ""
             rest = share_of_others(mine[:SOURCES])
             if rest is not None:
-                table.add_row("", f"{100 * rest:.1f} %", "", "", f"the other {kind}s")
+                table.add_row("", f"{100 * rest:.1f}%", "", "", f"the other {kind}s")
     return uncut(table)
 
 
@@ -61,16 +62,17 @@ def share_of_others(shown: Sequence[DiscrepancySource]) -> float | None:
 
 def source_cells(profile: ColumnProfile, source: DiscrepancySource) -> tuple[str, str, str]:
     """Contribution, rows and mean of a source."""
-    share = "-" if source.share is None else f"{100 * source.share:.1f} %"
+    share = "-" if source.share is None else f"{100 * source.share:.1f}%"
     mean = number(source.mean) if profile.scale is None else readable(profile.scale, source.mean, 0)
     return share, f"{source.n_used:,}", mean
 
 
 def named_table(found: DescribeResult) -> Table | None:
-    """Who stands out, and in what; None if nobody does."""
+    """Anomalous files and units, and the findings about them; None if there are none."""
     if not found.named:
         return None
-    table = _table("stands out", "rows", "column", "in what")
+    kinds = {unit.kind for unit in found.named}
+    table = _table(kinds.pop() if len(kinds) == 1 else "file or unit", "rows", "column", "finding")
     for unit in found.named[:NAMED]:
         name, rows = cell(unit.name), f"{unit.n_rows:,}"
         for reason in unit.reasons:
@@ -97,13 +99,12 @@ def advice(found: DescribeResult) -> list[str]:
     outside = [p.column for p in found.columns.values() if p.leaves_interval]
     if found.named:
         lines.append(
-            f"{how_many(found)} named: look into them, correct them or leave them out, and run again; until "
-            "then use the robust means, not the plain ones"
+            f"{how_many(found)} named: correct or exclude them, then run again; until then use robust means"
         )
     elif found.data.get("not_named"):
         lines.append(str(found.data["not_named"]))
     elif not outside:
-        lines.append("no sample mean leaves its robust interval, and no file stands out")
+        lines.append("all sample means lie inside their robust intervals, and no file is anomalous")
     if found.data.get("folders"):
         lines.append("there are so many files that those of one folder were taken together")
     if found.data.get("unread"):

@@ -65,7 +65,7 @@ class EstimateResult(Result):
         With blocks of units (or files), those of them that have rows which passed the filter; else None.
     n_units_exact : bool or None
         Whether that is exact, which it is up to 4,095 units (with groups: 16,383 pairs of group and unit).
-        Above, it is an estimate from hashes: within 2 % or so, with groups rougher.
+        Above, it is an estimate from hashes: within 2% or so, with groups rougher.
     weights : str or None
         Column of the weights.
     n_unweighted, n_zero_weight : int or None

@@ -187,7 +187,7 @@ def _literal(value: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.3g}%"
 
 
 def _code(value: float) -> str:

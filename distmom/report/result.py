@@ -149,7 +149,7 @@ class Result:
     @property
     def level(self) -> str:
         """The confidence level in per cent."""
-        return f"{100 * self.confidence_level:.6g} %"
+        return f"{100 * self.confidence_level:.6g}%"
 
     def records(self) -> list[dict[str, Any]]:
         """Flat rows of the Arrow table, group columns apart."""

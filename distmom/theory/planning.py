@@ -40,7 +40,7 @@ def best_blocks(n_rows: int, delta: float, outlying: int = 0, *, repeated: bool 
     Parameters
     ----------
     outlying : int
-        Number o of rows or units that may be arbitrary; each ruins at most one block.
+        Number o of rows or units that may be arbitrary; each spoils at most one block.
     repeated : bool
         For repeated partitions, by the factor 1/sqrt(`repeated_p`).
 

@@ -123,7 +123,7 @@ def of_mean() -> dict[str, Estimate]:
         "MoM, automatic blocks": lambda data, seed: _grouped(data, seed, "auto"),
         "MoM, 101 blocks": lambda data, seed: _grouped(data, seed, 101),
         "MoM, 5 partitions": lambda data, seed: _grouped(data, seed, 11, 5),
-        "trimmed mean, 20 %": lambda data, seed: np.asarray(stats.trim_mean(data, 0.2, axis=1)),
+        "trimmed mean, 20%": lambda data, seed: np.asarray(stats.trim_mean(data, 0.2, axis=1)),
         "Huber": lambda data, seed: huber(data),
         "Catoni": lambda data, seed: catoni(data),
     }

@@ -76,7 +76,7 @@ ERRATA = (
     "number that the paper itself has published."
 )
 HEADS = ("estimator", "distribution", "K", "samples", "published", "ours", "agree")
-OF_QUANTILES = ("range", "median", "90 %", "99 %")
+OF_QUANTILES = ("range", "median", "90%", "99%")
 OWN_MEAN = "against 1/2"
 TEXTS = ("estimator", "distribution", "agree")
 

@@ -34,7 +34,7 @@ LOOKS: dict[str, tuple[int, bool]] = {
     "MoM, automatic blocks": (1, True),
     "MoM, 101 blocks": (6, False),
     "MoM, 5 partitions": (6, True),
-    "trimmed mean, 20 %": (5, False),
+    "trimmed mean, 20%": (5, False),
     "Huber": (7, False),
     "Catoni": (7, True),
     "median of 11 blocks": (1, False),

@@ -32,8 +32,8 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "gamma 0.2": lambda g, n: g.gamma(0.2, size=n),
     "uniform": lambda g, n: g.random(n),
     "Poisson 0.3": lambda g, n: g.poisson(0.3, n).astype(float),
-    "90 % zeros": lambda g, n: g.exponential(size=n) * (g.random(n) < 0.1),
-    "99 % zeros": lambda g, n: g.exponential(size=n) * (g.random(n) < 0.01),
+    "90% zeros": lambda g, n: g.exponential(size=n) * (g.random(n) < 0.1),
+    "99% zeros": lambda g, n: g.exponential(size=n) * (g.random(n) < 0.01),
     "Bernoulli 0.01": lambda g, n: (g.random(n) < 0.01).astype(float),
     "digits": lambda g, n: g.integers(0, 10, n).astype(float),
 }

@@ -155,13 +155,13 @@ def several(lake: Path, repeat: int) -> None:
 
 
 def nulls(lake: Path, repeat: int) -> None:
-    """The same with 5 % nulls."""
+    """The same with 5% nulls."""
 
     runs = {
-        "distmom, 5 % nulls": lambda: dm.mean(lake, "x", rng=0, blocks=101),
+        "distmom, 5% nulls": lambda: dm.mean(lake, "x", rng=0, blocks=101),
         "Polars mean": lambda: polars_mean(lake),
     }
-    table("5 % nulls", timed(runs, repeat), "distmom, 5 % nulls", {"Polars mean": "≤ 2.2"})
+    table("5% nulls", timed(runs, repeat), "distmom, 5% nulls", {"Polars mean": "≤ 2.2"})
 
 
 def cluster(lake: Path, repeat: int) -> None:

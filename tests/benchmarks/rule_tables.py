@@ -143,11 +143,11 @@ def alternatives(scale, seed) -> str:
     """The rule beside five blocks and the sample mean, 10,000 rows."""
     damages = [
         "clean",
-        "rows 0.01 % = 10⁶",
-        "rows 0.1 % = 10⁶",
-        "rows 1 % = 10⁶",
-        "units 1 % = 10⁶",
-        "units 5 % = 10⁶",
+        "rows 0.01% = 10⁶",
+        "rows 0.1% = 10⁶",
+        "rows 1% = 10⁶",
+        "units 1% = 10⁶",
+        "units 5% = 10⁶",
     ]
     distributions = {name: REGULAR[name] for name in FOUR}
     own = run(distributions, damages, [10_000], scale, seed)
@@ -179,7 +179,7 @@ LAKES = {
         "uneven": True,
     },
     "5 of 500 files × (−10)": {"bad": 5, "change": times(-10.0)},
-    "10 % of the files 10 sd higher, rightly so": {
+    "10% of the files 10 sd higher, rightly so": {
         "bad": 50,
         "change": lambda x, g, distribution: x + 10 * distribution.sd,
     },

@@ -26,7 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200)
     seeds = range(parser.parse_args().seeds)
-    print("excess risk over", len(seeds), "seeds: mean, 95 % quantile")
+    print("excess risk over", len(seeds), "seeds: mean, 95% quantile")
     for share in (0.0, 0.02):
         found = np.array([excess(seed, 3_000, share) for seed in seeds])
         for name, values in zip(("tournament", "least mean loss"), found.T, strict=True):

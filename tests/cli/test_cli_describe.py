@@ -36,7 +36,7 @@ def test_the_tables_name_the_file_and_say_what_to_do(distmom: Run, odd_lake: Pat
     assert "007.parquet" in out and "about 1,000 times as large" in out and "1 file named" in out
     assert "counted only" in out and "\x1b" not in out
     [gap] = [line for line in out.splitlines() if line.endswith(" 007.parquet")]
-    assert gap.split()[0] == "x" and "100.0 %" in gap
+    assert gap.split()[0] == "x" and "100.0%" in gap
 
 
 def test_the_document_is_that_of_python(distmom: Run, odd_lake: Path) -> None:

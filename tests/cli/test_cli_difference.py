@@ -55,7 +55,7 @@ def _json(result: Any) -> str:
 def test_a_table_for_people(distmom: Run, experiment: Path) -> None:
     ended = distmom("difference", experiment, "-c", "spent", "--by", "arm", "--unit", "user")
     assert ended.code == 0, ended.err
-    for words in ("b − a", "c / a − 1", "95 % interval", "units", "2,000"):
+    for words in ("b − a", "c / a − 1", "95% interval", "units", "2,000"):
         assert words in ended.out
 
 

@@ -38,8 +38,11 @@ USAGE = {
     "confidence": (("--confidence", "99"), "--confidence: must lie between 0 and 1"),
     "confidence nan": (("--confidence", "nan"), "--confidence: must"),
     "zero blocks": (("--blocks", "0"), "--blocks: must be a whole number of at least 1, not 0"),
-    "pair": (("--scheme", "swor", "--order", "stored"), "--order stored does not go with --scheme swor"),
-    "two places": (("--workers", "1", "--threads", "1"), "--workers does not go with --threads"),
+    "pair": (
+        ("--scheme", "swor", "--order", "stored"),
+        "--order stored cannot be combined with --scheme swor",
+    ),
+    "two places": (("--workers", "1", "--threads", "1"), "--workers cannot be combined with --threads"),
     "no workers": (("--workers", "0"), "--workers: must be"),
     "condition": (("--where", "x >"), "--where: "),
     "unknown column": (("--by", "kins"), "did you mean 'kind'"),
@@ -54,20 +57,21 @@ USAGE = {
     "two numbers": (("--blocks", "5", "--block-size", "9"), "--blocks and --block-size: one gives the other"),
     "samples of weighted rows": (
         ("--scheme", "monte_carlo", "--weights", "x", "-c", "y"),
-        "--scheme does not go with --weights: samples are of rows with equal chances; use random blocks",
+        "--scheme cannot be combined with --weights: samples are of rows with equal chances; use "
+        "random blocks",
     ),
     "contaminated samples": (
         ("--scheme", "swor", "--contamination", "3"),
-        "--scheme does not go with --contamination",
+        "--scheme cannot be combined with --contamination",
     ),
     "order of samples": (
         ("--scheme", "swor", "--interval", "order"),
-        "--scheme does not go with --interval order",
+        "--scheme cannot be combined with --interval order",
     ),
     "remedy": (("--repeats", "3", "--interval", "closed-form"), "use --interval cantelli"),
     "share of units": (
         ("--block-by", "kind", "--contamination", "0.1"),
-        "--block-by does not go with a share as contamination",
+        "--block-by cannot be combined with a share as contamination",
     ),
     "outvoted": (("--blocks", "9", "--contamination", "9"), "--contamination: 9 arbitrary rows"),
     "state": (("--on-change", "restart"), "--on-change: is of a state, and there is none; drop it"),

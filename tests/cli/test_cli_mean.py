@@ -80,7 +80,7 @@ def test_table_goes_to_stdout_and_remarks_to_stderr(distmom: Run, lake: Path) ->
     ended = distmom("mean", lake, "-c", "x")
     assert ended.code == 0
     head, _, row = ended.out.splitlines()
-    for word in ("column", "estimate", "99 % interval", "sample mean", "rows used", "blocks", "status"):
+    for word in ("column", "estimate", "99% interval", "sample mean", "rows used", "blocks", "status"):
         assert word in head
     assert row.split()[0] == "x"
     assert "1,960" in row
@@ -127,7 +127,7 @@ def test_joint_vectors(distmom: Run, lake: Path, tmp_path: Path) -> None:
     words = ("mean", lake, "-c", "x", "-c", "y", "--joint", "geometric")
     ended = distmom(*words, "--output", tmp_path / "v.csv")
     head, _, first, second = ended.out.splitlines()
-    assert "99 % radius" in head and (first.split()[0], second.split()[0]) == ("x", "y")
+    assert "99% radius" in head and (first.split()[0], second.split()[0]) == ("x", "y")
     assert ended.err == "x, y: 40 null of 2,000 rows\n" and ended.code == 0
     assert len((tmp_path / "v.csv").read_text().splitlines()) == 3
     [found] = strict_json(distmom(*words, "--json").out)["results"]
@@ -135,7 +135,7 @@ def test_joint_vectors(distmom: Run, lake: Path, tmp_path: Path) -> None:
     by_columns = strict_json(distmom(*words[:-1], "coordinatewise", "--json").out)["results"][0]
     assert by_columns["radius"] is None and len(by_columns["intervals"]) == 2
     refused = distmom(*words, "--interval", "order")
-    assert refused.code == 2 and "--joint geometric does not go with --interval order" in refused.err
+    assert refused.code == 2 and "--joint geometric cannot be combined with --interval order" in refused.err
     assert distmom(*words[:-1], "geometrical").code == 2
     plan = strict_json(distmom(*words, "--dry-run", "--json").out)["plan"]
     assert plan["n_files"] == 4

@@ -157,7 +157,7 @@ def test_merge_prints_the_mean_of_all(distmom: Run, lake: Path, states: list[Pat
     ended = distmom("merge", *states, "-o", tmp_path / "all.state", "--output", output)
     assert ended.code == 0, ended.err
     head, _, row = ended.out.splitlines()
-    assert "99 % interval" in head and "1,960" in row
+    assert "99% interval" in head and "1,960" in row
     assert ended.err == "x: 40 null of 2,000 rows\n"
     document = strict_json(distmom("merge", tmp_path / "all.state", "--json").out)
     written = json.loads(output.read_text())

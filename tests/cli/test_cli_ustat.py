@@ -69,13 +69,17 @@ def test_a_dry_run_tells_pairs_and_passes_without_reading(distmom: Run, pairs: P
         (("--kernel", "rbf", "--parameter", "width=2"), "bandwidth"),
         (
             ("--kernel", "gini", "--pairs", "sampled", "--order", "stored"),
-            "--order stored does not go with --pairs",
+            "--order stored cannot be combined with --pairs",
         ),
-        (("--kernel", "gini", "--pairs", "disjoint", "--pair-budget", "9"), "--pair-budget does not go with"),
+        (
+            ("--kernel", "gini", "--pairs", "disjoint", "--pair-budget", "9"),
+            "--pair-budget cannot be combined with",
+        ),
         (("--kernel", "gini", "--pair-count", "9"), "use --pairs sampled"),
         (
             ("--kernel", "gini", "--pairs", "disjoint", "--order", "stored"),
-            "--pairs disjoint does not go with --order stored: its pairs are formed at random; use random",
+            "--pairs disjoint cannot be combined with --order stored: its pairs are formed at "
+            "random; use random",
         ),
         (
             ("--kernel", "rbf", "--parameter", "bandwidth=1", "--pair-budget", "9"),

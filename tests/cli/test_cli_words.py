@@ -47,9 +47,9 @@ SAID = [
     ("column: 'x' is given twice", "--column: 'x' is given twice", "mean.columns: 'x' is given twice"),
     ("confidence_level: must lie", "--confidence: must lie", "promise.confidence: must lie"),
     (
-        "UnitBlocks does not go with interval='closed-form': use blocks=FileBlocks()",
-        "--block-by does not go with --interval closed-form: use --block-by file",
-        'blocks.design = "units" does not go with promise.interval = "closed-form": '
+        "UnitBlocks cannot be combined with interval='closed-form': use blocks=FileBlocks()",
+        "--block-by cannot be combined with --interval closed-form: use --block-by file",
+        'blocks.design = "units" cannot be combined with promise.interval = "closed-form": '
         'use blocks.design = "files"',
     ),
     (
@@ -75,9 +75,10 @@ SAID = [
         'losses; use pairs.kind = "sampled", pairs.n, or blocks.design = "sampled", blocks.size',
     ),
     (
-        "DisjointPairs does not go with StoredBlocks: use RandomBlocks",
-        "--pairs disjoint does not go with --order stored: use random blocks",
-        'pairs.kind = "disjoint" does not go with blocks.design = "stored": use blocks.design = "random"',
+        "DisjointPairs cannot be combined with StoredBlocks: use RandomBlocks",
+        "--pairs disjoint cannot be combined with --order stored: use random blocks",
+        'pairs.kind = "disjoint" cannot be combined with blocks.design = "stored": use '
+        'blocks.design = "random"',
     ),
     (
         "use State(path, on_change='restart') or blocks=… of random rows",

@@ -191,7 +191,7 @@ def test_outcomes_are_handed_over_and_skipped_files_listed_in_listing_order() ->
 def test_a_cluster_that_is_away_is_waited_for_patiently_but_not_for_ever(away: str) -> None:
     executor = Scripted()
     executor.away = away
-    with pytest.raises(ResourceError, match=rf"no sign of life for 0.1 seconds \({away}\)"):
+    with pytest.raises(ResourceError, match=rf"did not respond for 0.1 seconds \({away}\)"):
         run(executor, patience=0.1)
     assert executor.cancelled
 

@@ -176,9 +176,9 @@ def test_a_comparison_leaves_out_bad_files_and_codes(
 
 
 def test_the_plan_names_the_survey(lakes: dict[str, Path]) -> None:
-    assert "one pass of the mean" in dm.explain(dm.ustatistic, lakes["clean"], "x", kernel="gini")["survey"]
+    assert "a pass for the mean" in dm.explain(dm.ustatistic, lakes["clean"], "x", kernel="gini")["survey"]
     by = dm.explain(dm.ustatistic, lakes["clean"], "x", kernel="gini", by="arm")
-    assert "one pass of the mean" in by["survey"]
+    assert "a pass for the mean" in by["survey"]
 
 
 def test_rows_within_bounds() -> None:
@@ -241,7 +241,7 @@ def test_what_the_mean_says_of_rows_is_passed_on(tmp_path: Path) -> None:
     assert word["alike"] == "rows correlated" and word["z"] == "ok" != word["few"]
     gini = dm.ustatistic(tmp_path, ["z", "few", "alike"], kernel="gini", rng=0)
     assert [one.status for one in gini] == ["ok", word["few"], "rows correlated"]
-    assert gini[2].notes[0].startswith("rows of a file are alike (alike)")
+    assert gini[2].notes[0].startswith("rows within a file are correlated (alike)")
     assert gini[0] == dm.ustatistic(tmp_path, "z", kernel="gini", rng=0)
     assert dm.ustatistic(tmp_path, ["z", "few"], kernel="kendall", rng=0).ok
     assert dm.difference(tmp_path, "alike", by="arm", rng=0).ok

@@ -63,21 +63,23 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
         "[output]",
         '[blocks]\ndesign = "sampled"\n[promise]\ncontamination = 3\n[output]',
         11,
-        'blocks.design = "sampled" does not go with promise.contamination: an outlying row may be in many '
+        'blocks.design = "sampled" cannot be combined with promise.contamination: an outlying row '
+        "may be in many "
         'samples, and no bound allows for that; use blocks.design = "random"',
     ),
     "library: remedy": (
         "[output]",
         '[promise]\ncontamination = 3\ninterval = "closed-form"\n[output]',
         11,
-        'promise.contamination does not go with promise.interval = "closed-form": the proposition knows no '
+        'promise.contamination cannot be combined with promise.interval = "closed-form": the '
+        "proposition knows no "
         'outlying rows; use promise.interval = "cantelli"',
     ),
     "design and key": (
         "[output]",
         '[blocks]\ndesign = "stored"\nreplace = true\n[output]',
         12,
-        'blocks.replace does not go with blocks.design = "stored"',
+        'blocks.replace cannot be combined with blocks.design = "stored"',
     ),
     "design without its key": (
         "[output]",
@@ -119,7 +121,7 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
         "[output]",
         "[run]\nthreads = 1\nworkers = 1\n[output]",
         12,
-        "run.workers does not go with run.threads: say where to run once",
+        "run.workers cannot be combined with run.threads: say where to run once",
     ),
     "no state": (
         "[output]",

@@ -416,7 +416,11 @@ def test_operating_system_errors_keep_their_number(write, tmp_path, monkeypatch)
 @pytest.mark.parametrize(
     ("cause", "error", "message"),
     [
-        (pa.ArrowMemoryError("malloc of size 9 failed"), ResourceError, "memory does not suffice to read it"),
+        (
+            pa.ArrowMemoryError("malloc of size 9 failed"),
+            ResourceError,
+            "there is not enough memory to read it",
+        ),
         (
             pa.ArrowNotImplementedError("no such encoding"),
             DataError,

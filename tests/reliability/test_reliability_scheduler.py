@@ -30,7 +30,7 @@ def lost(name: str, lake: Path, out: Path, client: Any) -> None:
     with pytest.raises(dm.ResourceError) as caught:
         JOBS[name](lake, out, executor=client)
     text = str(caught.value)
-    assert text.startswith("the cluster gave no sign of life for 3 seconds") and "\n" not in text, text
+    assert text.startswith("the cluster did not respond for 3 seconds") and "\n" not in text, text
     assert not list(out.iterdir())
 
 

@@ -33,8 +33,8 @@ def far_rows(values: tuple[tuple[float, float], ...], low: float, high: float, *
 def test_the_condition_keeps_the_others(column: str, only: bool, want: str) -> None:
     far = far_rows(((-9999.0, 0.006), (-99.5, 0.004)), -50.0, 1e6 if not only else math.inf, only=only)
     assert far.condition(column) == want
-    [text] = far.words("99 %", column)
+    [text] = far.words("99%", column)
     assert f"where={want!r}" in text
-    assert "-9,999 in 0.6 %, a usual code for missing" in text
-    [timed] = far.words("99 %", column, numbers=False)
+    assert "-9,999 in 0.6%, a usual code for missing" in text
+    [timed] = far.words("99%", column, numbers=False)
     assert "where=" not in timed

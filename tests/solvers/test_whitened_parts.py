@@ -90,7 +90,7 @@ def test_the_trimmed_mean_is_the_mean_of_alike_blocks_and_knows_no_outlying_ones
 
 @pytest.mark.parametrize("p", [2, 3, 30])
 def test_the_gradient_at_a_minimum_is_noise(p):
-    """1,000 times: more often than 2 % would be a mistake; a shift of one spread of a block is seen."""
+    """1,000 times: more often than 2% would be a mistake; a shift of one spread of a block is seen."""
     g = np.random.default_rng(p)
     most = most_ratio(p)
     above = sum(noise_ratio(g.normal(size=(31, p))) > most for _ in range(1_000))

@@ -22,7 +22,7 @@ import distmom as dm
 from pipelines.flights import DELAYS, MILLISECONDS, flights, write_lake
 
 CARRIER = "UA"
-"""The airline with most flights: 17 % of the rows."""
+"""The airline with most flights: 17% of the rows."""
 
 LATE = "late"
 """A label: whether a flight was more than a quarter of an hour late."""
@@ -40,7 +40,7 @@ def _some(table: pa.Table, share: float) -> pa.Array:
     return pa.array(np.random.default_rng(16).random(table.num_rows) < share)
 
 
-FILES, CODES, FACTOR, UNIT = "five bad files", "1 % are −9999", "2 % × 1000", f"{CARRIER} (17 %) × 60,000"
+FILES, CODES, FACTOR, UNIT = "five bad files", "1% are −9999", "2% × 1000", f"{CARRIER} (17%) × 60,000"
 
 DAMAGES: dict[str, Callable[[pa.Table], pa.Table]] = {
     FILES: lambda t: t,  # done where files are written

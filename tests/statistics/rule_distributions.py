@@ -67,8 +67,8 @@ REGULAR = {
 HARD = {
     "Pareto 2.1": pareto(2.1),
     "lognormal sigma 2": lognormal(2.0),
-    "90 % zeros": zeros(0.1),
-    "99 % zeros": zeros(0.01),
+    "90% zeros": zeros(0.1),
+    "99% zeros": zeros(0.01),
     "Bernoulli 0.01": Distribution(lambda g, n: (g.random(n) < 0.01) * 1.0, 0.01, math.sqrt(0.0099)),
     "Pareto 1.5": pareto(1.5),
 }
@@ -77,7 +77,7 @@ OWN = {
     "Weibull 0.5": Distribution(lambda g, n: g.standard_exponential(n) ** 2, 2.0, math.sqrt(20.0)),
     "chi-square 1": Distribution(lambda g, n: g.standard_normal(n) ** 2, 1.0, math.sqrt(2.0)),
     "arcsine": Distribution(lambda g, n: np.sin(np.pi * g.random(n) / 2) ** 2, 0.5, math.sqrt(1 / 8)),
-    "5 % ten times wider": Distribution(
+    "5% ten times wider": Distribution(
         lambda g, n: g.standard_normal(n) * np.where(g.random(n) < 0.05, 10.0, 1.0),
         0.0,
         math.sqrt(0.95 + 5.0),
@@ -126,18 +126,18 @@ def times(factor):
 
 DAMAGES = {
     "clean": Damage(),
-    "rows 0.01 % = 10⁶": Damage(0.0001, to(1e6)),
-    "rows 0.1 % = 10⁶": Damage(0.001, to(1e6)),
-    "rows 1 % = 10⁶": Damage(0.01, to(1e6)),
-    "rows 5 % = 10⁶": Damage(0.05, to(1e6)),
-    "rows 0.5 % = ±10⁴σ": Damage(0.005, sided(1e4)),
-    "units 1 % = 10⁶": Damage(0.01, to(1e6), True),
-    "units 5 % = 10⁶": Damage(0.05, to(1e6), True),
-    "units 10 % = 10⁴": Damage(0.10, to(1e4), True),
-    "units 2 % × 1000": Damage(0.02, times(1000.0), True),
-    "units 3 % × (−10)": Damage(0.03, times(-10.0), True),
-    "rows 0.1 % at μ+100σ": Damage(0.001, moved(100.0)),
-    "rows 1 % at μ+5σ": Damage(0.01, moved(5.0)),
+    "rows 0.01% = 10⁶": Damage(0.0001, to(1e6)),
+    "rows 0.1% = 10⁶": Damage(0.001, to(1e6)),
+    "rows 1% = 10⁶": Damage(0.01, to(1e6)),
+    "rows 5% = 10⁶": Damage(0.05, to(1e6)),
+    "rows 0.5% = ±10⁴σ": Damage(0.005, sided(1e4)),
+    "units 1% = 10⁶": Damage(0.01, to(1e6), True),
+    "units 5% = 10⁶": Damage(0.05, to(1e6), True),
+    "units 10% = 10⁴": Damage(0.10, to(1e4), True),
+    "units 2% × 1000": Damage(0.02, times(1000.0), True),
+    "units 3% × (−10)": Damage(0.03, times(-10.0), True),
+    "rows 0.1% at μ+100σ": Damage(0.001, moved(100.0)),
+    "rows 1% at μ+5σ": Damage(0.01, moved(5.0)),
 }
 
 

@@ -76,7 +76,7 @@ def main(times=1.0):
             print(f"random modes{', narrow' if narrow else ''}, n = {n:,}: runs {runs}, beyond a gap", *got)
     print(
         "\n| distribution | damage | "
-        + " | ".join(f"{n:,}: {100 * s:g} %" for n in (10_000, 65_536) for s in SHARES)
+        + " | ".join(f"{n:,}: {100 * s:g}%" for n in (10_000, 65_536) for s in SHARES)
         + " |"
     )
     for name, distribution in KEPT.items():

@@ -39,22 +39,22 @@ def at(spreads):
 
 WRONG = {
     "nothing": (0.0, None),
-    **{f"{100 * s:g} % are 10⁶": (s, DAMAGES["10⁶"]) for s in (0.0001, 0.001, 0.01, 0.05, 0.1)},
-    **{f"{100 * s:g} % are −9999": (s, DAMAGES["−9999"]) for s in (0.001, 0.01, 0.1)},
-    **{f"{100 * s:g} % × 1000": (s, DAMAGES["× 1000"]) for s in (0.001, 0.02, 0.1)},
-    **{f"{100 * s:g} % at ±10⁴σ": (s, DAMAGES["±10⁴σ"]) for s in (0.01, 0.1)},
-    "5 % Cauchy × 10⁴σ": (0.05, DAMAGES["Cauchy × 10⁴σ"]),
-    "0.1 % at μ+100σ": (0.001, at(100)),
-    "1 % at μ+100σ": (0.01, at(100)),
-    "1 % at μ+30σ": (0.01, at(30)),
-    "1 % at μ+5σ": (0.01, at(5)),
-    "10 % at μ+5σ": (0.1, at(5)),
+    **{f"{100 * s:g}% are 10⁶": (s, DAMAGES["10⁶"]) for s in (0.0001, 0.001, 0.01, 0.05, 0.1)},
+    **{f"{100 * s:g}% are −9999": (s, DAMAGES["−9999"]) for s in (0.001, 0.01, 0.1)},
+    **{f"{100 * s:g}% × 1000": (s, DAMAGES["× 1000"]) for s in (0.001, 0.02, 0.1)},
+    **{f"{100 * s:g}% at ±10⁴σ": (s, DAMAGES["±10⁴σ"]) for s in (0.01, 0.1)},
+    "5% Cauchy × 10⁴σ": (0.05, DAMAGES["Cauchy × 10⁴σ"]),
+    "0.1% at μ+100σ": (0.001, at(100)),
+    "1% at μ+100σ": (0.01, at(100)),
+    "1% at μ+30σ": (0.01, at(30)),
+    "1% at μ+5σ": (0.01, at(5)),
+    "10% at μ+5σ": (0.1, at(5)),
 }
 """Shares and damages."""
 
 SHORT = (
-    *("nothing", "0.1 % are 10⁶", "1 % are −9999", "10 % are −9999", "2 % × 1000", "10 % × 1000"),
-    *("1 % at ±10⁴σ", "0.1 % at μ+100σ", "1 % at μ+30σ", "1 % at μ+5σ"),
+    *("nothing", "0.1% are 10⁶", "1% are −9999", "10% are −9999", "2% × 1000", "10% × 1000"),
+    *("1% at ±10⁴σ", "0.1% at μ+100σ", "1% at μ+30σ", "1% at μ+5σ"),
 )
 
 
@@ -91,7 +91,7 @@ class Cell:
 
     @property
     def fails(self):
-        """Whether the intervals miss the mean, for a distribution, in more than 15 % of the runs."""
+        """Whether the intervals miss the mean, for a distribution, in more than 15% of the runs."""
         return min(self.covered) < 0.85
 
     def text(self, *, covered=True):

@@ -135,7 +135,7 @@ def test_dependent_rows_need_blocks_of_neighbours() -> None:
 @TOGETHER
 @pytest.mark.slow
 def test_risk_of_the_schemes(tables: Tables) -> None:
-    """n MSE / sigma^2 of normal rows; 200 replications have a relative error of 10 %."""
+    """n MSE / sigma^2 of normal rows; 200 replications have a relative error of 10%."""
     risk = {name: table["normal", "cantelli"].nmse for name, table in tables.items() if "swor" not in name}
     for name in ("5 partitions, automatic", "5 partitions, K = 11"):
         alone = cells(SCHEMES[name], {"normal": DISTRIBUTIONS["normal"]}, REPLICATIONS, 1)

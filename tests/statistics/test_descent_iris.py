@@ -83,7 +83,7 @@ def test_three_bad_rows_of_150_do_not_matter_but_spoil_the_plain_mini_batch():
         ((11, 20, 3, 1.0), 0.28, 0.45, 0.80),  # six of ten blocks are clean
         ((11, 40, 3, 1.0), 0.35, 0.70, 1.30),  # four of ten: the median block is dirty
         ((1, 10, 3, 1.0), 0.38, 0.70, 2.00),  # the plain mini-batch
-        ((11, 10, 9, 1.0), 0.36, 0.70, 2.20),  # 6 % of bad rows: blocks of ten are too large
+        ((11, 10, 9, 1.0), 0.36, 0.70, 2.20),  # 6% of bad rows: blocks of ten are too large
         ((25, 6, 9, 1.0), 0.20, 0.30, 0.60),  # blocks of 0.35 over their share are not
     ],
     ids=str,
@@ -97,7 +97,7 @@ def test_what_goes_well_and_what_does_not(case, least, most, highest):
 
 @pytest.mark.slow
 def test_large_blocks_are_dirty_and_then_the_median_block_is():
-    """B = 40 with 2 % of bad rows: fewer than half of the blocks are clean."""
+    """B = 40 with 2% of bad rows: fewer than half of the blocks are clean."""
     assert experiment(11, 40, 3)[:, 2].mean() > 0.5
     assert final(11, 20, 3) < final(11, 40, 3)
     assert final(11, 40, 3) > final(11, 10, 3) + 0.05

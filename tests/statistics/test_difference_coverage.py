@@ -30,7 +30,7 @@ MEAN = float(np.exp(0.7**2 / 2 + 0.8**2 / 2))
 
 
 def welch(data: dict[str, Any], cap: bool) -> bool:
-    """Whether the usual interval covers: rows of users summed, the delta method, capped at 99 % or not."""
+    """Whether the usual interval covers: rows of users summed, the delta method, capped at 99% or not."""
     spent = np.minimum(data["spent"], np.quantile(data["spent"], 0.99)) if cap else data["spent"]
     means, variances = [], []
     for arm in ("old", "new"):

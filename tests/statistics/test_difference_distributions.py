@@ -4,9 +4,9 @@ controls.
 Units of one to a dozen rows; heavy units spend more a row. The blocks are filled directly, as the pass over
 the data fills them. A claim that holds is contradicted with probability `FAILURE` in each of a dozen checks.
 
-Capping at 99 % is no control here: it covered the true difference in 87, 90 and 36 of 100 clean runs, but in
+Capping at 99% is no control here: it covered the true difference in 87, 90 and 36 of 100 clean runs, but in
 98 to 100 where units of the variant are bad, because what it cuts from the tail and what the bad units leave
-happen to cancel. Capping at 99.9 % is one: 30 of 16,000 units are bad, so the cap lies among them.
+happen to cancel. Capping at 99.9% is one: 30 of 16,000 units are bad, so the cap lies among them.
 """
 
 from __future__ import annotations

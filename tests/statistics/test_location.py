@@ -22,9 +22,9 @@ PER_ARM, PAYERS, LIFT, LEVEL, FAILURE = 20_000, 0.02, 0.5, 0.95, 1e-4
 @pytest.mark.parametrize("runs", [5, pytest.param(240, marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_an_experiment_with_few_payers_is_not_biased(runs: int) -> None:
-    """2 % payers of log-normal revenue, half as much again in the new arm, beside Welch's difference.
+    """2% payers of log-normal revenue, half as much again in the new arm, beside Welch's difference.
 
-    Both see the same units, and Welch's has no bias: so the gap between the two is tested to be within 5 % of
+    Both see the same units, and Welch's has no bias: so the gap between the two is tested to be within 5% of
     the effect.
     """
     true = LIFT * PAYERS * math.exp(0.5)
@@ -64,7 +64,7 @@ def errors(distribution: Distribution, n: int, runs: int, spoilt=None) -> dict[s
 
 
 def risks(found: dict[str, np.ndarray]) -> dict[str, float]:
-    """Mean squared errors in those of the sample mean; errors count up to the 95 % point of its own.
+    """Mean squared errors in those of the sample mean; errors count up to the 95% point of its own.
 
     Where the sample mean has a heavy tail, a few runs would decide, and nearly all distributions would look
     better.
@@ -86,7 +86,7 @@ JUDGED = {
     "negative binomial": Distribution(
         lambda g, n: 1.0 * g.negative_binomial(0.2, 0.02, n), 9.8, math.sqrt(490.0)
     ),
-    "2 % payers": Distribution(
+    "2% payers": Distribution(
         lambda g, n: np.where(g.random(n) < 0.02, g.lognormal(size=n), 0.0),
         0.02 * math.exp(0.5),
         math.sqrt(0.02 * math.exp(2.0) - 0.0004 * math.e),

@@ -48,10 +48,10 @@ def test_distributions_of_finite_variance_raise_no_alarm(name):
     [
         ("Pareto 2.1", 10_000, 0.01),
         ("Pareto 2.1", 100_000, 0.01),
-        ("90 % zeros", 1000, 0.01),
-        ("90 % zeros", 10_000, 0.005),
-        ("99 % zeros", 10_000, 0.01),
-        ("99 % zeros", 100_000, 0.01),
+        ("90% zeros", 1000, 0.01),
+        ("90% zeros", 10_000, 0.005),
+        ("99% zeros", 10_000, 0.01),
+        ("99% zeros", 100_000, 0.01),
         ("Bernoulli 0.01", 10_000, 0.01),
         ("Bernoulli 0.01", 100_000, 0.01),
         ("lognormal sigma 2", 1000, 0.1),
@@ -67,7 +67,7 @@ def test_hard_distributions_raise_few_alarms(name, n, alarm):
 
 
 def test_rare_events_need_large_blocks():
-    """1 % ones, 30,000 rows: with 8 rows a block, as continuous distributions need, most blocks would hold
+    """1% ones, 30,000 rows: with 8 rows a block, as continuous distributions need, most blocks would hold
     zeros only.
 
     The row sample tells that one value dominates. Without it (the negative control) the typical block has no

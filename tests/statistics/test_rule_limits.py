@@ -90,12 +90,12 @@ def test_a_given_number_keeps_its_answer_but_hears_the_files():
 
 @pytest.mark.parametrize("name", ["normal", "Student 3", "lognormal", "Pareto 3"])
 def test_capacity(name):
-    """5 % outlying rows: at 1,000 and 10,000 rows nearly every spare block is used, and the answer still
+    """5% outlying rows: at 1,000 and 10,000 rows nearly every spare block is used, and the answer still
     holds.
 
     At 30,000 most blocks are outlying, all levels agree on a wrong answer, and only the row sample tells.
     """
-    distribution, damage = REGULAR[name], DAMAGES["rows 5 % = 10⁶"]
+    distribution, damage = REGULAR[name], DAMAGES["rows 5% = 10⁶"]
     for n, repeats in ((1000, 60), (10_000, 30)):
         got = tally(distribution, damage, n, repeats, seed=4)
         assert repeats - got.beyond <= most_events(repeats, 0.001)
@@ -108,8 +108,8 @@ def test_capacity(name):
 
 
 def test_moderate_shifts_stay_in_the_answer():
-    """A limit to be known: 0.1 % of the rows 100 standard deviations away, 100,000 rows; nothing is seen."""
-    got = tally(REGULAR["normal"], DAMAGES["rows 0.1 % at μ+100σ"], 100_000, 10, seed=4)
+    """A limit to be known: 0.1% of the rows 100 standard deviations away, 100,000 rows; nothing is seen."""
+    got = tally(REGULAR["normal"], DAMAGES["rows 0.1% at μ+100σ"], 100_000, 10, seed=4)
     assert got.nmse > 100 and got.order == 0
 
 

@@ -19,25 +19,25 @@ REPEATS = {1000: 120, 10_000: 40, 30_000: 20}
 
 # claimed nMSE and flag; damages of too few rows or beyond the breakdown point at that n are left out
 WITHIN = [
-    ("rows 0.01 % = 10⁶", 10_000, 2.0, 0.999),
-    ("rows 0.01 % = 10⁶", 30_000, 2.0, 0.999),
-    ("rows 0.1 % = 10⁶", 1000, 2.0, 0.999),
-    ("rows 0.1 % = 10⁶", 10_000, 2.0, 0.999),
-    ("rows 0.1 % = 10⁶", 30_000, 2.0, 0.999),
-    ("rows 1 % = 10⁶", 1000, 2.5, 0.999),
-    ("rows 1 % = 10⁶", 10_000, 2.2, 0.999),
-    ("rows 1 % = 10⁶", 30_000, 2.6, 0.999),
-    ("rows 0.5 % = ±10⁴σ", 1000, 2.2, 0.999),
-    ("rows 0.5 % = ±10⁴σ", 10_000, 2.0, 0.999),
-    ("rows 0.5 % = ±10⁴σ", 30_000, 2.4, 0.999),
-    ("units 1 % = 10⁶", 1000, 2.0, 0.999),
-    ("units 1 % = 10⁶", 10_000, 2.0, 0.999),
-    ("units 5 % = 10⁶", 1000, 2.1, 0.999),
-    ("units 5 % = 10⁶", 10_000, 2.1, 0.999),
-    ("units 10 % = 10⁴", 1000, 2.6, 0.999),
-    ("units 10 % = 10⁴", 10_000, 2.3, 0.999),
-    ("units 2 % × 1000", 1000, 2.1, 0.85),
-    ("units 2 % × 1000", 10_000, 2.0, 0.95),
+    ("rows 0.01% = 10⁶", 10_000, 2.0, 0.999),
+    ("rows 0.01% = 10⁶", 30_000, 2.0, 0.999),
+    ("rows 0.1% = 10⁶", 1000, 2.0, 0.999),
+    ("rows 0.1% = 10⁶", 10_000, 2.0, 0.999),
+    ("rows 0.1% = 10⁶", 30_000, 2.0, 0.999),
+    ("rows 1% = 10⁶", 1000, 2.5, 0.999),
+    ("rows 1% = 10⁶", 10_000, 2.2, 0.999),
+    ("rows 1% = 10⁶", 30_000, 2.6, 0.999),
+    ("rows 0.5% = ±10⁴σ", 1000, 2.2, 0.999),
+    ("rows 0.5% = ±10⁴σ", 10_000, 2.0, 0.999),
+    ("rows 0.5% = ±10⁴σ", 30_000, 2.4, 0.999),
+    ("units 1% = 10⁶", 1000, 2.0, 0.999),
+    ("units 1% = 10⁶", 10_000, 2.0, 0.999),
+    ("units 5% = 10⁶", 1000, 2.1, 0.999),
+    ("units 5% = 10⁶", 10_000, 2.1, 0.999),
+    ("units 10% = 10⁴", 1000, 2.6, 0.999),
+    ("units 10% = 10⁴", 10_000, 2.3, 0.999),
+    ("units 2% × 1000", 1000, 2.1, 0.85),
+    ("units 2% × 1000", 10_000, 2.0, 0.95),
 ]
 
 
@@ -60,7 +60,7 @@ def test_risk_and_coverage_within_capacity(name):
 @pytest.mark.parametrize("name", ["normal", "Student 3", "lognormal", "Pareto 3"])
 def test_five_blocks_break_where_the_rule_holds_and_are_flagged(name):
     """Negative control: ten outlying rows of 10,000 beat five blocks; their finer levels say so."""
-    distribution, damage = REGULAR[name], DAMAGES["rows 0.1 % = 10⁶"]
+    distribution, damage = REGULAR[name], DAMAGES["rows 0.1% = 10⁶"]
     five = tally(distribution, damage, 10_000, 40, seed=1, n_blocks=5, n_fine=fine_blocks(5))
     assert five.nmse > 1e6
     assert 40 - five.flagged <= most_events(40, 0.05)

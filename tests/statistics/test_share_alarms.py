@@ -82,7 +82,7 @@ def test_modes_of_random_distributions_are_not_accused():
 
 def test_what_looks_exactly_like_damage_is_accused():
     """A mode 1000 times the other, equally narrow, is a copy: nothing tells it from an error of units."""
-    assert alarms(REPAIRED["10³ and 5 % 10⁶, σ 0.3"], 10_000, 4, seed=13)[1] == 4
+    assert alarms(REPAIRED["10³ and 5% 10⁶, σ 0.3"], 10_000, 4, seed=13)[1] == 4
 
 
 @pytest.mark.parametrize("what", DAMAGES)

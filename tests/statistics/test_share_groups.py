@@ -25,7 +25,7 @@ RUNS = 8
 ALL, ONE = 10.9, 90.0
 RARE = 99
 
-DAMAGES = ("nothing", "1 % are -9999", "10 % are -9999", "2 % of one group x 1000", "a rare group")
+DAMAGES = ("nothing", "1% are -9999", "10% are -9999", "2% of one group x 1000", "a rare group")
 
 
 def clean(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -46,7 +46,7 @@ def damaged(damage: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     groups, x, _, _ = clean(seed)
     g = np.random.default_rng([seed, 17])
     if damage.endswith("-9999"):
-        share = 0.01 if damage.startswith("1 %") else 0.1
+        share = 0.01 if damage.startswith("1%") else 0.1
         x[g.choice(x.size, round(share * x.size), replace=False)] = -9_999.0
     elif damage.endswith("1000"):
         mine = np.flatnonzero(groups == 5)
@@ -103,6 +103,6 @@ def test_blocks_alone_do_not_bear_it(tmp_path: Path, monkeypatch: pytest.MonkeyP
     plan = question.plan_mean
     monkeypatch.setattr(question, "plan_mean", lambda *a, **k: plan(*a, **{**k, "pooled": False}))
     _, _, mu, sigma = clean(0)
-    found = means("10 % are -9999", 0, tmp_path, 1)
+    found = means("10% are -9999", 0, tmp_path, 1)
     off = [abs(one.estimate - mu[k]) / sigma[k] * SIZES[k] ** 0.5 for k, one in enumerate(found)]
     assert min(off) > 1_000.0

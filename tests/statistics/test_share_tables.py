@@ -15,11 +15,11 @@ RUNS = 5
 @pytest.mark.parametrize(
     ("wrong", "n"),
     [
-        ("10 % are −9999", 10_000),
-        ("10 % are 10⁶", 10_000),
-        ("1 % are −9999", 100_000),
-        ("1 % at ±10⁴σ", 100_000),
-        ("0.1 % at μ+100σ", 100_000),
+        ("10% are −9999", 10_000),
+        ("10% are 10⁶", 10_000),
+        ("1% are −9999", 100_000),
+        ("1% at ±10⁴σ", 100_000),
+        ("0.1% at μ+100σ", 100_000),
     ],
 )
 @pytest.mark.one_in(12)
@@ -28,7 +28,7 @@ def test_a_bad_share_costs_little(wrong: str, n: int, way: str) -> None:
 
     A median of many block means has 1.57, or with few blocks 1.4, so the mean of five exceeds 10 with the
     probability of a chi-squared variable of 5 degrees beyond 31.8: 7e-6 for a distribution, 3e-4 for all ten
-    cases of four distributions. Nominal 99 % intervals that cover 97 % miss 4 of 20 with probability 0.003, 6
+    cases of four distributions. Nominal 99% intervals that cover 97% miss 4 of 20 with probability 0.003, 6
     with 2e-5.
     """
     found = cell(wrong, n, way, RUNS)
@@ -39,7 +39,7 @@ def test_a_bad_share_costs_little(wrong: str, n: int, way: str) -> None:
 @pytest.mark.slow
 def test_a_sample_of_many_rows_costs_its_own_error() -> None:
     """In one pass n/m times as much, m being 64,881 kept rows; the bound is that of the test above."""
-    found = cell("1 % are −9999", 400_000, "one pass", RUNS)
+    found = cell("1% are −9999", 400_000, "one pass", RUNS)
     assert max(found.risks) < 10.0 * 400_000 / 64_881
     assert set(found.statuses) == {"share screened out"}
     assert sum(RUNS * (1 - share) for share in found.covered) < 5.5
@@ -47,15 +47,15 @@ def test_a_sample_of_many_rows_costs_its_own_error() -> None:
 
 def test_what_is_hidden_among_the_others_is_not_found() -> None:
     """A control: the bias is 0.05 standard deviations, 250 squared standard errors; `exact` holds it."""
-    found = cell("1 % at μ+5σ", 100_000, "all rows", 3)
+    found = cell("1% at μ+5σ", 100_000, "all rows", 3)
     assert found.fails and min(found.risks) > 100.0
-    assert min(cell("1 % at μ+5σ", 100_000, "contamination=", 3).covered) == 1.0
+    assert min(cell("1% at μ+5σ", 100_000, "contamination=", 3).covered) == 1.0
 
 
 def test_without_a_large_sample_blocks_break(monkeypatch: pytest.MonkeyPatch) -> None:
     """A control: more than half of the blocks are bad."""
     monkeypatch.setattr(mean_plan, "POOL", 0)
-    found = cell("1 % are −9999", 100_000, "all rows", 2)
+    found = cell("1% are −9999", 100_000, "all rows", 2)
     assert min(found.risks) > 1e6 and max(found.covered) == 0.0
 
 

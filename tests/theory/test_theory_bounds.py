@@ -153,7 +153,7 @@ def test_no_distribution_beats_the_sharp_factor(n_blocks: int, delta: float) -> 
         ranks = (n_blocks - rank + 1 - outlying, rank - outlying)
         v = np.full(n_blocks - outlying, width_factor(n_blocks, delta, outlying) ** -2)
         assert worst_failure(v, *ranks, rng, starts=6) <= delta * (1.0 + 1e-9)
-        # negative control: a factor 3 % smaller is beaten
+        # negative control: a factor 3% smaller is beaten
         assert worst_failure(v * 1.03**2, *ranks, rng, starts=6) > delta
 
 
@@ -208,7 +208,7 @@ def test_the_worst_distribution_reaches_delta_and_breaks_a_smaller_factor(
     replications = 60_000
     limit = stats.binom.isf(FAILURE_OF_A_TEST, replications, 0.01)
     factor = width_factor(n_blocks, 0.01, outlying)
-    # p is 2 % above p*, so the jump lies just inside the interval: no miss at all
+    # p is 2% above p*, so the jump lies just inside the interval: no miss at all
     assert median_misses("rare", factor, n_blocks, outlying, replications, 2) == 0
     # negative control: an interval a little shorter misses more often than delta allows
     p = binomial_p(n_blocks, 0.01, outlying) * 1.5

@@ -49,7 +49,9 @@ def active_client() -> Any:
         client = sys.modules["distributed"].Client.current()
         if not _inherited(client):
             return client
-        logger.info("the active Dask client is of the process before the fork: threads do the work")
+        logger.info(
+            "the active Dask client belongs to the parent of this forked process; threads are used instead"
+        )
     return None
 
 
@@ -74,13 +76,13 @@ def to_client(client: Any, called: str = GIVEN) -> ClientExecutor:
         )
     if _inherited(client):
         raise ResourceError(
-            f"{called} is of the process from which this one was forked, and cannot be used here; "
+            f"{called} belongs to the parent of this forked process and cannot be used here; "
             "make a new client in this process, or use Threads"
         )
     refuse_after_fork()
     if client.asynchronous:
         raise ConfigError(
-            f"{called} is asynchronous, and a call in its event loop would wait for itself; "
+            f"{called} is asynchronous, so a call inside its event loop would deadlock; "
             "call from a thread (await asyncio.to_thread(...)), or use executor=Threads()"
         )
     if client.status != "running":
@@ -117,8 +119,8 @@ def to_scheduler(address: str) -> ClientExecutor:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except OSError as error:
         raise ResourceError(
-            f"scheduler: nobody who talks to us answered at {address} within {CONNECT_SECONDS:g} seconds; "
-            "check the address, that its scheduler runs, and whether it wants tls:// and certificates"
+            f"scheduler: no Dask scheduler responded at {address} within {CONNECT_SECONDS:g} seconds; "
+            "check the address, that the scheduler is running, and whether it needs tls:// and certificates"
         ) from error
     except (ValueError, TypeError) as error:
         raise ConfigError(
@@ -196,6 +198,6 @@ def refuse_while_importing_main() -> None:
     """Stop a script that a child process of somebody else's making runs a second time."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise ConfigError(
-            "Processes: a process that is just starting cannot start others; the script that is imported "
-            "here needs a guard around its calls:  if __name__ == '__main__': main()"
+            "Processes: a process cannot start others while it is starting; guard the calls of the script "
+            "that is imported here with  if __name__ == '__main__': main()"
         )

@@ -113,7 +113,7 @@ def compare_versions(client: Client, workers: Mapping[str, Mapping[str, Any]]) -
         raise ResourceError(f"client, scheduler and workers have different versions ({wrong}); {_REMEDY}")
     if other:
         table = _table(ours, answers, other)
-        logger.warning("versions differ, though not in what should change a result:\n%s", table)
+        logger.warning("versions differ, but not in packages that affect results:\n%s", table)
     _compared.setdefault(client, set()).update(place for place in new if place[0] in answers)
 
 

@@ -75,6 +75,6 @@ def _unreachable(result: CompareResult, n_tests: int) -> str:
     level = 1.0 - result.confidence_level
     smallest = n_tests * (result.smallest_p or 0.0)
     return (
-        f"with {n_units} units and {result.n_permutations:,} permutations no adjusted p-value is below "
+        f"with {n_units} units and {result.n_permutations:,} permutations no Holm-adjusted p-value is below "
         f"{smallest:.2g}, so none can reach {level:.2g}; give more units, or permutations"
     )

@@ -156,7 +156,7 @@ def _measured(
 
 
 def quantiles(sample: NDArray[np.float64], level: float) -> tuple[Quantile, ...]:
-    """The median and others from a uniform sample, with Cantelli intervals; none without rows."""
+    """The median and others from a uniform sample, with exact intervals; none without rows."""
     ordered = np.sort(sample)
     return tuple(Quantile(q, *quantile_interval(ordered, q, level)) for q in QUANTILES if sample.size)
 

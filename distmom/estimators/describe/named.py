@@ -63,7 +63,7 @@ def name_units(
         named += sorted(mine, key=lambda unit: (-len(unit.reasons), -_farthest(unit), unit.name))
     if not compared:
         what = "files or units" if plan.by else "files"
-        return [], f"fewer than {LEAST_UNITS} {what}: none can be told from the others"
+        return [], f"fewer than {LEAST_UNITS} {what}: too few to detect anomalous ones"
     return named, None
 
 
@@ -83,9 +83,9 @@ def _words(finding: SuspectUnit, scale: TimeScale | None) -> str:
     if what == "no values":
         return "no values at all"
     if what == "missing":
-        return f"{100 * value:.1f} % missing, usually {100 * typical:.1f} %"
+        return f"{100 * value:.1f}% missing, usually {100 * typical:.1f}%"
     if what == "mirror":
-        return "lopsided to the other side: sign reversed?"
+        return "skewed to the opposite side: sign reversed?"
     length = by_scale or what == "narrow"
     one, other = _shown(value, scale, length), _shown(typical, scale, length)
     figure = "standard deviation" if by_scale else "mean"

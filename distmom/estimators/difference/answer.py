@@ -44,13 +44,13 @@ def in_both_note(n: int, control: UnitCount, variant: UnitCount, *, by_file: boo
     what, fewer = "files" if by_file else "units", min(control.n_units, variant.n_units)
     said = f"{'' if control.n_units_exact else 'about '}{n:,} {what}"
     if n >= PAIRED * fewer:
-        return f"{said} are in both variants, as in pairs: what they have in common cancels"
+        return f"{said} are in both variants, as in a paired design; what they have in common cancels"
     said += f", {100.0 * n / fewer:.2g}% of the smaller variant's, are in both variants"
     if by_file:
         return said
     return (
-        f"{said}: of a randomised experiment none should be, so check the assignment; crossover='omit' "
-        "leaves them out"
+        f"{said}, and a randomised experiment should have none; check the assignment, or leave them out with "
+        "crossover='omit'"
     )
 
 
@@ -126,7 +126,7 @@ def _unused(variant: Variant) -> str:
 
 def _not_finite(result: DifferenceResult) -> str:
     return (
-        f"{result.name}: no finite answer: half or more of the blocks are non-finite by {result.n_inf:,} "
+        f"{result.name}: no finite answer: half or more of the blocks are non-finite, from {result.n_inf:,} "
         f"infinite and {result.n_nan:,} NaN values in {result.n_rows:,} rows; filter them out by where"
     )
 
@@ -169,7 +169,7 @@ def _size(state: MeanState, g: int) -> float:
 
 
 def _carried(state: MeanState, g: int, ratio: float, n_used: int) -> bool:
-    """Whether more than 90 % of the sampled rows lie strictly on one side of the mean, and too few carry it.
+    """Whether more than 90% of the sampled rows lie strictly on one side of the mean, and too few carry it.
 
     Those are fewer than `FEW_CARRY` effective ones, (sum |y - c|)^2 / sum (y - c)^2 about the median c, as
     many times as there are more rows than sampled ones.
@@ -277,6 +277,6 @@ def _notes(plan: MeanPlan, control: Variant, variant: Variant, answer: RuleAnswe
             about = "" if side.units.n_units_exact else "about "
             notes.append(
                 f"{about}{side.units.n_units:,} units of {cell(side.value)!r} make {n_blocks} blocks; fewer "
-                f"than {FEW_UNITS} units a block make the interval rough"
+                f"than {FEW_UNITS} units a block make the interval approximate"
             )
     return notes

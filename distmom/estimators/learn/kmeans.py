@@ -131,8 +131,8 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if self._left_out:
             self.status_ = SMALL_CLUSTER.name
             self.advice_ = (
-                f"{self._left_out:.2%} of the rows lie together, far from all centres, which are of larger "
-                "clusters; take more clusters, or look whether these rows are bad"
+                f"{self._left_out:.2%} of the rows form a cluster far from all centres; take more clusters, "
+                "or check whether these rows are bad"
             )
         elif self._smallest * size < LEAST_SEEN:
             self.status_ = SMALL_CLUSTER.name
@@ -146,8 +146,8 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if self._beyond > FEW:
             self.flags_ = list(map(str, in_order({*map(Status, self.flags_), Status.SHARE_FAR_OUT})))
             self.notes_.append(
-                f"{self._beyond:.1%} of the rows lie far from all centres and draw none: are they bad, or of "
-                "clusters much wider than the others?"
+                f"{self._beyond:.1%} of the rows lie far from all centres and do not move them; check "
+                "whether they are bad, or belong to much wider clusters"
             )
 
     def predict(self, X: Any) -> NDArray[np.int32]:

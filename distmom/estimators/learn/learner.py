@@ -78,8 +78,8 @@ class Learner(SharedParameters, BaseEstimator):
         The mean of the columns (lists and labels apart) is asked first: files that it accuses and that stand
         out alone are left out (``files disagree``), and so is a share of the rows far from all others
         (``share screened out``). Rows that may be real stay and are told (``share far out``): nearer ones,
-        most rows of a label, what may be a cluster. Where more is bad than can be told, the model is ``beyond
-        capacity``.
+        most rows of a label, what may be a cluster. Where more is bad than can be told, the model is
+        ``breakdown point exceeded``.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Learner(SharedParameters, BaseEstimator):
             if begun is None:
                 if hasattr(self, "n_iter_"):
                     raise ConfigError(
-                        "partial_fit: a model from a file does not know how to go on; fit it anew"
+                        "partial_fit: a model from a file cannot be trained further; fit it again"
                     )
                 seed, self.seed_ = self._seed()
                 begun = self._begun = self._prepare(rows, options, seed)

@@ -209,7 +209,7 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
 
     def _know(self, labels: NDArray[Any]) -> None:
         if not len(labels):
-            raise NoAnswerError("y: no row has a label; look at its null counts, or at where")
+            raise NoAnswerError("y: no row has a label; check its null count and where")
         self.classes_ = labels
         self._check_classes()
 

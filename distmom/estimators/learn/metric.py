@@ -209,8 +209,7 @@ class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learn
         matrix = nearest_psd(matrix)
         if not matrix.any():
             raise ConfigError(
-                "init: at zero all distances are 0 and the loss of a block tells nothing of its rows; "
-                "begin at 'identity'"
+                "init: a matrix of zeros makes all distances 0 and all losses equal; use 'identity'"
             )
         return matrix
 

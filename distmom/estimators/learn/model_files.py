@@ -198,7 +198,9 @@ def load_model(folder: str | os.PathLike[str]) -> Learner:
         raise DataError(f"model {str(folder)!r} cannot be read: {error.strerror or error}") from error
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError) as error:
         reason = str(error).partition("\n")[0]
-        raise DataError(f"model {str(folder)!r} is damaged or not of this program: {reason}") from error
+        raise DataError(
+            f"model {str(folder)!r} is damaged or was not written by distmom: {reason}"
+        ) from error
     return model
 
 

@@ -18,7 +18,7 @@ STEP_RULES = ("decaying", "constant", "adam", "backtracking")
 AVERAGING = ("mean", "geometric_median", "none")
 
 SAFE, LEAST = 0.35, 0.69
-"""B <= 0.35/contamination leaves 70 % of the blocks clean; above 0.69/contamination fewer than half are."""
+"""B <= 0.35/contamination leaves 70% of the blocks clean; above 0.69/contamination fewer than half are."""
 
 BLOCK_SIZE, MOST_BLOCK_SIZE = 16, 256
 MOST_STEP_SHARE = 0.8
@@ -222,8 +222,8 @@ class LearnOptions(SharedParameters):
         they are too large to be clean, half of them are. Where the loss of a row is `bounded`, blocks
         need not be.
 
-        Refuses a given block size that does not go with the contamination or is below `least_size`, and too
-        few rows.
+        Refuses a given block size that cannot be combined with the contamination or is below `least_size`,
+        and too few rows.
         """
         n_blocks = self.n_blocks
         if wanted is not None:

@@ -306,7 +306,7 @@ def sample_of(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
     found = source.fetch(VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE))
     features, targets = found.features[found.used], found.targets[found.used]
     if not targets.size:
-        raise NoAnswerError(f"none of {found.used.size:,} rows has all its values; look at their null counts")
+        raise NoAnswerError(f"none of the {found.used.size:,} rows is complete; check the null counts")
     return features, targets, targets.size / found.used.size
 
 

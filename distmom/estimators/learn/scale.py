@@ -31,7 +31,7 @@ class Scale:
     largest_share: float = 0.0
 
     def features(self, rows: Floats) -> Floats:
-        """Scaled features; their differences may overflow, which ruins their block and no other."""
+        """Scaled features; their differences may overflow, which makes only their block non-finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray((rows - self.centre) / self.spread)
 

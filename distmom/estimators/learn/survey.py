@@ -34,7 +34,7 @@ ENOUGH = 8
 """Sampled rows of a label from which on it is asked whether most of them lie far out."""
 
 MOST_OUTLYING = 0.1
-"""Log-normal rows of sigma 2 have 5 % more than 20 robust standard deviations from their centre."""
+"""Log-normal rows of sigma 2 have 5% more than 20 robust standard deviations from their centre."""
 
 TELLING, NEAR_MOST, MOST_ACCUSED = 0.01, 0.15, 0.25
 """Shares of accused rows: a flag tells of one; is near one that is too large; is that of the rows that a
@@ -125,22 +125,20 @@ def far_from_the_middle(share: float) -> tuple[list[Status], list[str]]:
     rows = (
         f"{share:.1%} of the values of a column lie more than 20 robust standard deviations from the centre"
     )
-    return [Status.SHARE_FAR_OUT], [f"{rows}, and are in the model: are they in another unit?"]
+    return [Status.SHARE_FAR_OUT], [f"{rows}, and are in the model; check their unit"]
 
 
 def screened_out(share: float, too_many: float) -> tuple[list[Status], list[str]]:
     """What is told of rows of the sample that were accused, or would have been were they not too many."""
     flags, notes = [Status.SHARE_SCREENED_OUT] * (share >= TELLING), list[str]()
     if share:
-        rows = (
-            f"blocks with any of {share:.2%} of the rows, which are far out and do not fit, were passed over"
-        )
+        rows = f"{share:.2%} of the rows are far out and do not fit, so blocks with any of them were skipped"
         near = f"; above {MOST_ACCUSED:.0%} they would not be" if share > NEAR_MOST else ""
         notes = [f"{rows}{near}"]
     if too_many:
-        rows = f"{too_many:.1%} of the sampled rows are far out and fit no model of the others"
+        rows = f"{too_many:.1%} of the sampled rows are far out and do not fit the model of the others"
         flags.append(Status.SHARE_FAR_OUT)
-        notes.append(f"{rows}; as they are too many to be left out, they are in the model")
+        notes.append(f"{rows}, but are too many to be left out; they are in the model")
     return flags, notes
 
 

@@ -160,13 +160,13 @@ def _result(machine: Learner, plan: LearnPlan, run: dict[str, Any]) -> TrainResu
     n_met = sum(counts.values()) - counts["n_inf"]
     if n_dropped:
         notes.append(
-            f"{n_dropped:,} of {n_met:,} rows that were met do not pass the filter, lie far out, or are "
-            "of files that were left out"
+            f"{n_dropped:,} of {n_met:,} rows read did not pass the filter, lay far out, or belong to "
+            "files that were left out"
         )
     if n_met < data["n_rows"]:
-        notes.append(f"the steps ended when {n_met:,} of {data['n_rows']:,} rows had been met")
+        notes.append(f"training stopped after reading {n_met:,} of {data['n_rows']:,} rows")
     if machine.loss_flags_:
-        notes.append(f"of the losses that were averaged the mean says: {'; '.join(machine.loss_flags_)}")
+        notes.append(f"the mean of the losses is flagged: {'; '.join(machine.loss_flags_)}")
     flags = in_order(map(Status, (*machine.flags_, *machine.loss_flags_)))
     bad = [flag for flag in flags if flag.no_answer]
     return TrainResult(

@@ -124,7 +124,9 @@ class MeanAccumulator:
         )
         fixed = fixed_by(options)
         if fixed is not None:
-            raise ConfigError(f"{fixed} depends on the number of rows, which a stream does not tell; drop it")
+            raise ConfigError(
+                f"{fixed} depends on the number of rows, which is unknown for a stream; drop it"
+            )
         if not isinstance(name, str):
             raise ConfigError(f"name: must be a text, not {name!r}")
         values = names_of("columns", columns)
@@ -239,8 +241,8 @@ class MeanAccumulator:
         both = sorted(set(self.names) & set(other.names))
         if both:
             raise ConfigError(
-                f"other: both hold a stream of the name {both[0]!r}, whose rows would be drawn alike and may "
-                "be the same; give each stream a name of its own"
+                f"other: both hold a stream named {both[0]!r}, whose rows would be drawn alike and may be "
+                "the same rows; give each stream its own name"
             )
         self._go_on(replace(mine.made, read=with_times_of(mine.made.read, theirs.made.read)))
         plan = self._plan()
@@ -302,6 +304,6 @@ class MeanAccumulator:
         others = Ledger(base=saved.ledger.base, base_files=saved.ledger.base_files)
         found._begin(saved.made, saved.ledger.main.files[0].path, others, saved.stream)
         if found._sums != saved.sums:
-            raise DataError("data: was made by another version of distmom, and cannot go on here")
+            raise DataError("data: was made by another version of distmom, and cannot be continued here")
         saved.check(found._plan())
         return found

@@ -58,7 +58,7 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
             remedy = (
                 f"give a number of blocks above {2 * o:,}"
                 if 2 * o < MOST_BLOCKS
-                else "take the worst out by where"
+                else "filter out the worst with where"
             )
             raise ConfigError(
                 f"contamination: {o:,} arbitrary {what} ask for {best:,} blocks, and at most {MOST_BLOCKS:,} "

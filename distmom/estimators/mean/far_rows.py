@@ -141,7 +141,7 @@ class Found:
             "n_screened_out": 0,
             "path": (),
             "notes": (
-                f"allows for {100 * share:.4g} % of arbitrary rows: the mean of the others in a window",
+                f"allows for {100 * share:.4g}% of arbitrary rows: the mean of the others in a window",
             ),
         }
 
@@ -160,7 +160,7 @@ class Found:
         again = screened_out(self.first, again, of_sample=self.blind)
         if group:
             far = self._told("told")["far_rows"]
-            words = far.words(f"{100 * self.plan.options.confidence_level:.6g} %", "", numbers=False)
+            words = far.words(f"{100 * self.plan.options.confidence_level:.6g}%", "", numbers=False)
             flags = in_order([*again["flags"], Status.SHARE_FAR_OUT])
             again |= {"flags": flags, "notes": (*again["notes"], *words)}
         return again | {"n_used": n} | self._told("screened out", n)

@@ -89,7 +89,7 @@ def mean(
 
     Rows are assigned to blocks at random, each block has its mean, and the estimate is the lower median of
     the block means. It estimates the expectation of a row under independent rows of finite variance; up to
-    about 0.69 times the number of fine blocks of arbitrary rows, a share of up to 15 % that stands apart from
+    about 0.69 times the number of fine blocks of arbitrary rows, a share of up to 15% that stands apart from
     the others, or a minority of bad files, do not move it far.
 
     Parameters
@@ -127,8 +127,8 @@ def mean(
     passes : {1, 2}, optional
         Where rows stand apart from all others and move the estimate, it becomes that of the rows that are
         left (see Notes): of all of these, for which files are read once more if such rows are found; or with
-        1, and for streams and states, of a sample of 65,536 rows (16,384 in states). 2 does not go with a
-        `state`.
+        1, and for streams and states, of a sample of 65,536 rows (16,384 in states). 2 cannot be combined
+        with a `state`.
     rng : int, SeedSequence, Generator or None
         Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
         there already, it means the seed of that state.
@@ -175,9 +175,9 @@ def mean(
     with which all coarser ones agree, coarser ones as long as sixty are left. By default, with random rows,
     the interval is then cluster-robust, of kind ``clusters``: the jackknife variance, Student's quantile at
     the effective number of cells less one, and 0.7 of Hall's transformation for skewness where that is wider.
-    At 24 to 365 files of equal and of log-normal sizes a nominal 99 % covered 0.976 to 0.997 for normal,
+    At 24 to 365 files of equal and of log-normal sizes a nominal 99% covered 0.976 to 0.997 for normal,
     exponential and Student-3 file effects, and 0.955 to 0.996 for log-normal ones, at 1.0 to 1.9 times the
-    width of a plain t interval; with fewer there is none, as where rows resemble their neighbours in any
+    width of a plain t interval; with fewer there is none, as where rows are correlated over any
     length. The estimate stays that of rows, and an interval of rows that is wider stays, too. A vector's
     radius is sqrt(trace F), F with the degrees of freedom that the covariance matrix of units gives it
     (Satterthwaite). Rows that are sorted by their values, or by what goes with these, are a monotone curve
@@ -196,8 +196,8 @@ def mean(
     ``dominated by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
     2^-200 they are zero. A block whose weights are all zero is left out. Few rows decide where weights are
     very heavy and heavy rows vary more: with log-normal weights of sigma 2 and a scale that grows with the
-    root of the weight, ``cantelli`` at 99 % covered 0.95 to 0.99 at n = 10^4 and 0.77 to 0.91 at n = 10^5,
-    and ``order`` at 95 % 0.87 to 0.99 (300 and 100 replications; normal, exponential and log-normal values).
+    root of the weight, ``cantelli`` at 99% covered 0.95 to 0.99 at n = 10^4 and 0.77 to 0.91 at n = 10^5,
+    and ``order`` at 95% 0.87 to 0.99 (300 and 100 replications; normal, exponential and log-normal values).
     With one scale for all rows it is 1.00, and 0.92 to 0.99; with weights of sigma 1 at least 0.99 and 0.88.
 
     With `UnitBlocks` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
@@ -205,29 +205,29 @@ def mean(
     by their rows; a level of the ladder needs as many filled cells as blocks and, beyond nine blocks, eight
     units a block; empty blocks are left out.
     The Cantelli interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
-    than 10 %). Fewer than ten units a block draw a note.
+    than 10%). Fewer than ten units a block draw a note.
 
     Where all values are equal the interval is that value, and a note says so: with probability 1 - delta,
     at most a share log(1/delta)/n of the distribution has other values, which none of the n rows showed.
 
     Up to o blocks may be arbitrary (o rows by `contamination`, or the non-finite ones if these are more): p*
     is then that of P(Bin(K - o, p*) >= ceil(K/2) - o) = delta, and ``order`` takes its ranks from K - o fair
-    coins. K > 2 o only makes the answer finite: for o = 10 at 99 %, K = 21 gives 152 standard errors and
+    coins. K > 2 o only makes the answer finite: for o = 10 at 99%, K = 21 gives 152 standard errors and
     K = 59, the best, gives 13.
 
     A *share* of bad rows is found in a uniform sample of m = 65,536 rows of each column, kept in the pass. A
     gap is a distance t from its median (without a value that most rows have) where j rows lie at or beyond t
     and at most j/10 between t/r and t, r = max(3, exp(9/j)): a tail that falls like the power 1.5 or faster
     has one by chance with probability exp(-1.5 * 9) = 1.4e-6 a place. Rows beyond a gap stand apart if t >=
-    30 s, s the standard deviation of the rows inside; at most 15 % of the rows do, and two kept rows for each
+    30 s, s the standard deviation of the rows inside; at most 15% of the rows do, and two kept rows for each
     of them differ from the most frequent value. A second mode that looks like sizes of another order stays
     in. If A is the answer of all rows and A' that of the k rows left, A stays, to the last bit, where abs(A -
     A') <= 3 s'/sqrt(k) (6 where blocks have seen the damage and bear it), s' being the root of the lower
     median of 63 block variances; else the answer is A' (``share screened out``; `far_rows` says which rows,
-    `without_extremes` gives the mean without the most extreme 0.01 to 5 %). Rows apart at 10 s to 30 s are
+    `without_extremes` gives the mean without the most extreme 0.01 to 5%). Rows apart at 10 s to 30 s are
     told only (``share far out``). Where nothing stands apart, but A and the sample's own answer differ by 9.2
     s' (1/sqrt(m) + 1/sqrt(n)), it is that of the sample, ``breakdown point exceeded``.
-    Groups are judged by the cuts of the whole column, which hold in a group that loses at most 15 % of its
+    Groups are judged by the cuts of the whole column, which hold in a group that loses at most 15% of its
     rows by them; a group that lies beyond them stays. One with 512 rows in the sample has cuts of its own
     beside them. In one pass a group with fewer than 64 sampled rows keeps the answer of all its rows.
     Sampled rows know the cells of their files: where these are correlated, the interval of an answer from the

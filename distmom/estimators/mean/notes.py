@@ -22,36 +22,39 @@ if TYPE_CHECKING:
 FEW_UNITS = 10
 """Whole files or units as blocks want at least this many of them a block."""
 
-_CONTRADICTED = "whole files contradict random blocks of rows, so some files are bad"
-FILES_HEARD = f"{_CONTRADICTED}: the answer is by files"
+_CONTRADICTED = "file-level and row-level estimates disagree, so some files are corrupt"
+FILES_HEARD = f"{_CONTRADICTED}; this estimate uses whole files as blocks"
 ROWS_HEARD = (
-    f"{_CONTRADICTED}, but the answer is by rows, because the number of blocks was given; use "
+    f"{_CONTRADICTED}; this estimate uses rows, because the number of blocks was given; use "
     "blocks='auto' or blocks=FileBlocks()"
 )
-ROWS_ALONE = f"{_CONTRADICTED}, but the answer is by rows; use blocks=FileBlocks()"
+ROWS_ALONE = f"{_CONTRADICTED}; this estimate uses rows; use blocks=FileBlocks()"
 """Where the answer is that of rows whatever files say."""
 
 ALIKE = "rows within {} are correlated (design effect about {:.3g})"
-PAID = f"{ALIKE}, so the interval is that of whole {{}}"
+PAID = f"{ALIKE}, so the interval uses whole {{}}"
 UNPAID = (
-    f"{ALIKE}, so this interval is too narrow to generalise beyond these {{}}; for that leave out what fixes "
-    "blocks or interval"
+    f"{ALIKE}, so this interval is too narrow to generalise beyond these {{}}; to generalise, drop "
+    "the options "
+    "that fix blocks or interval"
 )
 NEITHER = (
-    "rows resemble their neighbours in any length (design effect {1:.3g} and more), so there is no interval"
+    "neighbouring rows are correlated over every length tried (design effect at least {1:.3g}), so "
+    "there is no interval"
 )
 ODD = (
-    "{} file(s) hold other values than all others, as happens by chance in about one of 1,000 lakes, and are "
-    "left out"
+    "{} file(s) were left out: their values differ from all others, which happens by chance in "
+    "about one lake "
+    "in 1,000"
 )
 SORTED = (
-    "the rows are in the order of their values, or of what goes with these: the interval takes them for "
-    "independent rows that were sorted afterwards, and does not know how a trend in time would go on"
+    "rows are sorted by this column or a related one; the interval assumes independent rows that were sorted "
+    "afterwards, and does not extrapolate a trend"
 )
 
 IN_ORDER = (
-    "neighbouring rows resemble each other, as in sorted columns, and make blocks more equal than chance "
-    "does: the interval takes the spread of rows within blocks"
+    "neighbouring rows are correlated, as in sorted columns, so blocks are more alike than by chance; the "
+    "interval uses the variance within blocks"
 )
 
 
@@ -105,7 +108,9 @@ def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
     about = f"{'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
     if n_blocks < 2:
         return f"{about} are too few for blocks"
-    return f"{about} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a block make the interval rough"
+    return (
+        f"{about} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a block make the interval approximate"
+    )
 
 
 def weight_notes(plan: MeanPlan, count: Ints, fields: dict[str, Any]) -> Iterator[str]:

@@ -90,11 +90,11 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
     The rule for the number of blocks tests each of d coordinates at the d-th part of its level and screens
     out of all what is outlying in one: a test of distances would see the coordinates of largest variance
     alone. It was chosen by simulation (three dependent coordinates, 10,000 rows, four distributions, 40
-    replications each): with one outlying row, 0.1 % in one coordinate, 0.5 % spread over the coordinates, or
-    1 and 5 % in all, the risk in units of the trace stays between 0.7 and 2.1 for the geometric median, 1.1
+    replications each): with one outlying row, 0.1% in one coordinate, 0.5% spread over the coordinates, or
+    1 and 5% in all, the risk in units of the trace stays between 0.7 and 2.1 for the geometric median, 1.1
     and 3.0 by coordinates (clean 0.7 to 1.2 and 1.1 to 1.4; the sample mean above 10^4), no clean vector of
     160 is flagged and all damaged ones are. Without the screen the geometric median of 25 blocks breaks from
-    0.5 % on.
+    0.5% on.
     """
     method, promise = method_of(plan), promise_of(plan)
     moments, samples = state.moments.at(columns), state.samples[columns]

@@ -78,7 +78,9 @@ class MeanQuestion(RowsQuestion):
 
     def __post_init__(self) -> None:
         if self.state is not None and self.options.passes == 2:
-            raise ConfigError("passes=2 does not go with state: a state does not hold the rows; drop one")
+            raise ConfigError(
+                "passes=2 cannot be combined with state: a state does not hold the rows; drop one"
+            )
         if not names_of("by", self.by):
             self.options = self.options.by_window()
         checkpoint = open_checkpoint(self.state, KIND, self.memory_limit)

@@ -77,7 +77,7 @@ class Before:
     def with_doubts(self, names: Sequence[str], champions: Sequence[int]) -> Before:
         """The same, beyond the breakdown point where a champion's loss is, or one that may be less.
 
-        That is one that is less than the champion's without some of the extremes (at most 5 % of the rows).
+        That is one that is less than the champion's without some of the extremes (at most 5% of the rows).
         Losses that are infinite are what a candidate is like.
         """
         first = [self.means[names[f]] for f in champions if names[f] in self.means]
@@ -87,7 +87,7 @@ class Before:
                 continue
             pairs = [zip(one.without_extremes, best.without_extremes, strict=False) for best in first]
             if one in first or any(a.mean < b.mean for pair in pairs for a, b in pair):
-                told.append(f"more of the loss of {name} is bad than can be told from the rest")
+                told.append(f"more of the loss of {name} is bad than can be separated from the rest")
         return replace(self, survey=replace(self.survey, beyond=(*self.survey.beyond, *told)))
 
 
@@ -165,11 +165,11 @@ def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], l
     told += [f"{words}: {NOT_TO_RELY}" for words in dict.fromkeys(survey.beyond)]
     if survey.correlated:
         alike = ALIKE.format(CandidateResult.remedies.files)
-        told.append(f"rows of a file are alike ({listed(survey.correlated)}), {alike}")
+        told.append(f"rows within a file are correlated ({listed(survey.correlated)}), {alike}")
     for words, champions in before.others.items():
         if set(champions) != set(found.decided.champions):
             those = listed([names[f] for f in champions])
-            told.append(f"{words} the champion is {those}: whether these are bad decides who is the best")
+            told.append(f"{words} the champion is {those}: whether these are bad decides which is best")
     return tuple(told)
 
 

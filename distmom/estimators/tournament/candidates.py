@@ -54,8 +54,9 @@ def find_candidates(
 ) -> Field:
     """The candidates by name, against the names of the columns there are.
 
-    ConfigError if there is none, two have one name, one does not go with the loss, or target or features are
-    missing; DataError if a file of a model or matrix cannot be read, or holds types that are not trusted.
+    ConfigError if there is none, two have one name, one cannot be combined with the loss, or target or
+    features are missing; DataError if a file of a model or matrix cannot be read, or holds types that are not
+    trusted.
     """
     taking = _Taking(target, names_of("features", features), names, options)
     found = tuple(taking.candidate(name, what) for name, what in named_candidates(candidates).items())

@@ -108,7 +108,7 @@ def plan_tournament(
     if options.n_parts * n_blocks > MOST_BLOCKS:
         raise ConfigError(
             f"blocks: {options.n_parts} parts of {n_blocks:,} blocks exceed {MOST_BLOCKS:,}; lower "
-            "contamination or their number, or take the worst rows out by where"
+            "contamination or their number, or filter out the worst rows with where"
         )
     plan = TournamentPlan(
         every, source, read, field, options, asked.seed, keeper, n_blocks, rows, skipped, outlying

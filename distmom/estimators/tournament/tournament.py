@@ -142,13 +142,14 @@ def tournament(
 
     A file that is bad as a whole, or a bad share of the rows, has rows in all blocks. So the robust means of
     the columns and of the losses are asked first, 16 of them in a pass: files that differ and rows that stand
-    apart (by the rule of `distmom.mean`) are left out before the matches, or the result is ``beyond
-    capacity``: where it is not clear which files are bad, or the loss of a champion is (or one that is less
-    without its extremes). What stands apart in predictions or losses of some candidates alone may be what
-    these are like, and rows that are told and stay in may be bad: then the matches are played with, or
-    without them too, and a champion that does not win in both is ``not decided``. So is one that the sign
-    test over all blocks does not tell from each other candidate. Streams, and `FileBlocks`, whose majorities
-    bear bad files, are not surveyed; a number of rows that `contamination` announces is left to the blocks.
+    apart (by the rule of `distmom.mean`) are left out before the matches, or the status is
+    ``breakdown point exceeded``: where it is not clear which files are bad, or the loss of a champion is (or
+    one that is less without its extremes). What stands apart in predictions or losses of some candidates
+    alone may be what these are like, and rows that are told and stay in may be bad: then the matches are
+    played with, or without them too, and a champion that does not win in both is ``not decided``. So is one
+    that the sign test over all blocks does not tell from each other candidate. Streams, and `FileBlocks`,
+    whose majorities bear bad files, are not surveyed; a number of rows that `contamination` announces is left
+    to the blocks.
 
     Risks of rows' losses are their robust means, those of pairs and of a given number of blocks medians of
     the blocks of all parts. A state keeps the rounds of the matches, not the survey.

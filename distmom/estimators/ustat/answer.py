@@ -44,7 +44,7 @@ ADDED = (
 )
 """Fields that add up over samples."""
 
-SAME = "all blocks have the same value; rows that would change it may have gone unseen"
+SAME = "all blocks have the same value; rarer rows may exist outside this sample"
 
 OF_COVARIANCES = (
     "blocks have covariances, which give correlations no interval; use kernel='correlation' and two columns "

@@ -71,10 +71,10 @@ def worth_telling(bias: float, estimate: Any, interval: tuple[float, float] | No
 def order_note(bias: float) -> str:
     """What it does, and what to do about it."""
     return (
-        "rows come in an order of their values, so pairs of near rows are rarer inside random blocks than "
-        f"among all rows: the statistic is off by about {bias:.2g} of the size of its kernel, and intervals "
-        "do not allow for that; write the lake in random order first (DuckDB: ORDER BY random(), Polars: "
-        "sample(fraction=1, shuffle=True))"
+        "rows are sorted by value, so pairs of similar rows are rarer within random blocks than among all "
+        f"rows, a bias of about {bias:.2g} of the size of the kernel that intervals ignore; write "
+        "the lake in "
+        "random order first (DuckDB: ORDER BY random(), Polars: sample(fraction=1, shuffle=True))"
     )
 
 
@@ -114,6 +114,6 @@ def files_disagree(plan: MeanPlan, states: Sequence[MeanState]) -> list[tuple[st
 def disagreement_note(columns: tuple[str, ...]) -> str:
     """What to do about it."""
     return (
-        f"blocks of files tell another story about the mean of {', '.join(columns)}: bad files spoil all "
-        "random blocks; use blocks=FileBlocks()"
+        f"file-level and row-level means of {', '.join(columns)} disagree, so corrupt files affect every "
+        "random block; use blocks=FileBlocks()"
     )

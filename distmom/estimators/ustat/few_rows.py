@@ -17,7 +17,7 @@ LEAST = 6
 """Rows of each sample that a block takes at least, where the number of blocks is given.
 
 Simulated with 60 rows in the scarcer sample, for AUC of 0.76, 0.92 and 0.98, variances and means of skewed
-rows: with one row a block the median is off by 2.4 to 3.2 standard errors and 99 % intervals cover 0.01 to
+rows: with one row a block the median is off by 2.4 to 3.2 standard errors and 99% intervals cover 0.01 to
 0.83, with two by up to 1.9 and 0.50 to 0.98, with six by up to 0.9 and 0.98 to 1.00.
 """
 

@@ -171,7 +171,7 @@ class BlockLines:
 
     @cached_property
     def fieller(self) -> FiellerEnds:
-        """Exact intervals of ratios."""
+        """Cantelli intervals of ratios."""
 
         def rule(values: Floats, variance: Floats) -> RuleAnswer:
             return self._answered(

@@ -73,7 +73,7 @@ class UStatOptions:
         if self.kernel.shape(2):
             if self.joint == "geometric" and self.rows.interval == "order":
                 raise ConfigError(
-                    "joint='geometric' does not go with interval='order': matrices have no order; "
+                    "joint='geometric' cannot be combined with interval='order': matrices have no order; "
                     "use interval='cantelli', or joint='coordinatewise'"
                 )
             if self.rows.interval == "closed-form":

@@ -29,7 +29,7 @@ Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
 
 
 def check_samples(samples: Samples, options: UStatOptions) -> None:
-    """Refuse what the kernel or the options do not go with, by what is known of the data without reading it.
+    """Refuse what the kernel or the options cannot do with this data, before reading it.
 
     ConfigError, DataError if the kernel takes another number of columns, or a column holds times; or if there
     are groups, or data that can be read only once, where these will not do.
@@ -42,7 +42,8 @@ def check_samples(samples: Samples, options: UStatOptions) -> None:
         refuse_times(reader.options, "kernels take numbers: name a column of such")
         if read.by and options.sampled:
             raise ConfigError(
-                "by does not go with SampledBlocks: samples are of all rows together; use RandomBlocks, or "
+                "by cannot be combined with SampledBlocks: samples are of all rows together; use "
+                "RandomBlocks, or "
                 "where, one group at a time"
             )
         if source.one_pass and not from_comoments(options, n_columns):

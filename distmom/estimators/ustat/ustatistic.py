@@ -168,7 +168,7 @@ def ustatistic(
     Of a ratio of two U-statistics N/D (`concordance`) the ``cantelli`` interval is Fieller's: the R around
     the answer for which the Cantelli interval of N - R D, whose mean is 0 at the true ratio, holds 0. Where
     that of D holds 0 the set has no end, and there is no interval but this reason. Measured on a rare outcome
-    (400 rows a block, 9 and 21 blocks, up to four ones a block on average) at nominal 99 %: with the index
+    (400 rows a block, 9 and 21 blocks, up to four ones a block on average) at nominal 99%: with the index
     0.98 Fieller covered in 1.00 of the data sets where it has ends, intervals linearised about the ratios of
     blocks in 0.58 to 0.80, ``order`` in 0.77 to 0.97; with the index 0.76 1.00, 1.00 and 0.98 to 0.99; with
     30 ones a block all are alike (``tests/benchmarks/ratios.py``). So ``"auto"`` takes ``cantelli`` where the
@@ -179,8 +179,8 @@ def ustatistic(
     all rows, and the interval that of repeated partitions.
 
     Measured on Gini's difference (400 replications of 1,050 rows; normal, Student 3 and log-normal rows; the
-    rule, 9, 15 and the paper's blocks, and disjoint pairs): ``order`` covered 0.94 to 0.99 at 95 % and 0.98
-    to 1.00 at 99 %, ``cantelli`` 0.995 to 1.00.
+    rule, 9, 15 and the paper's blocks, and disjoint pairs): ``order`` covered 0.94 to 0.99 at 95% and 0.98
+    to 1.00 at 99%, ``cantelli`` 0.995 to 1.00.
 
     Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
     such as the energy distance are degenerate where both have one distribution, their blocks skewed:
@@ -205,7 +205,7 @@ def ustatistic(
 
     Random blocks take rows evenly from all places of the lake. On a sorted column pairs of near rows are then
     rarer inside a block than among all rows, a bias of the order of the statistic over the rows of a block
-    (one per cent with 95 rows, `gini`; of 10,000 sorted rows the interval at 90 % then covers 30 %). Where it
+    (one per cent with 95 rows, `gini`; of 10,000 sorted rows the interval at 90% then covers 30%). Where it
     may matter the status says ``rows in order``, by the variances between and within fine blocks, unless
     outliers hide it: write the lake in random order first (DuckDB: ``ORDER BY random()``, Polars:
     ``sample(fraction=1, shuffle=True)``), or use few `blocks`.

@@ -1,4 +1,4 @@
-"""Rows that resemble their neighbours: in which units they may be taken as independent, if in any.
+"""Rows correlated with their neighbours: in which units they may be taken as independent, if in any.
 
 Stretches of neighbouring rows are joined step by step: to stretches of twice the length, to files, to
 folders. For independent rows the variance of the mean that units show is that of rows, whatever the units.
@@ -27,7 +27,7 @@ MOST_OUTLYING = 4
 """Of so many pieces one may have outlying rows: where more have, it cannot be told which."""
 
 SERIAL = 2.33
-"""Standard errors by which units may resemble the next ones, or those that they are joined with."""
+"""Standard errors by which units may be correlated with the next ones, or those that they are joined with."""
 
 FILES, FOLDERS = "files", "folders"
 
@@ -131,7 +131,7 @@ class _Level:
 
     @cached_property
     def chained(self) -> bool:
-        """Whether stretches resemble the next ones: twice the standard error of their correlation."""
+        """Whether stretches are correlated with the next ones, by twice the standard error."""
         if self.unit in (FILES, FOLDERS):
             return False
         pull = self.clusters.pull
@@ -150,7 +150,7 @@ def dependence(pieces: Pieces) -> Dependence | None:
     levels: its variance, without the unit that adds most, is above the chi-squared quantile, and so is that
     of most units. An alarm does not count where coarser units vary less, as where rows are sorted within each
     file. The first level, from fine to coarse, is taken with which all coarser ones agree, and whose
-    stretches do not resemble the next ones; it is made coarser as long as `ENOUGH_UNITS` are left.
+    stretches are not correlated with the next ones; it is made coarser as long as `ENOUGH_UNITS` are left.
     """
     if MOST_OUTLYING * pieces.outlying > pieces.mass.size:
         return None

@@ -15,7 +15,7 @@ FALSE_ALARM = 1e-4
 """Probability that exchangeable rows are called correlated."""
 
 MOST_CELLS = 4.0
-"""Of sqrt(cells) times the logarithm of `FileSet.effect`: its 95 % point for independent rows. Above, it is
+"""Of sqrt(cells) times the logarithm of `FileSet.effect`: its 95% point for independent rows. Above, it is
 most cells that differ, and not a few."""
 
 LEAST_FILES = 22
@@ -112,7 +112,7 @@ class Clusters(OfGroups):
         The variance is that of the jackknife over cells, and what a median of row blocks adds; the quantile
         is Student's at the effective number of cells less one (Carter, Schnepel & Steigerwald 2017). It is
         taken together with `SKEW` of Hall's (1992) transformation for skewness, the wider end on each side.
-        Simulated at 24 to 365 files of equal and log-normal sizes, nominal 99 % (1,500 runs each): covers
+        Simulated at 24 to 365 files of equal and log-normal sizes, nominal 99% (1,500 runs each): covers
         0.976 to 0.997 for normal, exponential and Student-3 effects, where plain t covers 0.959 to 0.995, at
         1.0 to 1.6 times its width; for log-normal ones 0.955 to 0.996, where t covers 0.918 to 0.986, at up
         to 1.9 times. Medians of 9 or 15 blocks of whole files are 1.7 or 1.1 to 1.4 times as wide as t, and

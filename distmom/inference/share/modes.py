@@ -1,7 +1,7 @@
 """Whether rows far out are sizes of another order rather than damage: a second mode on the log scale.
 
 Files, payments and transfers have modes decades apart, and nearly all of their sum lies in the rare large
-ones: screened out, these would ruin the mean. What cannot be told from such a mode is left in, and told.
+ones: screening these out would bias the mean. What cannot be told from such a mode is left in, and told.
 Codes, garbage of both signs, clusters much narrower than the rows inside, and copies of rows of moderate
 spread by a factor between units are damage.
 """
@@ -40,7 +40,7 @@ FEW = 9
 """So many rows tell wide from narrow, and copies: fewer are narrow by chance, and less is asked of them."""
 
 SPAN = 2.7
-"""Sizes span decades: 1 % of the rows inside exceed so many times their median (log-normal: sigma > 0.43)."""
+"""Sizes span decades: 1% of the rows inside exceed so many times their median (log-normal: sigma > 0.43)."""
 
 SPAN_SIGNED = 9.0
 """The same for absolute values of rows of both signs: normal rows have 3.8, Student's with 3 degrees 7.6."""

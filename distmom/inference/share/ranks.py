@@ -61,7 +61,7 @@ def quantile_ranks(m: int, q: float, level: float = 0.99) -> tuple[int, int]:
 
 
 def quantile_interval(y_sorted: Floats, q: float, level: float = 0.99) -> tuple[float, float, float]:
-    """Sample quantile and an Cantelli interval for that of the distribution, or of all rows.
+    """Sample quantile and an exact interval for that of the distribution, or of all rows.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def block_scale(rows: Floats) -> float:
 
     Notes
     -----
-    Bad rows in fewer than half of the blocks do not reach it; where 1 % of the rows carry the variance, it is
+    Bad rows in fewer than half of the blocks do not reach it; where 1% of the rows carry the variance, it is
     too small (`sample_scale`).
 
     Examples
@@ -63,7 +63,7 @@ def sample_scale(rows: Floats, y_sorted: Floats) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> x = np.where(np.arange(6300) % 100 == 0, 10.0, 0.0)  # 1 % of the rows carry all
+    >>> x = np.where(np.arange(6300) % 100 == 0, 10.0, 0.0)  # 1% of the rows carry all
     >>> round(sample_scale(x, np.sort(x)), 2)
     1.0
     """

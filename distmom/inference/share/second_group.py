@@ -1,6 +1,6 @@
 """A second group of the rows, decades away: where so many lie there, nobody can tell which group is wrong.
 
-Rows in another unit (one airline's, one country's) and modes of real sizes look alike, and beyond 15 % of the
+Rows in another unit (one airline's, one country's) and modes of real sizes look alike, and beyond 15% of the
 rows neither is a matter of tails. So such a group is told, and never left out.
 """
 

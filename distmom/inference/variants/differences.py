@@ -147,4 +147,4 @@ def _unclear(control: RobustRatio, wanted: str, confidence_level: float) -> str 
     reach = max(given[1] - control.value, control.value - given[0])
     if abs(control.value) > CLEARLY * reach:
         return None
-    return "the control's mean is not clearly away from 0"
+    return "the control's mean does not differ significantly from 0"

@@ -32,7 +32,7 @@ def tell(results: dm.Results) -> None:
         if one["drifted"]:
             what = {key: one[key] for key in ("column", "compared_by", "estimate", "p_holm")}
             said = f"{one['column']} drifted: {one['compared_by']} {one['estimate']:.6g}"
-            log("drift", f"{said}, adjusted p {one['p_holm']:.3g}", level="warning", **what)
+            log("drift", f"{said}, Holm-adjusted p {one['p_holm']:.3g}", level="warning", **what)
 
 
 JOB = job_of(

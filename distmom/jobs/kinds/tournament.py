@@ -26,5 +26,5 @@ JOB = job_of(
         "promise": only(PROMISE, "contamination", "confidence", "confidence_level"),
     },
     data={key: value for key, value in DATA.items() if key != "nan"},
-    run=refusing(SCRATCH, "the rounds of a tournament are all about the same files", "on_change"),
+    run=refusing(SCRATCH, "all rounds of a tournament read the same files", "on_change"),
 )

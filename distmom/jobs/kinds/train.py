@@ -43,13 +43,13 @@ OPTIONS = {
 }
 """Keys of the table ``options``: parameters of the learner."""
 
-DATA_OF_TRAINING = refusing(DATA, "means nothing for a training", "batch_rows")
+DATA_OF_TRAINING = refusing(DATA, "does not apply to training", "batch_rows")
 
 JOB = job_of(
     "train",
     "train",
     {"train": TRAIN, "options": OPTIONS},
     data=DATA_OF_TRAINING,
-    run=refusing(RUN, "means nothing for a training", "on_change", "fail_on"),
+    run=refusing(RUN, "does not apply to training", "on_change", "fail_on"),
     as_one=("options",),
 )

@@ -33,7 +33,7 @@ def named(error: Exception, file: FileRef) -> Exception:
     """
     if isinstance(error, MemoryError):
         return ResourceError(
-            f"file {file.path}: memory does not suffice to read it ({first_line(error)}); "
+            f"file {file.path}: there is not enough memory to read it ({first_line(error)}); "
             "use fewer threads, or rewrite the file if it is damaged"
         )
     if isinstance(error, PermissionError):

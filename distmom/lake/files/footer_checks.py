@@ -38,7 +38,7 @@ def check_footer(metadata: pq.FileMetaData, file: FileRef) -> None:
     n_rows = rows_of(metadata)
     if metadata.num_rows not in (0, n_rows):
         raise BadFileError(
-            f"file {file.path} is damaged: its footer tells of {metadata.num_rows:,} rows, its row groups of "
+            f"file {file.path} is damaged: its footer reports {metadata.num_rows:,} rows, its row groups "
             f"{n_rows:,}"
         )
     if file.n_rows is not None and file.n_rows != n_rows:
@@ -145,7 +145,10 @@ class ReadGroups:
         if told != (column.path, column.physical_type):
             wrong = f"has {' '.join(told)} where its schema has {column.path} {column.physical_type}"
         elif column.max_repetition_level == 0 and chunk.num_values != n_rows:
-            wrong = f"has {n_rows:,} rows by its footer, and {chunk.num_values:,} values of {column.path}"
+            wrong = (
+                f"has {n_rows:,} rows according to its footer, but {chunk.num_values:,} values "
+                f"of {column.path}"
+            )
         elif self._places.setdefault(chunk.data_page_offset, number) != number:
             wrong = f"is row group {self._places[chunk.data_page_offset]} once more"
         else:

@@ -25,7 +25,7 @@ def refuse_dangling_links(folders: Iterable[str], pattern: str = "*") -> None:
             if fnmatchcase(link.name, pattern) and not Path(link.path).exists():
                 target = Path(link.path).readlink()
                 raise DataError(
-                    f"{link.path} links to {target}, which is not there; mount its disk, or remove the link"
+                    f"{link.path} links to {target}, which does not exist; mount its disk, or remove the link"
                 )
 
 

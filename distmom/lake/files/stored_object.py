@@ -112,7 +112,9 @@ class StoredObject:
         if self._is_as_tagged(again):
             return again
         if not again.equals(found):
-            raise ConnectionError("what came differs from what came before, and from the object's checksum")
+            raise ConnectionError(
+                "the data received differ from an earlier read and from the object's checksum"
+            )
         self._tags.are_sums = False
         return found
 
@@ -140,5 +142,5 @@ class StoredObject:
             if bytes_[-1] != mark:
                 return buffer
         if n:
-            raise ConnectionError(f"fewer bytes came than the {n} that were asked for")
+            raise ConnectionError(f"fewer bytes came than the {n} that were requested")
         return buffer

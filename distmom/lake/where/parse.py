@@ -112,7 +112,7 @@ def _bad_character(character: str) -> str:
         return "a dot belongs to no bare name; write the column's name in double quotes"
     if character in "+*/%":
         return "arithmetic is not supported"
-    return f"the character {character!r} means nothing here"
+    return f"the character {character!r} is unexpected here"
 
 
 def parse(text: str) -> nodes.Node:
@@ -166,14 +166,14 @@ class _ConditionParser:
             return nodes.Compare(operator, left, right)
         if self._accept("keyword", "is"):
             negated = self._accept("keyword", "not")
-            self._demand("keyword", "null", "'is' goes with 'null' or 'not null'")
+            self._demand("keyword", "null", "'is' must be followed by 'null' or 'not null'")
             return _negate(nodes.IsNull(self._column(left, start)), negated)
         negated = self._accept("keyword", "not")
         if self._accept("keyword", "in"):
             return _negate(nodes.In(self._column(left, start), self._items()), negated)
         if self._accept("keyword", "between"):
             low = self._operand()
-            self._demand("keyword", "and", "'between' goes with 'and'")
+            self._demand("keyword", "and", "'between' needs 'and'")
             high = self._operand()
             both = nodes.Compare(">=", left, low), nodes.Compare("<=", left, high)
             return _negate(nodes.And(both), negated)
@@ -196,7 +196,7 @@ class _ConditionParser:
         raise syntax_error(self._text, start.position, f"{operand.written()} alone is no condition")
 
     def _items(self) -> tuple[nodes.Literal, ...]:
-        self._demand("symbol", "(", "'in' goes with a list in parentheses")
+        self._demand("symbol", "(", "'in' needs a list in parentheses")
         items = [self._literal()]
         while self._accept("symbol", ","):
             items.append(self._literal())
@@ -218,7 +218,7 @@ class _ConditionParser:
             self._next()
             return token.operand
         if token.kind == "symbol" and token.text == "-":
-            raise self._error("a minus sign goes with a number; arithmetic is not supported")
+            raise self._error("a minus sign must precede a number; arithmetic is not supported")
         if token.kind == "keyword" and token.text == "null":
             raise self._error("nothing equals null; write 'is null' or 'is not null'")
         raise self._error("expected a column or a value")

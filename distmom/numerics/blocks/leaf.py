@@ -69,7 +69,7 @@ def leaf_moments(
         `labels.file_key` of the file.
     table : LabelTable
     chunk_rows : int
-        So many consecutive rows go to one block: a burst of bad rows, or of rows that resemble their
+        So many consecutive rows go to one block: a burst of bad rows, or of rows correlated with their
         neighbours, then falls into few blocks. Chunks are aligned to the row number in the file: a leaf's
         edge may cut one, and its rest goes on in the same block.
     rest : ndarray of float64
@@ -82,8 +82,8 @@ def leaf_moments(
     Returns
     -------
     Moments, or WeightedMoments of weighted rows
-        Of shape (n_blocks + 1,): the blocks, and last all rows together. Infinite values ruin their block:
-        mean infinite or NaN, second moment NaN; and so does a NaN that is not marked as gone.
+        Of shape (n_blocks + 1,): the blocks, and last all rows together. Infinite values make their block
+        non-finite: mean infinite or NaN, second moment NaN; and so does a NaN that is not marked as gone.
 
     Notes
     -----

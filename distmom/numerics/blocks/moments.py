@@ -1,9 +1,9 @@
 """Count, mean and centred second moment of blocks: the mergeable state behind every block mean.
 
 Two moments of disjoint rows merge by the formula of Chan, Golub & LeVeque (1983); sums of squares are never
-formed, so a large common offset costs no digits. An infinite value ruins its block in a way that does not
-depend on the order of merging: the mean is what plain addition gives (``inf``, ``-inf``, or NaN once both
-have been met) and the second moment is NaN.
+formed, so a large common offset costs no digits. An infinite value makes its block non-finite in a way that
+does not depend on the order of merging: the mean is what plain addition gives (``inf``, ``-inf``, or NaN once
+both have been met) and the second moment is NaN.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from distmom.numerics.kernels.sums import Mass, PairSums
 class Similarity(Kernel):
     """A function of the distance of two rows, of any number of columns, that fades from a bandwidth on.
 
-    A row with an infinite value resembles no row at all.
+    A row with an infinite value has similarity 0 to every row.
     """
 
     bandwidth: float

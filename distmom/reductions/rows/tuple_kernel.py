@@ -36,7 +36,7 @@ class TupleKernel:
     pairs. Each of several samples has an order of its own, and there are min_t floor(B_t/d_t) tuples: of the
     other samples random rows are left over.
     One order for all blocks would pair the same places of a sorted column everywhere, and blocks would err
-    together (simulated: order intervals at 90 % covered 25 %). Pairing rows by their places, as in
+    together (simulated: order intervals at 90% covered 25%). Pairing rows by their places, as in
     (X_i, X_{i + n/2}), estimates another parameter where a column is sorted: 1.594 instead of 1.128 for the
     Gini mean difference of normal rows.
     """

@@ -60,7 +60,7 @@ class Quantile(NamedTuple):
     value : float, datetime or timedelta
         The sample's.
     low, high : float, datetime or timedelta, or None
-        Ends of its Cantelli interval; infinite, of times None, where the sample is too small for one.
+        Ends of its exact interval; infinite, of times None, where the sample is too small for one.
     """
 
     share: float
@@ -217,8 +217,8 @@ NESTED = ("quantiles", "far_rows", "without_extremes", "sources", "notes")
 
 
 def share_text(part: int, whole: int) -> str:
-    """A share in per cent: ``0``, ``<0.1 %``, ``2.4 %``."""
+    """A share in per cent: ``0``, ``<0.1%``, ``2.4%``."""
     if not part or not whole:
         return "0"
     share = 100.0 * part / whole
-    return "<0.1 %" if share < 0.1 else f"{share:.1f} %"
+    return "<0.1%" if share < 0.1 else f"{share:.1f}%"

@@ -193,7 +193,7 @@ class TournamentResult(Results[CandidateResult]):
 
     @property
     def champion(self) -> str | None:
-        """The champion of least robust risk; None where the result is beyond the breakdown point."""
+        """The champion of least robust risk; None where the breakdown point is exceeded."""
         return self[0].name if self.champions else None
 
     @property

@@ -217,7 +217,7 @@ def _quantiles(profiles: Sequence[ColumnProfile]) -> list[Block]:
 
 
 def _share(q: Quantile) -> str:
-    return "median" if q.share == 0.5 else f"{100 * q.share:.4g} %"
+    return "median" if q.share == 0.5 else f"{100 * q.share:.4g}%"
 
 
 def _value(p: ColumnProfile, value: float) -> str:
@@ -247,7 +247,7 @@ def _shares(p: ColumnProfile, named: Sequence[str] = ()) -> list[Picture]:
             lines.append(Span(cell(s.name), text, None, _bar(s.share)))
         rest = share_of_others(mine[:MOST_SOURCES])
         if rest is not None:
-            lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f} %", None, _bar(rest)))
+            lines.append(Span(f"all other {kind}s together", f"{100 * rest:.1f}%", None, _bar(rest)))
         robust, interval, plain = p.shown_values()
         gap = f"Sample mean {plain}, robust {robust} ({interval}). " if p.scale is None else ""
         caption = f"{gap}Bars are contributions to the discrepancy.{_unseen(kind, mine, named)}"

@@ -133,7 +133,7 @@ def _mean_facts(r: MeanResult) -> list[tuple[str, str]]:
         what = "random rows" if r.by_files else "whole files"
         facts.append((f"with blocks of {what}", f"{text}: compared, not used"))
     if r.without_extremes and not r.ok:
-        means = (f"{r.shown_number(one.mean)} ({100 * one.share:g} %)" for one in r.without_extremes)
+        means = (f"{r.shown_number(one.mean)} ({100 * one.share:g}%)" for one in r.without_extremes)
         facts.append(("mean without the most extreme rows", ", ".join(means)))
     if r.n_units is not None:
         facts.append(("units", f"{'' if r.n_units_exact else 'about '}{r.n_units:,}"))

@@ -41,7 +41,7 @@ print(json.dumps({
 
 
 def drawn(seed: list[int], n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features of which each two have correlation 1/2, and targets that they explain to 80 %."""
+    """Features of which each two have correlation 1/2, and targets that they explain to 80%."""
     g = np.random.default_rng(seed)
     X = (g.normal(size=(n, FEATURES)) + g.normal(size=(n, 1))).astype("f4")
     w = np.linspace(-1.0, 1.0, FEATURES)

@@ -77,7 +77,7 @@ def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
         probe.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
     start = time.monotonic()
-    with pytest.raises(ResourceError, match=f"nobody who talks to us answered at {address} within 1 seconds"):
+    with pytest.raises(ResourceError, match=f"no Dask scheduler responded at {address} within 1 seconds"):
         Cluster(address).open().__enter__()
     assert time.monotonic() - start < 10
 

@@ -69,7 +69,7 @@ def test_standard_deviations_and_gini() -> None:
     profile = dm.describe(x, rng=0).columns["x"]
     assert profile.plain_std == pytest.approx(x.std(ddof=1), rel=1e-12)
     # 63 blocks of 476 rows, of 260 rows in the sample: standard errors are below 0.02 for both, so 5 of them
-    # fail with probability below 1e-6; the median is low by about 0.5 % for this distribution
+    # fail with probability below 1e-6; the median is low by about 0.5% for this distribution
     assert profile.robust_std == pytest.approx(1.0, abs=0.1)
     assert profile.gini == pytest.approx(1.0, abs=0.1)
     assert abs(profile.skewness_shift) < 5 * profile.skewness_noise
@@ -344,7 +344,7 @@ def test_values_far_outside_are_named_and_screened_out() -> None:
 
 @pytest.mark.slow
 def test_quantiles_hold_those_of_all_rows() -> None:
-    """Exact intervals: of 300 one is wrong with probability 1 %, so more than 14 with one of 10^-6."""
+    """Exact intervals: of 300 one is wrong with probability 1%, so more than 14 with one of 10^-6."""
     g = np.random.default_rng(9)
     misses = wrong = 0
     for seed in range(30):

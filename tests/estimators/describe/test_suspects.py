@@ -18,7 +18,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "exponential": lambda g, n: g.exponential(size=n),
     "uniform": lambda g, n: g.random(n),
     "whole": lambda g, n: g.integers(0, 10, n).astype(float),
-    "90 % zeros": lambda g, n: g.exponential(size=n) * (g.random(n) < 0.1),
+    "90% zeros": lambda g, n: g.exponential(size=n) * (g.random(n) < 0.1),
     "one in a hundred": lambda g, n: (g.random(n) < 0.01).astype(float),
 }
 
@@ -54,7 +54,7 @@ def lake(
 @pytest.mark.parametrize("factor", [0.0, 0.5])
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_clean_files_are_not_named(distribution: str, factor: float) -> None:
-    # of 1,200 such lakes of other seeds one named a file: these fixed 80 had a chance of 7 % to fail
+    # of 1,200 such lakes of other seeds one named a file: these fixed 80 had a chance of 7% to fail
     for seed in range(5):
         assert named(lake(distribution, seed, factor=factor)) == [], seed
 

@@ -28,7 +28,7 @@ def lower_median(values: list[Fraction]) -> Fraction:
 
 
 def located(finest: list[Fraction], k: int) -> tuple[float, float, float]:
-    """The answer of the rule from its finest blocks, with its interval at 95 %."""
+    """The answer of the rule from its finest blocks, with its interval at 95%."""
     values = [float(v) for v in finest]
     size = len(values) // k
     means = [float(sum(finest[i * size : (i + 1) * size])) / size for i in range(k)]
@@ -331,7 +331,7 @@ def test_no_lift_without_a_clear_control() -> None:
     found = dm.difference(data, "x", by="arm", rng=0)
     assert np.isnan(found.lift) and found.lift_interval is None
     assert found.to_dict()["lift"] is None
-    assert found.lift_reason == "the control's mean is not clearly away from 0"
+    assert found.lift_reason == "the control's mean does not differ significantly from 0"
     quiet = dm.difference(data, "x", by="arm", rng=0, interval="none")
     assert quiet.interval is None and "no lift" not in str(quiet)
 

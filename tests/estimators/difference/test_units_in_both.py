@@ -39,12 +39,12 @@ def test_they_are_counted_and_told(crossing: int, denominator: str | None) -> No
     )
     if crossing:
         assert told[0].startswith("37 units, 7.1% of the smaller variant's, are in both variants")
-        assert "check the assignment; crossover='omit' leaves them out" in told[0]
+        assert "check the assignment, or leave them out with crossover='omit'" in told[0]
 
 
 def test_pairs_and_independent_rows() -> None:
     paired = dm.difference(experiment(500, 500), "spent", by="arm", unit="user", rng=0)
-    assert paired.n_units_in_both == 500 and any("as in pairs" in note for note in paired.notes)
+    assert paired.n_units_in_both == 500 and any("as in a paired design" in note for note in paired.notes)
     alone = dm.difference(experiment(500, 500), "spent", by="arm", rng=0)
     assert alone.n_units_in_both is None and not any("both" in note for note in alone.notes)
 
@@ -68,7 +68,7 @@ def test_several_variants_are_each_counted_with_the_control() -> None:
 
 @pytest.mark.parametrize(
     ("shift", "lifted", "words"),
-    [(-10.0, True, "negative"), (0.0, False, "not clearly away from 0"), (10.0, True, "")],
+    [(-10.0, True, "negative"), (0.0, False, "does not differ significantly from 0"), (10.0, True, "")],
 )
 def test_lift_over_a_control(shift: float, lifted: bool, words: str) -> None:
     g = np.random.default_rng(0)

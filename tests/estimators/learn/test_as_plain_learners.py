@@ -188,7 +188,7 @@ def test_five_per_cent_of_far_rows_are_found_without_being_told() -> None:
 
 @pytest.mark.slow
 def test_dirty_rows_are_borne_as_by_the_best_of_the_robust_learners() -> None:
-    """Six damages, two shares, means of two seeds: in three quarters within 2 % of the better of Huber's and
+    """Six damages, two shares, means of two seeds: in three quarters within 2% of the better of Huber's and
     RANSAC, which is below their own spread over seeds, and never worse than least squares."""
     as_good, cells = 0, 0
     with warnings.catch_warnings():
@@ -262,7 +262,7 @@ def test_many_accused_rows_are_told(share: float) -> None:
         assert np.sqrt(np.mean((found.predict(test[0]) - test[1]) ** 2)) < 0.28
     else:
         assert found.accused_share_ == 0.0
-        assert "share far out" in found.flags_ and "too many to be left out" in found.notes_[-1]
+        assert "share far out" in found.flags_ and "are too many to be left out" in found.notes_[-1]
 
 
 def test_whitening_is_refused_where_there_is_no_linear_predictor() -> None:

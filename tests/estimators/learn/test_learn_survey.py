@@ -247,9 +247,9 @@ def test_what_cannot_be_repaired_is_told_by_code_page_and_warning(
     with pytest.warns(DoubtfulResultWarning, match="files disagree"):
         found = dm.train(str(lakes["bad files"]), "regression", model=tmp_path / "model", **call)
     assert "files disagree" in found.flags and dm.Results.of(found).exit_code == 0
-    assert "5 files that hold other values than the rest were left out: 03.parquet" in found.notes[0]
+    assert "5 files that differ from the rest were left out: 03.parquet" in found.notes[0]
     assert dm.load_model(tmp_path / "model").flags_ == ["files disagree"]
-    assert "one pass of the mean" in dm.explain(dm.train, str(lakes["clean"]), "regression", **call)["survey"]
+    assert "a pass for the mean" in dm.explain(dm.train, str(lakes["clean"]), "regression", **call)["survey"]
     monkeypatch.setattr(survey.Surveyor, "_bad_files", lambda *_: ())
     monkeypatch.setattr(survey.Surveyor, "_cuts", lambda *_: False)
     with pytest.warns(DoubtfulResultWarning, match="breakdown point exceeded"):
@@ -324,4 +324,4 @@ def test_a_tenth_of_wide_rows_in_another_unit_is_told() -> None:
     assert "share far out" not in wide.flags_ and wide.outlier_share_ > 0.05  # a few in each column
     X[g.random(20_000) < 0.17] *= 60.0
     found = dm.RobustLogisticRegression(random_state=0, max_iter=20).fit(X, y)
-    assert found.flags_ == ["share far out"] and any("in another unit?" in note for note in found.notes_)
+    assert found.flags_ == ["share far out"] and any("check their unit" in note for note in found.notes_)

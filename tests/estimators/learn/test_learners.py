@@ -275,7 +275,7 @@ def test_a_cluster_without_a_centre_is_told():
     X = np.concatenate([blobs([3_000, 3_000, 3_000], 2), 300.0 + blobs([15], 2)])
     found = dm.RobustKMeans(3, random_state=0, scaling="none").fit(X)
     assert farthest(found.cluster_centers_) < 0.2
-    assert found.status_ == "cluster too small" and "lie together" in found.advice_
+    assert found.status_ == "cluster too small" and "form a cluster far from all centres" in found.advice_
 
 
 @pytest.mark.slow
@@ -361,7 +361,7 @@ def test_single_precision_rows_give_what_double_gives():
         ({"contamination": 0.7}, ConfigError, "contamination"),
         ({"aggregator": "mean"}, ConfigError, "aggregator"),
         ({"step_size": 0.0}, ConfigError, "step_size"),
-        ({"init": np.zeros((2, 2))}, ConfigError, "begin at 'identity'"),
+        ({"init": np.zeros((2, 2))}, ConfigError, "use 'identity'"),
         ({"init": "zero"}, ConfigError, "init"),
         ({"loss": "squared"}, ConfigError, "loss"),
         ({"random_state": -1}, ConfigError, "random_state"),
@@ -462,7 +462,7 @@ def test_steps_go_by_blocks_with_both_kinds_of_pairs_and_count_the_others():
     X, y = (
         g.normal(size=(2000, 2)),
         (np.arange(2000) % 20 == 0).astype(int),
-    )  # 5 %: 54 % of blocks of 12 have none
+    )  # 5%: 54% of blocks of 12 have none
     found = dm.MahalanobisMetric(random_state=0, block_size=12, max_iter=50, early_stopping=False).fit(X, y)
     assert found.n_skipped_blocks_ == found.history_["skipped"].sum()
     # 550 blocks, sd 12; six of them

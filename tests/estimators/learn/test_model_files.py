@@ -62,7 +62,7 @@ def test_what_is_no_model_is_refused(tmp_path):
         {"parameters": {"nothing": 1}},
     ):
         path.write_text(json.dumps(good | change))
-        with pytest.raises(DataError, match="damaged or not of this program"):
+        with pytest.raises(DataError, match="damaged or was not written by distmom"):
             dm.load_model(tmp_path / "m")
     path.write_text(json.dumps(good))
     np.save(tmp_path / "m" / "components_.npy", np.array([{}], object))

@@ -49,7 +49,7 @@ BLOCKS = {
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_bad_share_that_blocks_do_not_bear_is_no_answer(name: str, tmp_path: Path) -> None:
-    """1 % of -9999 in all blocks: these answers were called ok."""
+    """1% of -9999 in all blocks: these answers were called ok."""
     table, blocks = rows(0, bad=0.01), BLOCKS[name]
     found = [dm.mean(lake(tmp_path / "l", table), "x", blocks=blocks, rng=0, state=tmp_path / "s")]
     if name != "samples":  # for them the number of rows has to be known

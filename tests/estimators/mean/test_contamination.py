@@ -129,7 +129,7 @@ def test_a_share_is_of_the_rows_that_pass(tmp_path: Path) -> None:
         write(tmp_path / f"{i}.parquet", {"x": X[i * 1000 : (i + 1) * 1000], "u": np.arange(1000) % 4})
     found = dm.mean(tmp_path, "x", where="u = 1", contamination=0.01, rng=0)
     assert found.n_used == 1_000
-    assert found.notes == ("allows for 1 % of arbitrary rows: the mean of the others in a window",)
+    assert found.notes == ("allows for 1% of arbitrary rows: the mean of the others in a window",)
     assert dm.mean(tmp_path, "x", where="u = 1", contamination=10, rng=0).n_blocks == best_blocks(
         1_000, 0.01, 10
     )
@@ -222,7 +222,7 @@ def test_as_many_arbitrary_blocks_as_others_leave_no_interval() -> None:
         ({"contamination": 0.5}, ["contamination", "0.5"]),
         ({"contamination": -1}, ["contamination", "-1"]),
         ({"contamination": True}, ["contamination", "True"]),
-        ({"contamination": "1 %"}, ["contamination", "'1 %'"]),
+        ({"contamination": "1%"}, ["contamination", "'1%'"]),
         ({"contamination": float("nan")}, ["contamination", "nan"]),
         ({"contamination": 3, "scheme": "swor"}, ["SampledBlocks", "contamination", "use RandomBlocks"]),
         ({"contamination": 3, "scheme": "monte_carlo"}, ["SampledBlocks", "contamination"]),

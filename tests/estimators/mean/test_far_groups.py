@@ -91,7 +91,7 @@ def _counting(plan, calls):  # type: ignore[no-untyped-def]
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Seven files, 2 % of whose rows are 10^6; and weights."""
+    """Seven files, 2% of whose rows are 10^6; and weights."""
     k, x = grouped()
     y, w = x.copy(), np.random.default_rng(3).uniform(0.5, 2.0, N)
     y[np.random.default_rng(1).choice(N, N // 50, replace=False)] = 1e6
@@ -104,7 +104,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("weights", [None, "w"])
 def test_files_give_the_rows_of_all_or_those_of_the_sample(lake: Path, weights: str | None) -> None:
     k, x = grouped()
-    for passes, most in ((1, 7.0), (2, 7.0)):  # the sample has half of the rows; weights cost 13 %
+    for passes, most in ((1, 7.0), (2, 7.0)):  # the sample has half of the rows; weights cost 13%
         found = dm.mean(lake, "x", by="k", weights=weights, passes=passes, rng=0)
         assert {r.status for r in found} == {"share screened out"}
         assert max(map(abs, errors(found, k, x))) < most

@@ -61,7 +61,7 @@ def test_heavy_tails_are_seldom_contradicted(name: str) -> None:
 def test_a_share_of_bad_rows_is_found_as_before(
     name: str, distance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """1 % of the rows, so many spreads of the middle away: by the gap, or as a contradiction."""
+    """1% of the rows, so many spreads of the middle away: by the gap, or as a contradiction."""
     g = np.random.default_rng([18, int(distance)])
     x = DISTRIBUTIONS[name](g, 200_000)
     low, high = np.percentile(x, [16, 84])

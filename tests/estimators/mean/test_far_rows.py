@@ -197,7 +197,7 @@ def of_files(folder: Path, seed: int, bad: float) -> float:
 def test_an_answer_from_the_sample_pays_for_files_that_are_alike(kept: bool, tmp_path: Path) -> None:
     """Files have effects of the rows' own spread: an interval for independent rows is 20 times too narrow.
 
-    Nominal 99 % of four lakes, of fixed seeds. That of the same rows in random order (the control) covers
+    Nominal 99% of four lakes, of fixed seeds. That of the same rows in random order (the control) covers
     with a probability of about 0.1: six of eight or more in 2e-5.
     """
     covered = 0
@@ -251,7 +251,7 @@ def test_states_and_streams_find_it(tmp_path: Path) -> None:
         # of at most 16,384 sampled rows: six standard errors of the median of their blocks
         assert abs(found.estimate - good.mean()) < 6.0 * 1.25 * 2.0 / math.sqrt(16_000)
     assert first == again == merged
-    with pytest.raises(dm.ConfigError, match="passes=2 does not go with state"):
+    with pytest.raises(dm.ConfigError, match="passes=2 cannot be combined with state"):
         dm.mean(folder, "x", state=state, passes=2)
 
 

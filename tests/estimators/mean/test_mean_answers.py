@@ -104,7 +104,7 @@ def test_the_cantelli_interval_of_samples() -> None:
     half = resampled_margin(X.var() / 400, 201, X.size / 400, 0.01)
     assert (high - low) / 2 == pytest.approx(half, rel=0.3)
     none = dm.mean(X, rng=0, blocks=dm.SampledBlocks(9, size=1))
-    assert none.interval is None and none.interval_reason == "samples of one row show no spread"
+    assert none.interval is None and none.interval_reason == "samples of one row have no variance"
     x = X.copy()
     x[0] = np.inf
     non_finite = dm.mean(x, rng=3, blocks=dm.SampledBlocks(9, size=1_000))
@@ -186,14 +186,16 @@ def test_bad_files_are_found_and_named(tmp_path: Path) -> None:
     assert found.accused_files == ("07.parquet", "31.parquet") and found.files_named
     assert "2 files hold other values than the rest: 07.parquet, 31.parquet" in found.remarks()
     assert abs(found.estimate) < 0.15 and abs(found.plain_estimate) > 0.2
-    assert found.other_estimate is not None and any("the answer is by files" in note for note in found.notes)
+    assert found.other_estimate is not None and any(
+        "this estimate uses whole files as blocks" in note for note in found.notes
+    )
     repaired = dm.mean(tmp_path, rng=0, blocks=45)
     assert repaired.status == "files disagree" and abs(repaired.estimate) < 0.15 and repaired.n_blocks == 45
     assert repaired.accused_files == ("07.parquet", "31.parquet")
     given = dm.mean(tmp_path, rng=0, blocks=45, passes=1)
     assert given.status == "breakdown point exceeded" and "files disagree" not in given.flags
     assert given.other_estimate is not None and abs(given.other_estimate) < 0.15 < abs(given.estimate)
-    assert any("by rows, because the number of blocks was given" in note for note in given.notes)
+    assert any("uses rows, because the number of blocks was given" in note for note in given.notes)
     clean = tmp_path / "clean"
     for i in range(60):
         write(clean / f"{i:02}.parquet", {"x": np.random.default_rng(i).normal(size=400)})

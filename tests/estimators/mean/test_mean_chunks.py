@@ -65,7 +65,7 @@ def test_a_burst_dirties_few_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_coverage_for_rows_that_resemble_their_neighbours() -> None:
-    """AR(1), order interval at 95 %: with chunks of 192 rows near its level, row by row far below it."""
+    """AR(1), order interval at 95%: with chunks of 192 rows near its level, row by row far below it."""
     x = autoregression(np.random.default_rng(2), 20_000, 300)
     hits = {}
     for chunk_rows in (1, 192):

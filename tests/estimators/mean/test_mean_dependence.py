@@ -68,7 +68,7 @@ def test_vectors_pay_for_their_units(tmp_path: Path) -> None:
     assert ball.flags == box.flags == ("rows correlated",)
     assert np.linalg.norm(ball.estimate) < ball.radius
     assert (box.intervals[:, 0] < 0.0).all() and (box.intervals[:, 1] > 0.0).all()
-    assert np.diff(box.intervals[0])[0] > np.diff(alone.interval)[0]  # together at 99 %
+    assert np.diff(box.intervals[0])[0] > np.diff(alone.interval)[0]  # together at 99%
     assert dm.mean(lake, ["z"], joint=True, rng=0).status == "ok"
 
 

@@ -324,10 +324,10 @@ def test_wrong_words() -> None:
     x = cloud(100)
     with pytest.raises(dm.ConfigError, match=r"joint.*'geometrical'.*did you mean 'geometric'"):
         dm.mean(x, joint="geometrical")
-    with pytest.raises(dm.ConfigError, match=r"joint does not go with blocks='paper'"):
+    with pytest.raises(dm.ConfigError, match=r"joint cannot be combined with blocks='paper'"):
         dm.mean(x, joint=True, blocks="paper")
     with pytest.raises(
-        dm.ConfigError, match=r"joint='geometric' does not go with interval='order'.*coordinatewise"
+        dm.ConfigError, match=r"joint='geometric' cannot be combined with interval='order'.*coordinatewise"
     ):
         dm.mean(x, joint=True, interval="order")
     assert dm.mean(x, joint=False, rng=0)[0].column == "0"

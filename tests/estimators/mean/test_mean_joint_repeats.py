@@ -142,7 +142,7 @@ def test_outlying_vectors_are_screened_out_in_every_partition() -> None:
 @pytest.mark.slow
 @JOINT
 def test_it_covers_with_nearly_the_risk_of_the_sample_mean(joint: str) -> None:
-    """At 95 % in 150 runs, 17 misses or more have probability 1.5e-3; five partitions lower the risk.
+    """At 95% in 150 runs, 17 misses or more have probability 1.5e-3; five partitions lower the risk.
 
     The control of the coverage is the ball (or the intervals) at a tenth of their size.
     """

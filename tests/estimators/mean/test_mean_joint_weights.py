@@ -137,7 +137,7 @@ def test_layouts_of_work_states_and_streams_have_the_same_bits(lake: Path, tmp_p
 def test_the_ball_covers(automatic: bool) -> None:
     """Values grow with the weights, so the unweighted mean is another one, and its ball a control.
 
-    More than 8 misses in 200 runs have probability 2e-4 at 99 %.
+    More than 8 misses in 200 runs have probability 2e-4 at 99%.
     """
     n, missed, control = 2_000, 0, 0
     mean = np.array([math.exp(0.5 * 1.5**2) / math.exp(0.5), 0.0])  # E w^1.5 / E w, and 0
@@ -164,5 +164,5 @@ def test_what_is_shown_and_what_is_refused(lake: Path) -> None:
     assert "of weight zero" in str(found) and "without a weight" in str(found)
     with pytest.raises(dm.DataError, match="weights: column 'v' holds lists"):
         dm.mean(lake, ["x", "y"], weights="v", joint=True)
-    with pytest.raises(dm.ConfigError, match="does not go with weights"):
+    with pytest.raises(dm.ConfigError, match="cannot be combined with weights"):
         dm.mean(lake, ["x", "y"], weights="w", joint=True, blocks=dm.SampledBlocks())

@@ -119,7 +119,7 @@ def test_unequal_samples_take_the_worse_of_both_sizes(replaced: bool) -> None:
     spread = (1 / n + (1 - 1 / n) / low) if replaced else 1 / low
     a = 1 / (1 - (1 - 1 / n) ** high) if replaced else n / high
     half = (found.interval[1] - found.interval[0]) / 2
-    # the scale is the median of 25 variances of 50 rows: within 25 % of the lake's
+    # the scale is the median of 25 variances of 50 rows: within 25% of the lake's
     assert half**2 * resampled_p(25, a, 0.01) / spread == pytest.approx(values.var(), rel=0.25)
 
 
@@ -189,7 +189,7 @@ def test_the_numbers_of_the_proposition_and_their_cost() -> None:
 def test_no_interval_where_there_is_none() -> None:
     x = np.random.default_rng(0).normal(size=2_000)
     one = dm.mean(x, blocks=with_replacement(9, 1), rng=0)
-    assert one.interval is None and one.interval_reason == "samples of one row show no spread"
+    assert one.interval is None and one.interval_reason == "samples of one row have no variance"
     assert dm.mean(x, blocks=with_replacement(9, 50), interval="none", rng=0).interval is None
     x[0] = np.inf
     non_finite = dm.mean(x, blocks=with_replacement(15, 400), rng=2)

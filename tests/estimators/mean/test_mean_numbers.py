@@ -233,7 +233,7 @@ def test_constants_and_two_rows() -> None:
 
 
 def test_ranks_of_the_order_interval_are_the_documented_ones() -> None:
-    """The l-th smallest and l-th largest of 40 block means, P(Bin(40, 1/2) < l) <= 2.5 %: l = 14."""
+    """The l-th smallest and l-th largest of 40 block means, P(Bin(40, 1/2) < l) <= 2.5%: l = 14."""
     x = np.random.default_rng(0).normal(size=40 * 25)
     found = dm.mean(x, confidence_level=0.95, interval="order", rng=0, blocks=40)
     ordered = np.sort(found.block_estimates)

@@ -166,7 +166,7 @@ def test_five_partitions_have_nearly_the_risk_of_the_sample_mean() -> None:
 
 @pytest.mark.slow
 def test_risk_of_many_partitions() -> None:
-    """Five: at most 1.1, to 0.5 %. 25 partitions: 1.02 and 0.99, within five standard errors."""
+    """Five: at most 1.1, to 0.5%. 25 partitions: 1.02 and 0.99, within five standard errors."""
     five = [risks(5, 8_000, seed=seed) for seed in (10, 11)]
     for name in five[0]:
         assert sum(risk[name][0] for risk in five) / 2 <= 1.1, name

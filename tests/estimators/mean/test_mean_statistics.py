@@ -174,7 +174,7 @@ def test_risk_of_many_large_samples() -> None:
 
 @pytest.mark.slow
 def test_coverage_and_risk_with_many_repetitions() -> None:
-    """As above with 8,000 repetitions, where half a per cent of coverage and 3 % of risk can be seen."""
+    """As above with 8,000 repetitions, where half a per cent of coverage and 3% of risk can be seen."""
     totals = dict.fromkeys(DISTRIBUTIONS, 0)
     errors: dict[str, list[float]] = {name: [] for name in DISTRIBUTIONS}
     for seed in range(8):

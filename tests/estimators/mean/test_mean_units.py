@@ -179,7 +179,7 @@ def test_many_units_are_about_right() -> None:
     users = np.arange(60_000) // 2
     found = whole(dm.mean({"x": x, "u": users}, "x", interval="none", rng=0, blocks=dm.UnitBlocks("u")))
     assert found.n_units_exact is False and found.n_units is not None
-    # relative standard error 1/sqrt(4,094): outside 8 % with probability 3e-7
+    # relative standard error 1/sqrt(4,094): outside 8% with probability 3e-7
     assert abs(found.n_units / 30_000 - 1) < 0.08
     assert f"about {found.n_units:,}" in str(found)
     few = whole(dm.mean({"x": x, "u": users % 4_095}, "x", interval="none", rng=0, blocks=dm.UnitBlocks("u")))
@@ -199,7 +199,7 @@ def test_groups_of_many_units(monkeypatch: pytest.MonkeyPatch) -> None:
     found = dm.Results.of(dm.mean(table, "x", by="g", rng=0, blocks=dm.UnitBlocks("u")))
     assert [r.n_units_exact for r in found] == [False] * 4
     counted = [int(r.n_units or 0) for r in found]
-    # some 407 and 102 of 511 kept pairs: 5 standard errors are 25 % and 50 %; 60 units in 105 cells: 5 are 15
+    # some 407 and 102 of 511 kept pairs: 5 standard errors are 25% and 50%; 60 units in 105 cells: 5 are 15
     assert abs(counted[0] / 8_000 - 1) < 0.25 and abs(counted[1] / 2_000 - 1) < 0.5
     assert abs(counted[2] - 60) <= 15 and 4 <= counted[3] <= 6
     monkeypatch.undo()
@@ -262,7 +262,7 @@ def test_rows_of_a_unit_that_resemble_each_other_are_covered(kind: str) -> None:
     hits = covered(intervals(x, units, block_by="u", **options))
     rows = covered(intervals(x, units, **options))
     # the level of order statistics of 21 blocks is 0.9734: fewer than 275 of 300 with probability 1e-6; the
-    # bound held in 600 of 600 other repetitions: if it fails in 0.5 %, 11 times in 300 with probability 1e-6
+    # bound held in 600 of 600 other repetitions: if it fails in 0.5%, 11 times in 300 with probability 1e-6
     assert hits >= (275 if kind == "order" else 290)
     # row by row they covered in 0.30 and 0.63 of 600: five standard deviations more are 130 and 231
     assert rows <= (130 if kind == "order" else 231)

@@ -91,7 +91,7 @@ def blocks(
 
 @pytest.mark.parametrize("noisy", [False, True], ids=["even spread", "spread by weight"])
 def test_the_variance_of_a_block_is_that_of_its_value(noisy: bool) -> None:
-    """A block of 100 rows, 42 of them effective, misses by 1.96 of its own standard deviations in 6 %.
+    """A block of 100 rows, 42 of them effective, misses by 1.96 of its own standard deviations in 6%.
 
     The control is the second moment with the weights themselves, over the number of rows: it takes all rows
     for effective, and misses four to six times as often.

@@ -28,7 +28,7 @@ def excess(seed: int, n: int, share: float) -> tuple[float, float]:
 
 @pytest.mark.slow
 def test_two_per_cent_of_corrupted_labels() -> None:
-    # Measured over the first 100 seeds: mean 0.015, 95 % quantile 0.04; the least mean loss takes slope 0,
+    # Measured over the first 100 seeds: mean 0.015, 95% quantile 0.04; the least mean loss takes slope 0,
     # an excess of 1.
     # If an excess above 0.1 had a probability of at most 0.01 a seed, more than ten of 200 would have one
     # with probability 8e-6: P(Bin(200, 0.01) > 10).

@@ -56,11 +56,11 @@ def against_the_right_one(data: Columns, bad: np.ndarray) -> None:
 
 DAMAGES = (code_in_a_feature, factor_in_the_target, code_everywhere, against_the_right_one)
 SEEDS, MANY = 25, 30_000
-"""Of so many rows 1 % are more than blocks of the matches: most blocks have one."""
+"""Of so many rows 1% are more than blocks of the matches: most blocks have one."""
 
 
 def outcomes(damage: Callable[[Columns, np.ndarray], None], loss: str) -> list[tuple[str | None, bool]]:
-    """Champions of 25 samples with 1 % bad rows, and whether they are told of."""
+    """Champions of 25 samples with 1% bad rows, and whether they are told of."""
     found = []
     for seed in range(SEEDS):
         g = np.random.default_rng(seed)
@@ -206,7 +206,7 @@ def zero_one(seed: int, n: int = 20_000) -> tuple[bool, bool]:
 @pytest.mark.parametrize("n_runs", [20, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_a_zero_one_risk_is_covered(n_runs: int) -> None:
-    # nominal 99 %: P(Bin(20, 0.01) > 3) = 4e-5 and P(Bin(400, 0.01) > 14) = 2e-5
+    # nominal 99%: P(Bin(20, 0.01) > 3) = 4e-5 and P(Bin(400, 0.01) > 14) = 2e-5
     covered, before = np.array([zero_one(seed) for seed in range(n_runs)]).sum(axis=0)
     assert n_runs - covered <= (3 if n_runs == 20 else 14)
     assert before < 0.8 * n_runs  # the control: blocks of a hundred rows
@@ -251,7 +251,7 @@ def test_ties_are_told() -> None:
 
 @pytest.mark.slow
 def test_equals_are_seldom_told_apart() -> None:
-    # of two candidates of one distribution each is better with probability 1/2: at 99 % one in a hundred is
+    # of two candidates of one distribution each is better with probability 1/2: at 99% one in a hundred is
     # decided, P(Bin(300, 0.01) > 12) = 1e-5
     decided = 0
     for seed in range(300):

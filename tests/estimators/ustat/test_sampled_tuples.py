@@ -144,7 +144,7 @@ def test_variance_of_a_sample_of_pairs(replace: bool, right: float) -> None:
         first, second = sample_tuples(key, r, (8,), (2,), 10, replace=replace)
         values[r] = VARIANCE.value(x[first], x[second]).mean()
     assert round(incomplete_variance(2 / 7, 2.0, 8, 10, replacement=replace), 4) == right
-    # standard error of a variance, by the fourth moment: 2 % here; bounds at 4.5 of it, 1e-5
+    # standard error of a variance, by the fourth moment: 2% here; bounds at 4.5 of it, 1e-5
     away = values - values.mean()
     error = np.sqrt(((away**4).mean() - away.var() ** 2) / n_data)
     assert abs(values.var() - right) < 4.5 * error
@@ -163,7 +163,7 @@ def test_variance_over_samples_of_one_lake(replace: bool) -> None:
     complete = block_sums(GINI, x)[0]
     s2 = complete.second - complete.mean**2
     right = s2 / 20 * (1.0 if replace else (66 - 20) / 65)
-    # nearly normal means: the variance has a relative error of sqrt(2/8000) = 1.6 %
+    # nearly normal means: the variance has a relative error of sqrt(2/8000) = 1.6%
     assert abs(found.values.var() / right - 1.0) < 0.08
     assert abs(found.values.mean() - complete.mean) < SIX_SIGMA * np.sqrt(right / 8000)
 

@@ -110,7 +110,7 @@ def test_variance_over_samples_of_two_lakes(replace: bool) -> None:
     sums = block_sums(kernel, *data)[0]
     s2 = sums.second - sums.mean**2
     right = s2 / 20 * (1.0 if replace else (75 - 20) / 74)
-    # nearly normal means: the variance has a relative error of sqrt(2/3000) = 2.6 %; bounds at five of it
+    # nearly normal means: the variance has a relative error of sqrt(2/3000) = 2.6%; bounds at five of it
     assert abs(values.var() / right - 1.0) < 0.13
     assert replace or abs(values.var() / (s2 / 20) - 1.0) > 0.13  # the negative control
     assert abs(values.mean() - sums.mean) < SIX_SIGMA * np.sqrt(right / 3000)

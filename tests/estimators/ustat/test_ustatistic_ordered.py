@@ -29,7 +29,7 @@ def told(data: Any, **options: Any) -> bool:
 
 
 def test_a_sorted_column_is_told_and_random_order_is_the_remedy() -> None:
-    """Of 10,000 rows the bias is one per cent: the interval at 90 % misses, in random order it does not."""
+    """Of 10,000 rows the bias is one per cent: the interval at 90% misses, in random order it does not."""
     x = np.sort(np.random.default_rng(1).normal(size=10_000))
     exact = dm.ustatistic({"x": x}, kernel="gini", rng=0, blocks=1).estimate
     options: dict[str, Any] = {"kernel": "gini", "confidence_level": 0.9, "rng": 0}
@@ -38,7 +38,7 @@ def test_a_sorted_column_is_told_and_random_order_is_the_remedy() -> None:
         0.0105, abs=0.003
     )
     assert not found.interval[0] < exact < found.interval[1]
-    assert re.search(r"off by about 0\.01\d? of the size", str(found))
+    assert re.search(r"a bias of about 0\.01\d? of the size", str(found))
     mixed = dm.ustatistic({"x": np.random.default_rng(3).permutation(x)}, **options)
     assert mixed.status == "ok" and mixed.interval[0] < exact < mixed.interval[1]
 

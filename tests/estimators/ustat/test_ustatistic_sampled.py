@@ -81,7 +81,7 @@ def test_default_numbers_and_a_filter(lake: Path) -> None:
     # ten times the rows that pass would do; ten million rows drawn allow less
     wanted = n_blocks * min(10 * passing, int(10_000_000 * share) // (2 * n_blocks))
     assert found.n_blocks == n_blocks and found.n_rows == found.n_used == passing
-    assert abs(found.n_pairs / wanted - 1.0) < 0.01  # 1e6 pairs at random: 0.1 %
+    assert abs(found.n_pairs / wanted - 1.0) < 0.01  # 1e6 pairs at random: 0.1%
     inside = values[values > 0.5]
     complete = np.abs(np.subtract.outer(inside, inside)).sum() / (passing * (passing - 1))
     assert found.interval[0] < complete < found.interval[1]
@@ -252,7 +252,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {**BLOCKS, "kernel": "distance", "pairs": dm.CompletePairs(9), "column": ["y", "u"]},
         "a smaller size",
     ),
-    "stored": ({**PAIRS, "blocks": dm.StoredBlocks(5)}, r"StoredBlocks\(5\) does not go with SampledPairs"),
+    "stored": (
+        {**PAIRS, "blocks": dm.StoredBlocks(5)},
+        r"StoredBlocks\(5\) cannot be combined "
+        r"with SampledPairs",
+    ),
     "repeats": ({**PAIRS, "blocks": dm.RandomBlocks(5, repeats=3)}, "drawn from all rows"),
     "dear": (
         {"kernel": "distance", "column": ["y", "u"], "pairs": dm.CompletePairs(99)},

@@ -132,7 +132,7 @@ def test_the_settings_of_the_paper(distribution: str) -> None:
 @pytest.mark.slow  # five seconds
 @pytest.mark.parametrize("options", [{}, {"blocks": 9}, {"pairs": "disjoint", "blocks": 9}], ids=str)
 def test_intervals_cover(options: dict[str, Any]) -> None:
-    """Gini of log-normal rows, 300 replications as groups: ``order`` at 95 % covers 0.94 or more of them.
+    """Gini of log-normal rows, 300 replications as groups: ``order`` at 95% covers 0.94 or more of them.
 
     Measured over 400: 0.95, 0.95 and 0.94, ``cantelli`` 0.995 to 1. Fewer than 0.88 have a probability below
     1e-5 at 0.94. The control: intervals of half the length cover less than 0.85 (they cover about 0.7).

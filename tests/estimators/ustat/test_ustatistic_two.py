@@ -34,7 +34,7 @@ def test_arbitrary_rows_of_both_samples_are_allowed_for(kernel: str) -> None:
 
 
 def test_a_share_and_a_block_size_are_of_both_samples(tmp_path: Path) -> None:
-    """Lakes with a filter: 600 and 400 rows pass, so 1 % are 10 rows, and blocks of 50 rows are 19."""
+    """Lakes with a filter: 600 and 400 rows pass, so 1% are 10 rows, and blocks of 50 rows are 19."""
     g = np.random.default_rng(0)
     both = []
     for name, n in (("a", 600), ("b", 400)):

@@ -115,7 +115,7 @@ def test_the_jackknife_leaves_weighted_rows_out() -> None:
 def test_intervals_cover_the_weighted_statistic() -> None:
     """Gini of normal rows under log-normal weights that do not depend on them: 2/sqrt(pi).
 
-    ``cantelli`` at 90 % with 9 blocks covers more than 98 %, by which fewer than 18 of 20 have a probability
+    ``cantelli`` at 90% with 9 blocks covers more than 98%, by which fewer than 18 of 20 have a probability
     below 0.007. The control: margins of error grow by the root of rows over effective rows, here about 1.6.
     """
     hits, ratio, growth = 0, [], []

@@ -121,7 +121,7 @@ def test_the_allowance_is_exceeded_once_in_a_million():
 
 
 def test_the_allowance_holds_for_samples_without_replacement():
-    """Exactly 0.1 % of 10⁶ rows bad, 10,000 samples: none has more than allowed (else once in 100 seeds)."""
+    """Exactly 0.1% of 10⁶ rows bad, 10,000 samples: none has more than allowed (else once in 100 seeds)."""
     bad = np.random.default_rng(0).hypergeometric(1000, 999_000, 65_536, 10_000)
     assert bad.max() <= allowance(0.001, 65_536, 10**6)
     assert (bad > 65_536 * 0.001 + 2 * math.sqrt(65.5)).any()  # negative control: less is not enough

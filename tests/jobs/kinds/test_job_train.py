@@ -190,6 +190,6 @@ def test_the_job_of_the_repository_runs(run: Run, demo: Path, tmp_path: Path) ->
     model = dm.load_model(tmp_path / "delays")
     assert isinstance(model, dm.RobustLinearRegression)
     delay, distance = model.coef_
-    # a minute of delay at the start is one at the end, though 1.4 % of the rows have milliseconds; a plain
+    # a minute of delay at the start is one at the end, though 1.4% of the rows have milliseconds; a plain
     # mini-batch cannot tell
     assert 0.85 < delay < 1.15 and -0.02 < distance < 0.0

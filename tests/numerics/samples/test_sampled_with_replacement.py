@@ -236,7 +236,7 @@ def test_the_test_would_find_samples_without_replacement_and_unequal_leaves():
     distinct = np.zeros((40_000, 6), dtype=np.int64)
     np.put_along_axis(distinct, np.argsort(rng.random((40_000, 6)), axis=1)[:, :3], 1, axis=1)
     assert tuples_pvalue(distinct, 6, 3) < FAILURE
-    # leaves (1, 2, 3) with the lone row taken 5 % too often
+    # leaves (1, 2, 3) with the lone row taken 5% too often
     chances = np.array([1.05, *[1 - 0.01] * 5]) / 6
     assert tuples_pvalue(rng.multinomial(3, chances, 200_000), 6, 3) < FAILURE
     assert tuples_pvalue(rng.multinomial(3, np.full(6, 1 / 6), 200_000), 6, 3) > FAILURE
