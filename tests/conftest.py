@@ -19,6 +19,8 @@ from hypothesis import settings
 from shared import SHARED
 from worker_processes import FourWorkers
 
+from distmom.numerics.readiness import READINESS
+
 if TYPE_CHECKING:
     from mean_lakes import SomeWorkers
 
@@ -41,6 +43,9 @@ os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
 KERNELS = pytest.StashKey[list[subprocess.Popen[bytes]]]()
 
 
+READINESS.twins_first = False  # a test of a kernel calls it, kept or not
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Compile all kernels once, while the test processes collect: else each of them would.
 
@@ -51,9 +56,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     several = getattr(config.option, "numprocesses", None)
     if several and not hasattr(config, "workerinput"):
-        halves = (["rows"], ["pairs", "weights", "units", "regrouping"])
-        command = [sys.executable, "-m", "distmom.numerics"]
-        config.stash[KERNELS] = [subprocess.Popen([*command, *half]) for half in halves]
+        code = "from distmom.numerics.warm_up import warm_up; warm_up(part={}, parts=2)"
+        command = [sys.executable, "-c"]
+        config.stash[KERNELS] = [subprocess.Popen([*command, code.format(part)]) for part in (0, 1)]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -23,6 +23,7 @@ from distmom.cli.commands.mean import mean_command
 from distmom.cli.commands.merge import merge_command
 from distmom.cli.commands.tournament import tournament_command
 from distmom.cli.commands.ustat import ustat_command
+from distmom.cli.commands.warm_up import warm_up_command
 from distmom.cli.completion.shells import VARIABLE, complete
 from distmom.cli.failures import run_guarded, tell
 from distmom.cli.meanings.codes import CODES
@@ -32,7 +33,7 @@ from distmom.json_lines import asked, json_stderr
 GROUPS = {
     "Estimate": ("mean", "ustat", "describe", "compare", "difference", "tournament"),
     "Run a job": ("init", "run", "train"),
-    "Clean up and combine": ("merge", "clean"),
+    "Clean up and combine": ("merge", "clean", "warm-up"),
     "Explain": ("explain",),
 }
 """Headings of the help, and their commands."""
@@ -144,5 +145,6 @@ def program(ctx: click.Context) -> int:
 for command in (
     *(compare_command, difference_command, mean_command, describe_command, init_command, tournament_command),
     *(train_command, merge_command, run_command, ustat_command, clean_command, explain_command),
+    warm_up_command,
 ):
     program.add_command(command)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from distmom.cluster.notebook import NotebookProgress, in_notebook
 from distmom.cluster.rate import Rate
 from distmom.cluster.runner import Progress
+from distmom.numerics.readiness import READINESS
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -21,6 +22,11 @@ LOG_SECONDS = 60.0
 
 LATE_SECONDS = 2.0
 """How long a call takes before it shows a bar that nobody asked for."""
+
+
+def titled(title: str) -> str:
+    """What the run does, and why nothing moves where kernels are compiled first."""
+    return f"{title} (compiling kernels, once)" if READINESS.n_compiling else title
 
 
 def make_progress(title: str = "reading", *, quiet: bool = False) -> Progress | None:
@@ -109,7 +115,7 @@ class LogProgress:
                 "total_bytes": self.rate.total,
             }
             told = {"event": "progress", "fields": fields}
-            logger.info("%s: %s", self.title, self.rate.describe(), extra=told)
+            logger.info("%s: %s", titled(self.title), self.rate.describe(), extra=told)
 
     def end(self) -> None:
         """Stop."""
@@ -142,7 +148,8 @@ class BarProgress:
         """Move the bar."""
         self.n_rows += n_rows
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, advance=n_bytes, rows=self.n_rows)
+            title = titled(self.title)
+            self._bar.update(self._task, advance=n_bytes, rows=self.n_rows, description=title)
 
     def end(self) -> None:
         """Take the bar away."""

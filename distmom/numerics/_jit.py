@@ -3,55 +3,167 @@
 Kernels live at module level in ``*_compiled.py`` files next to the NumPy twin that gives the same bits;
 only code that works on large inputs imports them, so small jobs never pay for importing Numba.
 No ``fastmath`` and no ``parallel``: both would let the bits depend on the machine.
+
+What Python calls is an `entry`, which names the types it takes; `njit` is for what entries call.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numba
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.event import Listener, register
 from numba.extending import intrinsic
+
+from distmom.numerics.kernel_folder import BESIDE, kernel_folder
+from distmom.numerics.kernel_types import kernel_types
+from distmom.numerics.readiness import READINESS, alone
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Entry(NamedTuple):
+    """A kernel that Python calls.
+
+    Attributes
+    ----------
+    kernel : Dispatcher
+    types : tuple
+        Types of its arguments, for each kind of call.
+    pays : float
+        Rows, or cells, that its twin does in as much more time as compiling takes.
+    """
+
+    kernel: Any
+    types: tuple[Any, ...]
+    pays: float
+
+
+ENTRIES: list[Entry] = []
+"""All that were imported."""
+
+MADE: list[tuple[Callable[[Any], Any], tuple[Any, ...]]] = []
+"""Functions that make entries, with all that they make them of."""
+
+_folder = kernel_folder()
+KEPT = _folder is not None
+"""Whether kernels are kept for other processes."""
+
+if _folder is not None and _folder != BESIDE:
+    numba.config.CACHE_DIR = str(_folder)
+
+
 def njit(function: F, *, error_model: str = "python") -> F:
-    """Compile without the interpreter lock; cache on disk where a cache can be written.
+    """Compile without the interpreter lock what kernels call; kept on disk where there is a folder for it.
 
     ``error_model="numpy"`` makes a division by zero infinite or NaN, not an error: loops with a division are
     then vectorised.
-
-    Numba raises at decoration time when neither the package's folder nor the user's home is writable
-    (a read-only install); compiling anew in each process is then the only way.
     """
     return _compiled(function, nogil=True, error_model=error_model)
 
 
-def brief(function: F) -> F:
-    """Compile a kernel that keeps the interpreter lock: for work of a few microseconds.
+def entry(
+    *takes: str, pays: float = 0, keep_lock: bool = False, error_model: str = "python"
+) -> Callable[[F], F]:
+    """A kernel that Python calls, with arguments of these types (`kernel_types`), a text for each kind.
 
-    Giving the lock up for so short only invites another thread to take it, and then to be waited for.
+    Where a twin does the first work, compiling `pays` from so many rows or cells on.
+
+    With `keep_lock` it keeps the interpreter lock: for work of a few microseconds. Giving the lock up for so
+    short only invites another thread to take it, and then to be waited for.
     """
-    return _compiled(function, nogil=False, error_model="python")
+
+    def compiled(function: F) -> F:
+        made = _compiled(function, nogil=not keep_lock, error_model=error_model)
+        ENTRIES.append(Entry(made, tuple(map(kernel_types, takes)), pays))
+        return made
+
+    return compiled
 
 
 def _compiled(function: F, *, nogil: bool, error_model: str) -> F:
+    # no kernel is passed to another one, so none needs a C function of its own
+    how = {"nogil": nogil, "error_model": error_model, "no_cfunc_wrapper": True}
     try:
-        return numba.njit(nogil=nogil, cache=True, error_model=error_model)(function)  # type: ignore[no-any-return]
-    except RuntimeError:
-        warnings.warn(
-            "numba can write its cache nowhere: kernels are compiled anew in each process; "
-            "set NUMBA_CACHE_DIR to a writable folder",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-        return numba.njit(nogil=nogil, error_model=error_model)(function)  # type: ignore[no-any-return]
+        made = numba.njit(cache=KEPT, **how)(function)
+    except RuntimeError:  # Numba knows no place for the files of this module
+        made = numba.njit(**how)(function)
+    made._cache.save_overload = _suppressing(made._cache.save_overload)
+    return made  # type: ignore[no-any-return]
+
+
+def _suppressing(save: Callable[..., None]) -> Callable[..., None]:
+    def saved(*overload: Any) -> None:
+        with suppress(OSError):  # a full disk: the kernel is there all the same
+            save(*overload)
+
+    return saved
+
+
+def _entry_of(kernel: Any) -> Entry | None:
+    return next((one for one in ENTRIES if one.kernel is kernel), None)
+
+
+def pays_from(kernel: Any) -> float:
+    """Rows, or cells, from which on compiling an entry pays."""
+    one = _entry_of(kernel)
+    assert one is not None, kernel
+    return one.pays
+
+
+def is_kept(kernel: Any) -> bool:
+    """Whether an entry can be loaded for all its types, or is so already."""
+    one = _entry_of(kernel)
+    assert one is not None, kernel
+    if all(types in kernel.overloads for types in one.types):
+        return True
+    if not KEPT:
+        return False
+    try:
+        kept = kernel._cache._cache_file._load_index()
+    except Exception:  # whatever pickle makes of a damaged file
+        return False
+    codegen = kernel.targetctx.codegen()
+    return all(kernel._cache._index_key(types, codegen) in kept for types in one.types)
+
+
+def compile_entry(kernel: Any) -> None:
+    """Compile an entry that is not kept, for all its types, unless another process does so meanwhile."""
+    one = _entry_of(kernel)
+    if one is None or not KEPT or is_kept(kernel):
+        return
+    with alone():
+        for types in one.types:
+            kernel.compile(types)
+
+
+class _Compiling(Listener):  # type: ignore[misc]
+    """Counts what is being compiled at the moment."""
+
+    def on_start(self, event: Any) -> None:
+        READINESS.n_compiling += 1
+
+    def on_end(self, event: Any) -> None:
+        READINESS.n_compiling -= 1
+
+
+register("numba:compile", _Compiling())
+
+
+def entries_for(values: Iterable[Any]) -> Callable[[F], F]:
+    """Of a function that makes an entry: all values that it makes one of."""
+
+    def noted(make: F) -> F:
+        MADE.append((make, tuple(values)))
+        return make
+
+    return noted
 
 
 def _told(function: Any) -> Iterator[Any]:

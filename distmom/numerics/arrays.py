@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 Words: TypeAlias = NDArray[np.uint64]
 """Hashes and random words of 64 bits."""
+
+
+K = TypeVar("K", bound=np.generic)
 
 
 class Record:
@@ -42,7 +45,7 @@ NOTHING = np.empty(0)
 NOTHING.flags.writeable = False
 
 
-def read_only(x: Floats) -> Floats:
+def read_only(x: NDArray[K]) -> NDArray[K]:
     """The array as one that cannot be written to, as Arrow's are: kernels are compiled for these alone."""
     if x.flags.writeable:
         x = x.view()

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import entry
 
 U = np.uint64
 CHUNK = 2_048  # rows that are checked and looked up before the next: they stay in the nearest cache
 
 
-@njit
+@entry("=i4[] i8 i8 i8[] i8[]", "=i8[] i8 i8 i8[] i8[]")
 def look_up_all(values, base, n, table, out):
     """``table[value - base]`` of all values; False where one is outside of the first n places, or negative.
 

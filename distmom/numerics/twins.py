@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from distmom.numerics.readiness import READINESS
+
 
 class CompiledTwin:
     """Stands for a module of kernels until one of them is asked for; then it holds that kernel itself."""
@@ -16,8 +18,15 @@ class CompiledTwin:
         if kernel.startswith("__"):  # copying and inspecting load nothing
             raise AttributeError(kernel)
         found = getattr(import_module(self._module), kernel)
+        from distmom.numerics._jit import compile_entry
+
+        compile_entry(found)
         setattr(self, kernel, found)
         return found
+
+    def ready(self, kernel: str, n: int) -> bool:
+        """Whether to call a kernel for `n` rows or cells; if not, NumPy does this work."""
+        return READINESS.ready(self._module, kernel, n)
 
 
 def compiled_twin(module: str) -> Any:

@@ -3,8 +3,10 @@ from __future__ import annotations
 import io
 import logging
 import sys
+from importlib import import_module
 
 import pytest
+from numba.core.event import trigger_event
 
 from distmom.cluster import make_progress
 from distmom.cluster.progress import BarProgress, LogProgress
@@ -67,3 +69,16 @@ def test_short_runs_stay_silent(caplog: pytest.LogCaptureFixture) -> None:
         progress.advance(10, 10)
     assert caplog.messages == []
     assert "unknown time left" in LogProgress("x").rate.describe()
+
+
+def test_the_line_says_that_kernels_are_compiled(caplog: pytest.LogCaptureFixture) -> None:
+    import_module("distmom.numerics._jit")  # hears of what Numba compiles
+    progress = LogProgress("reading", every=0.0)
+    progress.begin(1, 8)
+    with caplog.at_level("INFO", "distmom"):
+        with trigger_event("numba:compile"):  # as Numba's dispatcher does
+            progress.advance(1, 1)
+        progress.advance(1, 1)
+    first, second = caplog.messages
+    assert first.startswith("reading (compiling kernels, once): ")
+    assert second.startswith("reading: ")

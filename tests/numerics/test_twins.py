@@ -2,52 +2,56 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import pickle
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from distmom.numerics._jit import ENTRIES, MADE, pays_from
 from distmom.numerics.twins import compiled_twin
 
 PACKAGE = Path(__file__).parent.parent.parent / "distmom"
-USERS = [
-    path for path in sorted(PACKAGE.rglob("*.py")) if "\n_kernels = compiled_twin(" in path.read_text("utf-8")
-]
+USERS = [path for path in sorted(PACKAGE.rglob("*.py")) if " = compiled_twin(" in path.read_text("utf-8")]
+TWIN = re.compile(r"^ *(\w+)(?:: ClassVar\[Any\])? = compiled_twin\((.*?)\)$", re.MULTILINE)
+OTHERS = {"MAGIC_BITS", "compile_function", "values"}  # a number, and what calls kernels that are never kept
 
 
-def twin_of(path: Path, text: str) -> Path:
-    """The module of kernels that a module names."""
+def users_of(path: Path) -> list[tuple[str, str, Path]]:
+    """Name of each twin in a module, the module of its kernels, and the file that calls them."""
     own = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    named = text.split(" = compiled_twin(")[1].split(")")[0].strip('"')
-    return PACKAGE.parent / ((own if named == "__name__" else named).replace(".", "/") + "_compiled.py")
+    callers = {"kernels": PACKAGE / "numerics/blocks/block_state.py"}
+    return [
+        (name, (own if of == "__name__" else of.strip('"')) + "_compiled", callers.get(name, path))
+        for name, of in TWIN.findall(path.read_text("utf-8"))
+    ]
 
 
 @pytest.mark.parametrize("path", USERS, ids=lambda path: path.stem)
-def test_kernels_that_a_module_names_exist(path: Path) -> None:
-    text = path.read_text("utf-8")
-    used = {
-        node.attr
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "_kernels"
-    }
-    there: set[str] = set()
-    for node in ast.parse(twin_of(path, text).read_text("utf-8")).body:
-        if isinstance(node, ast.FunctionDef):
-            there.add(node.name)
-        elif isinstance(node, ast.Assign):
-            there |= {
-                leaf.id for target in node.targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)
-            }
-        elif isinstance(node, ast.ImportFrom):
-            there |= {alias.name for alias in node.names}
-    assert used
-    assert used <= there
+def test_kernels_that_a_module_names_are_entries(path: Path) -> None:
+    """So they name their types, which `distmom warm-up` compiles, and none can be forgotten."""
+    for name, module, caller in users_of(path):
+        text = caller.read_text("utf-8")
+        called = set(re.findall(rf"\b{name}\.(\w+)", text)) - {"ready"} - OTHERS
+        asked = set(re.findall(rf'\b{name}\.ready\("(\w+)"', text))
+        if name == "kernels":
+            called = asked = {"merge_few", "merge_flat", "total_rows"}
+        assert called or name == "_kernels"
+        assert asked <= called
+        kernels = {kernel: getattr(import_module(module), kernel) for kernel in called}
+        makers = [make for make, _ in MADE]
+        users = {"triple_sums"}  # compiled anew for each function of a user
+        for kernel, found in kernels.items():
+            assert kernel in users or found in makers or [one for one in ENTRIES if one.kernel is found], (
+                kernel
+            )
+        assert {kernel for kernel in called - users if kernel in asked} == {
+            kernel for kernel, found in kernels.items() if kernel in asked and pays_from(found) > 0
+        }
 
 
 def test_a_twin_loads_nothing_until_a_kernel_is_used() -> None:

@@ -15,7 +15,7 @@ from pyarrow import types as patypes
 
 from distmom.lake.columns.convert import int64_array, native_values, valid_rows
 from distmom.lake.keys.keyvalues import NULL, Component, components
-from distmom.numerics.arrays import Bools, Ints
+from distmom.numerics.arrays import Bools, Ints, read_only
 from distmom.numerics.twins import compiled_twin
 
 MOST_TABLE_ENTRIES = 2**21  # 16 MB: integer keys of a smaller range are looked up, not hashed
@@ -67,7 +67,7 @@ class FirstSeen(Generic[Value]):
         if not self._compiled or values.dtype not in (np.int32, np.int64) or not values.size:
             return None
         self._scratch, codes = sized(self._scratch, values.size)
-        if not _kernels.look_up_all(values, base, n, table, codes):
+        if not _kernels.look_up_all(read_only(values), base, n, table, codes):
             return None
         if keep is not None:
             codes[~keep] = -1

@@ -143,11 +143,11 @@ class BlockState:
 
         The order fixes the last bit. `compiled` takes the compiled twin (same bits).
         """
-        if not compiled:
+        merge = "merge_few" if self.count.size < MANY_CELLS else "merge_flat"
+        if not (compiled and self.kernels.ready(merge, self.count.size)):
             return self._union(other)
         out = [np.empty(array.shape, array.dtype) for array in self]  # C-contiguous: flat views are filled
-        merge = self.kernels.merge_few if out[0].size < MANY_CELLS else self.kernels.merge_flat
-        merge(*[array.reshape(-1) for array in (*self, *other, *out)])
+        getattr(self.kernels, merge)(*[array.reshape(-1) for array in (*self, *other, *out)])
         return self.of(out)
 
     def total(self, *, compiled: bool = False) -> Self:
@@ -159,7 +159,7 @@ class BlockState:
         shape = self.count.shape
         if shape[-1] == 0:
             return self.empty(*shape[:-1])
-        if not compiled:
+        if not (compiled and self.kernels.ready("total_rows", self.count.size)):
             return self._whole()
         out = self.empty(*shape[:-1])
         rows = self.each(lambda a: np.ascontiguousarray(a).reshape(-1, shape[-1]))

@@ -64,7 +64,7 @@ class Cells:
         """
         if self._compiled:
             none = gone if gone is not None else np.empty(0, np.bool_)
-            rows = (x, None) if w is None else (read_only(x), read_only(w))
+            rows = read_only(x), None if w is None else read_only(w)
             _kernels.add_rows(*rows, none, cells, self._cells)
             return
         if gone is not None:
@@ -87,7 +87,8 @@ class Cells:
         if self._compiled and w is None:
             none = gone if gone is not None else np.empty(0, np.bool_)
             n_blocks, magic = table.n_blocks // width, -(-(1 << _kernels.MAGIC_BITS) // width)
-            _kernels.add_blocks(x, none, codes, first_row, key, table.forward, n_blocks, magic, self._cells)
+            draws = first_row, key, table.forward, n_blocks, magic
+            _kernels.add_blocks(read_only(x), none, codes, *draws, self._cells)
             return
         self.add(x, gone, block_cells(codes, first_row, key, table, width), w)
 

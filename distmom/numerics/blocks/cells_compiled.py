@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import entry, inline
 from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.moments_compiled import total_row
 
@@ -35,7 +35,7 @@ def _add(v, c, table):
     table[c, 0], table[c, 1], table[c, 2] = step(v, 1.0, table[c, 0], table[c, 1], table[c, 2])
 
 
-@njit
+@entry("=f8[] none b1[] i8[] f8[,]", "=f8[] =f8[] b1[] i8[] f8[,]")
 def add_rows(x, w, gone, cells, table):
     """Add each value to the moments of its cell; `gone` of size 0: all rows count; `w` None: alike."""
     some_gone = gone.size > 0
@@ -51,7 +51,7 @@ def add_rows(x, w, gone, cells, table):
             cell[3], cell[4], cell[5] = step(x[i], a * a, cell[3], cell[4], cell[5])
 
 
-@njit
+@entry("=f8[] b1[] i8[] i8 u8 u2[,] i8 i8 f8[,]")
 def add_blocks(x, gone, codes, first_row, key, forward, n_blocks, magic, table):
     """The same for the cells code * n_blocks + label // width, with ``magic = ceil(2**MAGIC_BITS / width)``.
 
@@ -82,7 +82,7 @@ def add_blocks(x, gone, codes, first_row, key, forward, n_blocks, magic, table):
         run += 1
 
 
-@njit
+@entry("f8[,] i8 i8 i8[,] f8[,] f8[,]")
 def unload(table, n_blocks, n_once, count, mean, m2):
     """Move the moments of the first cells into arrays of shape (groups, blocks), and empty the cells.
 

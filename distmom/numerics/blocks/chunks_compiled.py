@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import entry, inline, njit
 from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.leaf_compiled import finish
 from distmom.numerics.blocks.moments_compiled import total_row
 
 
-@njit
+@entry("=f8[] b1[] i8 i8 u8 u2[,] f8 i8[] f8[] f8[]", pays=160e6)
 def leaf_chunks(x, gone, first_row, chunk_rows, key, forward, shift, count, mean, m2):
     """Moments of the blocks of a leaf, and last of all its rows; whether some block has lost its digits."""
     k = count.size - 1

@@ -91,13 +91,19 @@ def leaf_moments(
     six with weights.
     """
     draws = first_row, key, table
-    if compiled and chunk_rows == 1:
+    if compiled and _ready(x.size + rest.size, chunk_rows, weights):
+        if chunk_rows > 1:
+            return _compiled_chunks(together(x, rest), gone, draws, chunk_rows)
         return _compiled_moments(x, rest, gone, draws, weights)
-    if compiled and weights is None:
-        return _compiled_chunks(together(x, rest), gone, draws, chunk_rows)
     x, w = together(x, rest), None if weights is None else together(*weights)
     labels = chunk_labels(first_row, x.size, chunk_rows, key, table)
     return labelled_moments(x, w, gone, labels, table.n_blocks, compiled=compiled)
+
+
+def _ready(n: int, chunk_rows: int, weights: Weights | None) -> bool:
+    if weights is not None:
+        return chunk_rows == 1 and bool(_weighted.ready("weighted_leaf_about", n))
+    return bool(_kernels.ready("leaf_amid", n) if chunk_rows == 1 else _chunks.ready("leaf_chunks", n))
 
 
 def labelled_moments(

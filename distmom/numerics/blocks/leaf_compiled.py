@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit, prefetch
+from distmom.numerics._jit import entry, inline, njit, prefetch
 from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.leaf import LOST_BITS, SHIFT_PROBES
 from distmom.numerics.blocks.moments_compiled import total_row
@@ -153,7 +153,7 @@ def value_at(x, rest, i):
     return x[i] if i < x.size else rest[i - x.size]
 
 
-@njit
+@entry("=f8[] =f8[] b1[]")
 def middle_value(x, rest, gone):
     """Twin of `leaf.middle_value`."""
     n = x.size + rest.size
@@ -178,7 +178,7 @@ def middle_value(x, rest, gone):
     return 0.0
 
 
-@njit
+@entry("=f8[] =f8[] b1[] i8 u8 u2[,] u2[,] f8 i8[] f8[] f8[]")
 def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, mean, m2):
     """Moments of the blocks of a leaf, and last of all its rows; whether some block has lost its digits."""
     k = count.size - 1
@@ -197,7 +197,7 @@ def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, me
     return lost
 
 
-@njit
+@entry("=f8[] =f8[] b1[] i8 u8 u2[,] u2[,] i8[] f8[] f8[]", pays=200e6)
 def leaf_amid(x, rest, gone, first_row, key, inverse, forward, count, mean, m2):
     """The same about the leaf's middle value: most leaves need no other, nor a second call."""
     shift = middle_value(x, rest, gone)

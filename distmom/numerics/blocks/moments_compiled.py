@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from distmom.numerics._jit import brief, inline, njit
+from distmom.numerics._jit import entry, inline, njit
 
 
 @inline
@@ -28,14 +28,14 @@ def merge_cell(na, ma, qa, nb, mb, qb):
     return n, ma + mb, math.nan
 
 
-@njit
+@entry("i8[] f8[] f8[] i8[] f8[] f8[] i8[] f8[] f8[]", pays=90e6)
 def merge_flat(na, ma, qa, nb, mb, qb, n, mean, m2):
     """Merge flat arrays of moments cell by cell into (n, mean, m2)."""
     for i in range(n.size):
         n[i], mean[i], m2[i] = merge_cell(na[i], ma[i], qa[i], nb[i], mb[i], qb[i])
 
 
-@brief
+@entry("i8[] f8[] f8[] i8[] f8[] f8[] i8[] f8[] f8[]", pays=10e6, keep_lock=True)
 def merge_few(na, ma, qa, nb, mb, qb, n, mean, m2):
     """`merge_flat` for few cells."""
     for i in range(n.size):
@@ -68,7 +68,7 @@ def total_row(count, mean, m2):
     return size, whole, squares if math.isfinite(whole) else math.nan
 
 
-@njit
+@entry("i8[,] f8[,] f8[,] i8[] f8[] f8[]", pays=10e6)
 def total_rows(count, mean, m2, n, whole, spread):
     """Total of each row of 2-d arrays of moments, into (n, whole, spread)."""
     for g in range(count.shape[0]):

@@ -58,7 +58,7 @@ def stored_moments(
     Moments, or WeightedMoments of weighted rows
         Of shape (n_blocks + 1,): the blocks, empty where they have no rows here, and last all rows together.
     """
-    if compiled:
+    if compiled and _kernels.ready("stored_blocks", x.size + rest.size):
         w, w_rest = (None, None) if weights is None else map(read_only, weights)
         both = kind_of(w).empty(edges.size)
         hidden = NONE_GONE if gone is None else gone

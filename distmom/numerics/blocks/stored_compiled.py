@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import entry, inline, njit
 from distmom.numerics.blocks.leaf_compiled import middle_value
 from distmom.numerics.blocks.moments_compiled import total_row
 from distmom.numerics.blocks.stored import LANES
@@ -137,7 +137,11 @@ def packed(x, rest, gone, out):
     return pack(rest, gone[n:], out, pack(x, gone[:n], out, 0))
 
 
-@njit
+@entry(
+    "=f8[] none =f8[] none b1[] i8 =i8[] (i8[] f8[] f8[])",
+    "=f8[] =f8[] =f8[] =f8[] b1[] i8 =i8[] (i8[] f8[] f8[] f8[] f8[] f8[])",
+    pays=100e6,
+)
 def stored_blocks(x, w, rest, w_rest, gone, first, edges, out):
     """Moments of the contiguous blocks of a leaf, and last of all its rows, into `out`, which is all zero.
 

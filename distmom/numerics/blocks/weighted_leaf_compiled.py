@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import entry, inline, njit
 from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.leaf_compiled import RUNS_TOGETHER
 from distmom.numerics.blocks.weighted_moments_compiled import finish_block, lost_digits, total_weighted_row
@@ -121,7 +121,7 @@ def sum_runs(x, w, gone, first_row, key, inverse, shift, sums, missing):
     return runs
 
 
-@njit
+@entry("=f8[] =f8[] =f8[] =f8[] b1[] i8 u8 u2[,] f8 i8[] f8[] f8[] f8[] f8[] f8[]", pays=60e6)
 def weighted_leaf_about(
     x, w, rest, w_rest, gone, first_row, key, inverse, shift, count, weight, mean, weight2, mean2, m2
 ):
@@ -147,7 +147,7 @@ def weighted_leaf_about(
     return lost
 
 
-@njit
+@entry("=f8[] =f8[] b1[] u2[] f8 i8[] f8[,]")
 def add_labelled(x, w, gone, labels, shift, count, sums):
     """Add each row to the five sums of its block, which comes with it; `gone` of size 0: all count."""
     some_gone = gone.size > 0

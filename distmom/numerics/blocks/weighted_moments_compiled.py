@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import entry, njit
 from distmom.numerics.blocks.leaf import LOST_BITS
 from distmom.numerics.blocks.moments_compiled import merge_cell, total_row
 
 
-@njit
+@entry("i8[] f8[] f8[] f8[] f8[] f8[] i8[] f8[] f8[] f8[] f8[] f8[] i8[] f8[] f8[] f8[] f8[] f8[]", pays=40e6)
 def merge_flat(na, wa, ma, va, ga, qa, nb, wb, mb, vb, gb, qb, n, w, mean, v, mean2, m2):
     """Merge flat arrays of weighted moments cell by cell into (n, w, mean, v, mean2, m2)."""
     for i in range(n.size):
@@ -34,7 +34,7 @@ def total_weighted_row(count, weight, mean, weight2, mean2, m2):
     return n, w, whole, v, whole2, squares
 
 
-@njit
+@entry("i8[,] f8[,] f8[,] f8[,] f8[,] f8[,] i8[] f8[] f8[] f8[] f8[] f8[]", pays=10e6)
 def total_rows(count, weight, mean, weight2, mean2, m2, n, w, whole, v, whole2, squares):
     """Total of each row of 2-d arrays of weighted moments."""
     for g in range(count.shape[0]):

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import entry
 
 
-@njit
+@entry("f8[] f8[] f8[]")
 def fade(factors, mass, sums):
     """Add to `sums` at each place the mass of all other places, faded by the factors between."""
     passed = 0.0

@@ -2,10 +2,10 @@
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import entry
 
 
-@njit
+@entry("f8[,] i8[] f8[] f8[,]")
 def add_rows(rows, cells, shift, sums):
     """Add ``row - shift`` to the sums of its cell."""
     for i in range(rows.shape[0]):
@@ -14,7 +14,7 @@ def add_rows(rows, cells, shift, sums):
             sums[k, a] += rows[i, a] - shift[a]
 
 
-@njit
+@entry("f8[,] i8[] f8[,] f8[,] f8[,,]")
 def add_products(rows, cells, mean, sums, products):
     """Add the difference from the cell's mean, and the upper triangle of its products with itself."""
     c = rows.shape[1]

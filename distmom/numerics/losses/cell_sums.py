@@ -23,7 +23,7 @@ Cells = NDArray[np.int32]
 def add_to_cells(values: Floats, cells: Cells, sums: Floats, *, compiled: bool = False) -> None:
     """Add each value to the sum of its cell, in the order of the rows."""
     if compiled:
-        _kernels.add_values(values, cells, sums)
+        _kernels.add_values(read_only(values), cells, sums)
         return
     with np.errstate(over="ignore", invalid="ignore"):
         np.add.at(sums, cells, values)
@@ -45,7 +45,7 @@ def add_distances(
     sums : ndarray of float64, shape (p, n_cells)
     """
     if compiled:
-        _kernels.add_gaps(measured, pairs, cells, sums)
+        _kernels.add_gaps(read_only(measured), pairs, cells, sums)
         return
     finite = np.isfinite(measured)
     for place, (f, g) in enumerate(pairs.tolist()):

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics._jit import njit, standing_for
-from distmom.numerics.losses.table import LossFunction
+from distmom.numerics._jit import entries_for, entry, standing_for
+from distmom.numerics.losses.table import LOSSES, LossFunction
 from distmom.numerics.losses.table_compiled import compiled_row_loss
 
 U = np.uint64
 
 
-@njit
+@entry("=f8[] i4[] f8[]")
 def add_values(values, cells, sums):
     """Add each value to the sum of its cell."""
     for i in range(values.size):
         sums[U(cells[i])] += values[i]
 
 
-@njit
+@entry("=f8[,] i4[,] i4[] f8[,]")
 def add_gaps(measured, pairs, cells, sums):
     """Add the distances of each pair, row by row, to the sums of their cells."""
     for p in range(pairs.shape[0]):
@@ -62,16 +62,25 @@ def _add_measures(truth, predicted, cells, rows, parameter, root, sums):
     return math.inf if odd else reach
 
 
+TABLE = [loss for loss in LOSSES.values() if loss.compiled and loss.of != "margin"]
+
+
+@entries_for(TABLE)
 @cache
 def add_losses(loss: LossFunction) -> Any:
     """The kernel that adds the loss of each row to the sum of its cell."""
-    return njit(standing_for(_add_losses, loss.name, _loss=compiled_row_loss(loss)))
+    return entry("=f8[] =f8[] i4[] f8 f8[]")(
+        standing_for(_add_losses, loss.name, _loss=compiled_row_loss(loss))
+    )
 
 
+@entries_for(TABLE)
 @cache
 def add_measures(loss: LossFunction) -> Any:
     """The kernel that adds predictions, or roots of losses, of some rows to the sums of their cells.
 
     It returns the largest size of them.
     """
-    return njit(standing_for(_add_measures, loss.name, _loss=compiled_row_loss(loss)))
+    return entry("=f8[] =f8[] i4[] i8[] f8 b1 f8[]")(
+        standing_for(_add_measures, loss.name, _loss=compiled_row_loss(loss))
+    )

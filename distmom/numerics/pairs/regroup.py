@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Bools, Floats, Ints, read_only
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
@@ -66,10 +66,10 @@ class CellRows:
         if self._compiled:
             none = np.empty(0, np.bool_) if gone is None else gone
             places = np.empty(cells.size, np.int64)
-            if not _kernels.places_of(cells, none, self.starts, self.next, places):
+            if not _kernels.places_of(read_only(cells), none, self.starts, self.next, places):
                 raise ValueError("a cell got more rows than its size")
             for c, x in enumerate(columns):
-                _kernels.put(x, places, self._buffer, c)
+                _kernels.put(read_only(x), places, self._buffer, c)
             return
         rows, places = self._places(cells, gone)
         for c, x in enumerate(columns):

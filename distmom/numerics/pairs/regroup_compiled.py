@@ -2,10 +2,10 @@
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import entry
 
 
-@njit
+@entry("=i8[] b1[] i8[] i8[] i8[]")
 def places_of(cells, gone, starts, following, places):
     """Place of each row, -1 for rows that are gone or not ours; False if a cell overflows."""
     masked = gone.size > 0
@@ -22,7 +22,7 @@ def places_of(cells, gone, starts, following, places):
     return True
 
 
-@njit
+@entry("=f8[] i8[] f8[,] i8")
 def put(x, places, buffer, column):
     """Copy values to their places in one column."""
     for i in range(x.size):

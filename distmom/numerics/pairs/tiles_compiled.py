@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics._jit import anew, inline, njit, standing_for
+from distmom.numerics._jit import anew, entries_for, entry, inline, standing_for
 from distmom.numerics.kernels.exponential import exp_of_negative
 from distmom.numerics.losses.table import LOSSES, names_of
 from distmom.numerics.losses.table_compiled import compiled_value
@@ -114,6 +114,10 @@ FILLS: dict[str, tuple[Any, dict[str, Any]]] = {
 `first` is the first column that is no label. "function" is a user's, itself the first argument.
 """
 
+N_PARAMETERS = {name: 2 if fill is _fill_ranking else 1 for name, (fill, _) in FILLS.items()}
+N_PARAMETERS |= {"absolute": 0, "euclidean": 0}
+"""How many parameters `Inlined` has for each name."""
+
 
 @inline
 def _as_rows(rows):
@@ -207,6 +211,7 @@ def _pair_sums(k, x, y, first, same, of_x, of_y, tile, left, right):
     return total
 
 
+@entries_for(name for name in FILLS if name != "function")
 @cache
 def pair_sums(name: str) -> Any:
     """`_pair_sums` of a name of `FILLS`; kept on disk, but for users' functions."""
@@ -215,4 +220,9 @@ def pair_sums(name: str) -> Any:
     lanes = _as_rows if template is _fill_rows else _as_columns
     tile = anew(standing_for(_tile, name, _fill=fill))  # not kept of its own: it is part of what uses it
     made = standing_for(_pair_sums, name, _tile=tile, _lanes=lanes)
-    return anew(made) if name == "function" else njit(made, error_model="numpy")
+    if name == "function":
+        return anew(made)
+    rows = "f8[]" if template is _fill_rows else "f8[,]"
+    numbers = " ".join(["f8"] * N_PARAMETERS[name])
+    takes = (f"({numbers}) {rows} {rows} i8 b1 {w} {w} i8 f8[] f8[]" for w in ("none", "f8[]"))
+    return entry(*takes, error_model="numpy")(made)

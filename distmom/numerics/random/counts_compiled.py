@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics._jit import njit, standing_for
+from distmom.numerics._jit import entry, njit, standing_for
 from distmom.numerics.random import counts as twin
 from distmom.numerics.random import loader
 from distmom.numerics.random.philox_compiled import next_bounded, word_at, word_pair
@@ -152,7 +152,7 @@ def waiting(key, block, node, n, p):
         step += _ONE
 
 
-@njit
+@entry("u8 u8[] u8[] i8[] i8[] i8[] i8[]")
 def hypergeometric(key, block, node, good, bad, sample, out) -> None:
     """Twin of `counts.hypergeometric` on flat arrays."""
     for i in range(out.size):
@@ -170,7 +170,7 @@ def hypergeometric(key, block, node, good, bad, sample, out) -> None:
         out[i] = g - x if m > few else x
 
 
-@njit
+@entry("u8 u8[] u8[] i8[] f8[] i8[]")
 def binomial(key, block, node, trials, chance, out) -> None:
     """Twin of `counts.binomial` on flat arrays."""
     for i in range(out.size):

@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.numerics.arrays import Bools, Ints, Words
+from distmom.numerics.arrays import Bools, Ints, Words, read_only
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.twins import compiled_twin
 
@@ -42,7 +42,7 @@ def hash_messages(data: NDArray[np.uint8], edges: Ints, secret: bytes, *, compil
     ndarray of uint64, shape (n,)
     """
     out = np.empty(edges.size - 1, np.uint64)
-    if compiled:
+    if compiled and _kernels.ready("blake2b_words", out.size):
         data = data.view()
         data.flags.writeable = False  # of some arrays it is not: one kind spares a second compiled kernel
         _kernels.blake2b_words(data, edges, np.frombuffer(secret, np.uint8), out)
@@ -71,7 +71,7 @@ def look_up_hashes(
     """
     none = np.empty(0, np.bool_) if valid is None else valid
     found = np.empty(values.size, np.uint64)
-    return found if _kernels.look_up_words(values, base, none, null, table, found) else None
+    return found if _kernels.look_up_words(read_only(values), base, none, null, table, found) else None
 
 
 def unit_cells(codes: Ints, hashes: Words, n_cells: int) -> Ints:

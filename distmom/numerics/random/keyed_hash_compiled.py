@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import entry, njit
 
 U = np.uint64
 BLOCK = 128
@@ -82,7 +82,7 @@ def load(data, low, high, m):
         m[i >> 3] |= U(data[low + i]) << U(8 * (i & 7))
 
 
-@njit
+@entry("=u1[] i8[] =u1[] u8[]", pays=8e6)
 def blake2b_words(data, edges, secret, out):
     """The first 8 bytes of the keyed BLAKE2b of each message, as the hash of 8 bytes is defined."""
     m = np.empty(16, np.uint64)
@@ -110,7 +110,7 @@ def blake2b_words(data, edges, secret, out):
         out[i] = h[0]
 
 
-@njit
+@entry("=i4[] i8 b1[] u8 u8[] u8[]", "=i8[] i8 b1[] u8 u8[] u8[]")
 def look_up_words(values, base, valid, null, table, out):
     """Entry ``value - base`` of a table for each value, `null` where not valid (`valid` of size 0: all are).
 

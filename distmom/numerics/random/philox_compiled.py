@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import entry, inline, njit
 
 U = np.uint64
 _LOW = U(0xFFFFFFFF)
@@ -74,7 +74,7 @@ def next_bounded(key, block, node, place, second, bound):
     return number, place, second
 
 
-@njit
+@entry("u8 u8 u8 i8[]")
 def shuffle(key, block, node, order) -> None:
     """Twin of `random.permutation`: shuffles `order` in place."""
     place, second = U(0), U(0)

@@ -61,7 +61,7 @@ def order_counts(
     order, x_runs, both_runs = _sort_rows(x, ranks)
     sequence = ranks[order]
     if compiled is None:
-        compiled = n >= COMPILE
+        compiled = n >= COMPILE and _kernels.ready("count_lesser", n)
     if compiled:
         upward, lesser = _count_compiled(sequence, starts, rows)
     else:

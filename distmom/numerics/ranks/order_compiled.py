@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import entry, njit
 from distmom.numerics.ranks.descent_compiled import SMALL_GROUP, groups
 
 
@@ -46,7 +46,7 @@ def _split(ranks, places, counts, first, middle, last, bit, parity):
     return total
 
 
-@njit
+@entry("i4[,] none none i8[] none", "i4[,] i4[,] i4[,] i8[] i8[]", pays=2e6)
 def count_lesser(ranks, places, counts, starts, lesser):
     """Pairs of places of which the later one has the greater rank; for each place their number into `lesser`.
 
@@ -65,7 +65,7 @@ def count_lesser(ranks, places, counts, starts, lesser):
     return total
 
 
-@njit
+@entry("i8[] i8[] i8[] i8[] i8[] i8[] i8[] i8[,]", pays=2e6)
 def count_rows(order, ranks, starts, lesser, x_runs, both_runs, seen, out):
     """Counts of all five kinds into `out`, shape (n, 5), at the places of the rows as given.
 

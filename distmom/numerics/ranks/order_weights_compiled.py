@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import entry, njit
 from distmom.numerics.ranks.descent_compiled import SMALL_GROUP, groups
 
 
@@ -73,7 +73,7 @@ def _backwards(ranks, runs, rows, masses, concordant, discordant, first, middle,
         masses[to, place], concordant[to, place], discordant[to, place] = mass, alike, unlike
 
 
-@njit
+@entry("i4[,] i4[,] i4[,] f8[,] f8[,] f8[,] i8[] f8[] f8[]")
 def sweep(ranks, runs, rows, masses, concordant, discordant, starts, alike, unlike):
     """Weights of the concordant and discordant rows of each row into `alike` and `unlike`.
 

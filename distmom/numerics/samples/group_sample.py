@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.arrays import Bools, Floats, Ints, Words, read_only
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.ranks.order import run_starts
 from distmom.numerics.samples.sample import RowSample
@@ -59,7 +59,8 @@ class GroupSampler:
             if self._fill.size:
                 kept = self._last, self._keys, self._values, self._fill
                 how = bound, *self._low
-                n_low = _kernels.offer_rows(~key, first_row, codes, x, none, self.size, *kept, *how)
+                rows = first_row, codes, read_only(x), none
+                n_low = _kernels.offer_rows(~key, *rows, self.size, *kept, *how)
             return low_words[:n_low], low_rows[:n_low]
         with np.errstate(over="ignore"):
             words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)

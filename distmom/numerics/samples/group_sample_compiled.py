@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import inline, njit
+from distmom.numerics._jit import entry, inline, njit
 from distmom.numerics.blocks.labels_compiled import mix
 
 U = np.uint64
@@ -57,7 +57,7 @@ def thin(keys, values, size, bound):
     return left, pivot
 
 
-@njit
+@entry("u8 i8 i8[] =f8[] b1[] i8 u8[] f8[,] f8[,] i8[] u8 u8[] i8[]")
 def offer_rows(key, first_row, codes, x, gone, size, last, keys, values, fill, bound, low_words, low_rows):
     """Keep rows whose hash is not above the last one that their group wants; thin a group's full buffer.
 

@@ -56,7 +56,8 @@ class RowPool(Record):
         if sum(map(np.count_nonzero, low)) > size:
             below = float(np.partition(np.concatenate([part[0] for part in parts]), size - 1)[size - 1])
             low = [part[0] <= below for part in parts]
-        marked = _kernels.marked if compiled else _marked
+        n_rows = sum(mark.size for mark in low)
+        marked = _kernels.marked if compiled and _kernels.ready("marked", n_rows) else _marked
         kept: list[Any] = [_of_parts([part[i] for part in parts], low, marked) for i in range(6)]
         keys, values, weights, *places = kept
         return cls(keys, values, weights, np.float64(below), *places)

@@ -138,7 +138,7 @@ class PoolSampler:
             self._file, self._key = key, pool_key(key)
         n_used = n_rows if gone is None else n_rows - int(np.count_nonzero(gone))
         many = n_used > max(WHOLE, HASHED * self._quota)
-        if many and self._compiled:
+        if many and self._compiled and _kernels.ready("draw_rows", n_rows):
             self._draw_here(leaf, n_rows, n_used, gone, columns)
             return
         keys, rows = (self._drawn if many else self._hashed)(leaf, n_rows, n_used, gone)
@@ -192,7 +192,7 @@ class PoolSampler:
     def _hashed(self, leaf: int, n_rows: int, n_used: int, gone: Bools | None) -> tuple[Floats, Ints]:
         """With a key for each row, where many are wanted."""
         held_back = n_used > max(WHOLE, self._quota)
-        if self._compiled:
+        if self._compiled and _kernels.ready("hashed_rows", n_rows):
             keys, rows = self._hashed_here(leaf, n_rows, n_used, gone, held_back=held_back)
         else:
             keys = hashed_keys(self._key, leaf, np.arange(n_rows))

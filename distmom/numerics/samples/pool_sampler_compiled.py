@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import brief, njit
+from distmom.numerics._jit import entry
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.blocks.leaf_compiled import value_at
 from distmom.numerics.samples.sample_compiled import distinct_rows, row_uniform, spacings, stream_start
@@ -14,7 +14,11 @@ from distmom.numerics.samples.sample_compiled import distinct_rows, row_uniform,
 U = np.uint64
 
 
-@brief
+@entry(
+    "(u8 u8) (i8 i8 i8 i8) (i8[] b1[]) (f8 f8) (=f8[] =f8[] =f8[] =f8[]) (f8[] f8[] f8[] u8[] i8[]) i8",
+    pays=700e6,
+    keep_lock=True,
+)
 def draw_rows(names, sizes, which, bounds, columns, out, at):
     """The sample of one leaf, into the arrays `out` from place `at` on.
 
@@ -51,7 +55,7 @@ def draw_rows(names, sizes, which, bounds, columns, out, at):
     return few, below
 
 
-@njit
+@entry("u8 i8 i8 b1[] f8 f8[] i8[]", pays=500e6)
 def hashed_rows(key, leaf, n_rows, gone, below, keys, rows):
     """Rows that count whose hashed key is at most `below`, and these keys: how many they are."""
     start = stream_start(key, 2 * leaf)

@@ -42,7 +42,7 @@ class RowSample(NamedTuple):
 
     def merge(self, other: RowSample, *, compiled: bool = False) -> RowSample:
         """The sample, of the size of this one, of the union of two disjoint sets of rows, group by group."""
-        if compiled:
+        if compiled and _kernels.ready("merge_samples", self.keys.size):
             out = RowSample(np.empty(self.keys.shape), np.empty(self.keys.shape))
             _kernels.merge_samples(*self, *other, *out)
             return out
@@ -73,7 +73,7 @@ class LeafSampler:
         The leaf's values may come in two arrays, `x` and `rest`.
         """
         keys, values = self.lines
-        if self._compiled:
+        if self._compiled and _kernels.ready("offer_leaf", x.size + rest.size):
             hidden = NONE_GONE if gone is None else gone
             _kernels.offer_leaf(key, leaf, read_only(x), read_only(rest), hidden, keys, values)
             return

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import brief, inline, njit
+from distmom.numerics._jit import entry, inline, njit
 from distmom.numerics.blocks.labels_compiled import mix
 from distmom.numerics.blocks.leaf_compiled import value_at
 from distmom.numerics.random.counts_compiled import log
@@ -89,7 +89,7 @@ def merge_line(keys_a, values_a, keys_b, values_b, keys, values):
             values[i] = math.nan
 
 
-@njit
+@entry("f8[,] f8[,] f8[,] f8[,] f8[,] f8[,]", pays=10e6)
 def merge_samples(keys_a, values_a, keys_b, values_b, keys, values):
     """Merge the samples of all groups."""
     for g in range(keys.shape[0]):
@@ -116,7 +116,7 @@ def insert_rows(key, stream, x, rest, gone, keys, values):
         values[i] = value_at(x, rest, row)
 
 
-@brief
+@entry("u8 i8 =f8[] =f8[] b1[] f8[] f8[]", pays=1_500e6, keep_lock=True)
 def offer_leaf(key, leaf, x, rest, gone, keys, values):
     """Merge the sample of one leaf into `keys` and `values`; `gone` of size 0 means that all rows count."""
     n = x.size + rest.size

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import njit
+from distmom.numerics._jit import entry, njit
 from distmom.numerics.random.philox_compiled import philox
 
 U = np.uint64
@@ -81,7 +81,7 @@ def sample_rows(key, block, leaf, n, size, replace, bitmap, halves, out):
             bitmap[out[i] >> 6] = U(0)
 
 
-@njit
+@entry("u8 i8 u8 i8 i8[] b1 i8 i8[] i8[]")
 def fill_numbers(key, first_block, leaf, n, sizes, replace, first_row, places, out) -> None:
     """The rows of each block, as numbers from `first_row` on, into its places of `out`, which move on."""
     bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
@@ -176,7 +176,7 @@ def group_moments(x, codes, rows, values, groups, sums, count, mean, m2):
             mean[g], m2[g] = finish(shift[g], s1[g], s2[g], count[g])
 
 
-@njit
+@entry("=f8[] =b1[] =i8[] u8 u8 =i8[] b1 i8[,] f8[,] f8[,]")
 def block_moments(x, gone, codes, key, leaf, sizes, replace, count, mean, m2) -> None:
     """Twin of `sampled_leaf.sampled_leaf_moments`; `codes` of size 0: one group. Results are (K, groups)."""
     n = x.size

@@ -84,18 +84,22 @@ def test_threads_load_nothing_beforehand(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_kernels_load_also_where_no_cache_can_be_written(tmp_path: Path) -> None:
-    """A read-only install without a writable home: Numba raises when a kernel is decorated."""
+    """The only folder cannot be written to; or Numba finds none and raises when a kernel is decorated."""
     import subprocess
     import sys
 
+    none = "from numba.core import caching; caching.CacheImpl._locator_classes = []\n"
     code = (
-        "import warnings; warnings.simplefilter('ignore', RuntimeWarning)\n"
-        "from numba.core import caching\n"
-        "caching.CacheImpl._locator_classes = []\n"
         "from distmom.reductions.block_means import load_kernels\n"
         "load_kernels(); load_kernels()\n"
         "from distmom.numerics.blocks.moments_compiled import merge_few\n"
         "print(len(merge_few.signatures))\n"
+        "from distmom.numerics.readiness import READINESS; READINESS.twins_first = False\n"
+        "load_kernels()\n"
+        "print(len(merge_few.signatures))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
-    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+    away = {**os.environ, "NUMBA_CACHE_DIR": "/proc/none"}
+    for lines, environment in ((code, away), (none + code, dict(os.environ))):
+        run = {"capture_output": True, "text": True, "timeout": 100, "env": environment}
+        done = subprocess.run([sys.executable, "-c", lines], check=False, **run)  # type: ignore[call-overload]
+        assert (done.returncode, done.stdout, done.stderr) == (0, "0\n1\n", "")

@@ -1,0 +1,105 @@
+"""Which kernels to call: NumPy twins do the first work on a machine, as long as compiling would take longer.
+
+Both give the same bits, so work may go over at any call. A kernel that is kept on disk is called at once.
+Another one is compiled when its twin has done as much as takes about as long as compiling. What twins have
+done is noted beside the kernels, so that many short runs count like a long one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from threading import Lock
+from time import monotonic, sleep
+
+from distmom.numerics.kernel_folder import kernel_folder
+
+NOTES, LOCK = "twins.json", "compiling"
+PATIENCE, PAUSE = 30.0, 0.05
+"""Seconds to wait for another process that compiles, and between two looks at it."""
+
+
+class Readiness:
+    """Of the kernels of one process."""
+
+    def __init__(self) -> None:
+        self.twins_first = True
+        self.n_compiling = 0
+        self._ready: set[str] = set()
+        self._pays: dict[str, float] = {}
+        self._done: dict[str, float] = {}
+        self._lock = Lock()
+
+    def ready(self, module: str, kernel: str, n: int) -> bool:
+        """Whether to call a kernel for `n` rows or cells; else they count as work of its twin."""
+        name = f"{module}.{kernel}"
+        if name in self._ready or not self.twins_first:
+            return True
+        with self._lock:
+            if name not in self._pays:
+                self._begin(name, module, kernel)
+            self._done[name] += n
+            if self._done[name] < self._pays[name]:
+                return False
+            self._ready.add(name)
+        return True
+
+    def _begin(self, name: str, module: str, kernel: str) -> None:
+        from distmom.numerics._jit import is_kept, pays_from
+
+        if not self._pays:
+            atexit.register(self.note)
+        found = getattr(import_module(module), kernel)
+        self._pays[name] = 0 if is_kept(found) else pays_from(found)
+        self._done[name] = _noted().get(name, 0) if self._pays[name] else 0
+
+    def note(self) -> None:
+        """Note for later runs what twins have done."""
+        folder = kernel_folder()
+        new = {name: done for name, done in self._done.items() if name not in self._ready}
+        if folder is None or not new:
+            return
+        with suppress(OSError):
+            copy = folder / f"{NOTES}.{os.getpid()}"
+            copy.write_text(json.dumps(_noted() | new), "utf-8")
+            copy.replace(folder / NOTES)
+
+
+def _noted() -> dict[str, float]:
+    folder = kernel_folder()
+    with suppress(OSError, ValueError):
+        found = {} if folder is None else json.loads((folder / NOTES).read_text("utf-8"))
+        return {name: float(done) for name, done in found.items()}
+    return {}
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let the processes of a machine compile one after the other: all but the first find what it has kept."""
+    folder = kernel_folder()
+    try:
+        import fcntl
+    except ImportError:
+        folder = None
+    if folder is None:
+        yield
+        return
+    with suppress(OSError), (folder / LOCK).open("wb") as handle:
+        until = monotonic() + PATIENCE
+        while monotonic() < until:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                sleep(PAUSE)
+            else:
+                break
+        yield
+        return
+    yield
+
+
+READINESS = Readiness()

@@ -1,0 +1,64 @@
+"""Compile all kernels, for all types that they take, into the folder where they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from distmom.numerics._jit import Entry
+
+PACKAGE = Path(__file__).parent
+
+
+def kernel_modules() -> list[str]:
+    """Names of all modules of kernels."""
+    files = sorted(PACKAGE.rglob("*_compiled.py"))
+    return [
+        ".".join(("distmom.numerics", *file.relative_to(PACKAGE).with_suffix("").parts)) for file in files
+    ]
+
+
+def entries() -> list[Entry]:
+    """All kernels that Python calls."""
+    from distmom.numerics._jit import ENTRIES, MADE
+
+    for module in kernel_modules():
+        import_module(module)
+    for make, values in MADE:
+        for value in values:
+            make(value)
+    return list(ENTRIES)
+
+
+def missing() -> int:
+    """How many kernels are not kept yet, those of several types counted once."""
+    from distmom.numerics._jit import is_kept
+
+    return sum(not is_kept(one.kernel) for one in entries())
+
+
+def warm_up(tell: Callable[[int, int], None] | None = None, part: int = 0, parts: int = 1) -> None:
+    """Compile what is not kept yet.
+
+    Several processes take a `part` each: they are done in so much less of the time.
+    """
+    mine = list(_of_part(part, parts))
+    for done, (kernel, types) in enumerate(mine):
+        if tell is not None:
+            tell(done, len(mine))
+        kernel.compile(types)
+
+
+def _of_part(part: int, parts: int) -> Iterator[tuple[Any, Any]]:
+    found = entries()
+    modules = sorted(set(map(module_of, found)))
+    mine = modules[part::parts]
+    return ((one.kernel, types) for one in found if module_of(one) in mine for types in one.types)
+
+
+def module_of(one: Entry) -> str:
+    """Name of the module that has a kernel."""
+    return str(one.kernel.py_func.__module__)
