@@ -18,6 +18,10 @@ TALL_ROWS = 20
 MOODS: tuple[Mood, ...] = ("bad", "look", "good")
 
 
+NOTES = "Notes"
+"""The heading of what a reader should know besides."""
+
+
 @dataclass(frozen=True)
 class Advice:
     """What to do, in sentences, under a coloured heading."""

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from distmom.report.page import svg
 from distmom.report.page.bars import draw_bars
-from distmom.report.page.parts import TALL_ROWS, Advice, Block, Facts, Grid, Story
+from distmom.report.page.parts import NOTES, TALL_ROWS, Advice, Block, Facts, Grid, Story
 from distmom.report.page.pictures import Picture
 from distmom.report.page.svg import Mark
 
@@ -70,7 +70,7 @@ def page(story: Story, versions: dict[str, str], written: datetime | None = None
 
 
 def fragment(story: Story) -> str:
-    """The answer, its table, advice, first pictures and figures, for a cell of a notebook."""
+    """The answer, its table, advice, first pictures, figures and notes, for a cell of a notebook."""
     template = _environment().get_template("fragment.html")
     blocks: list[Block] = []
     for block in story.blocks:
@@ -78,7 +78,7 @@ def fragment(story: Story) -> str:
             alike, most = sum(isinstance(one, Picture) for one in blocks), MOST_PICTURES
         else:
             alike, most = sum(type(one) is type(block) for one in blocks), IN_FRAGMENT.get(type(block), 0)
-        if alike < most:
+        if alike < most or block.heading == NOTES:
             blocks.append(block)
     return template.render(story=story, blocks=blocks)
 

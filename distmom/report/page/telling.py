@@ -10,7 +10,7 @@ from typing import Any
 from distmom.report import excluded
 from distmom.report.again import Again
 from distmom.report.page.advice import NOTHING, advice, meanings
-from distmom.report.page.parts import MOODS, Advice, Block, Code, Facts, Grid, Listing, Mood
+from distmom.report.page.parts import MOODS, NOTES, Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
 from distmom.report.result import Result
 from distmom.report.results import Results
@@ -117,7 +117,7 @@ def notes_block(results: Results) -> list[Block]:
         found = [f"{note[0].upper()}{note[1:]}." for note in results[0].notes if note]
     else:
         found = [f"{line}." for line in each_once(results, [r.notes for r in results])]
-    return [Listing("Notes", tuple(found), folded=len(found) > OPEN_LINES)] if found else []
+    return [Listing(NOTES, tuple(found), folded=len(found) > OPEN_LINES)] if found else []
 
 
 def files_block(files: Sequence[str], run: dict[str, Any], *, named: bool) -> list[Block]:
