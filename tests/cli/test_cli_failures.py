@@ -54,7 +54,7 @@ USAGE = {
     "chunk": (("--chunk-rows", "0"), "--chunk-rows: must be"),
     "repeats": (("--repeats", "0"), "--repeats: must be"),
     "tau": (("--scheme", "swor", "--tau", "0.7"), "--tau: must lie"),
-    "two numbers": (("--blocks", "5", "--block-size", "9"), "--blocks and --block-size: one gives the other"),
+    "two numbers": (("--blocks", "5", "--block-size", "9"), "--blocks and --block-size determine each other"),
     "samples of weighted rows": (
         ("--scheme", "monte_carlo", "--weights", "x", "-c", "y"),
         "--scheme cannot be combined with --weights: samples are of rows with equal chances; use "

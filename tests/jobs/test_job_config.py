@@ -103,7 +103,7 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
         "[output]",
         "[blocks]\nn = 5\nsize = 9\n[output]",
         11,
-        "blocks.n and blocks.size: one gives the other; drop one",
+        "blocks.n and blocks.size determine each other; drop one",
     ),
     "library: units": (
         "[output]",

@@ -49,8 +49,8 @@ def in_both_note(n: int, control: UnitCount, variant: UnitCount, *, by_file: boo
     if by_file:
         return said
     return (
-        f"{said}, and a randomised experiment should have none; check the assignment, or leave them out with "
-        "crossover='omit'"
+        f"{said}, and a randomised experiment should have none: check the assignment; crossover='omit' "
+        "leaves them out"
     )
 
 

@@ -37,7 +37,7 @@ def test_they_are_counted_and_told(crossing: int, denominator: str | None) -> No
     assert ("a randomised experiment should have none" in found._repr_html_()) == (crossing > 0)
     if crossing:
         assert told[0].startswith("37 units, 7.1% of the smaller variant's, are in both variants")
-        assert "check the assignment, or leave them out with crossover='omit'" in told[0]
+        assert "check the assignment; crossover='omit' leaves them out" in told[0]
 
 
 def test_pairs_and_independent_rows() -> None:
