@@ -25,6 +25,9 @@ LEAST_SHARE, BETWEEN = 0.1, 0.75
 SAME = 0.25
 """A half of which more than this share has one target, as zeros of rare events, fits too well to judge by."""
 
+EXACT = 1e-9
+"""Residuals of less than this share of the largest target are rounding: most rows fit exactly."""
+
 ROWS_OF_A_FEATURE, STEPS = 8, 12
 """With fewer rows a half may fit by chance; so often it is looked which rows fit best."""
 
@@ -54,7 +57,10 @@ def share_of_others(rows: Floats, targets: Floats, basis: Floats) -> float:
         for _ in range(STEPS):
             best = np.argpartition(away, half - 1)[:half]
             away = np.abs(y - z @ solved(z[best].T @ z[best], z[best].T @ y[best]))
-        away /= MAD * float(np.median(away))
+        scale = max(MAD * float(np.median(away)), EXACT * float(np.abs(y).max()))
+    if scale == 0.0:
+        return 0.0
+    away /= scale
     fitting = y[away <= NEAR]
     if np.unique(fitting, return_counts=True)[1].max(initial=0) > SAME * len(fitting):
         return 0.0

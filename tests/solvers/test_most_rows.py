@@ -73,3 +73,12 @@ def test_models_that_follow_another_group_are_marked(
         return
     monkeypatch.setattr(whitened, "share_of_others", lambda *_: 0.0)  # the control
     assert "share far out" not in dm.RobustLinearRegression(random_state=0, max_iter=50).fit(x, y).flags_
+
+
+def test_rows_that_most_fit_exactly_have_no_scale_and_the_others_are_seen() -> None:
+    g = np.random.default_rng(5)
+    x = g.normal(size=(N, FEATURES))
+    y, basis = x.sum(axis=1), np.eye(FEATURES + 1)
+    assert share_of_others(x, y, basis) == share_of_others(x, np.zeros(N), basis) == 0.0
+    y[: N // 5] += 5.0 + g.exponential(size=N // 5)
+    assert share_of_others(x, y, basis) == 0.2

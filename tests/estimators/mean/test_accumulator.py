@@ -265,7 +265,7 @@ def test_accumulators_on_disk_merge(tmp_path: Path) -> None:
 
 def test_what_does_not_merge() -> None:
     one = stream({}, name="a")
-    refused(dm.ConfigError, ["other", "'a'", "name of its own"], lambda: one.merge(stream({}, name="a")))
+    refused(dm.ConfigError, ["other", "'a'", "its own name"], lambda: one.merge(stream({}, name="a")))
     refused(dm.ConfigError, ["other", "'a'"], lambda: one.merge(one))
     for options, words in (
         ({"rng": 8}, ["rng was 8, here 7"]),

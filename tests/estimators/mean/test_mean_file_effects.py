@@ -66,7 +66,7 @@ def test_the_default_interval_is_that_of_whole_files(tmp_path: Path) -> None:
 def test_few_files_have_no_interval(tmp_path: Path) -> None:
     found = dm.mean(lake(tmp_path, 1.0, n_files=15), "x", rng=0)
     assert found.status == "rows correlated" and found.interval is None
-    assert "24 files" in str(found.interval_reason)
+    assert "24 independent files" in str(found.interval_reason)
     nine = dm.mean(lake(tmp_path / "nine", 1.0, n_files=9), "x", rng=0)  # seen by their stretches
     assert nine.status == "rows correlated" and nine.interval is None
 

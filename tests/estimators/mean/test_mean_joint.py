@@ -227,11 +227,11 @@ def test_no_radius_and_why() -> None:
     assert found.radius is not None and found.estimate[1] == 7.0 and found.status == "ok"
     by_columns = dm.mean(level, joint="coordinatewise", rng=0)
     assert by_columns.intervals[1].tolist() == [7.0, 7.0] and np.ptp(by_columns.intervals[0]) > 0.1
-    assert found.notes == by_columns.notes and found.notes[0].startswith("1: all values are equal")
+    assert found.notes == by_columns.notes and found.notes[0].startswith("1: all values are identical")
     for options in ({}, {"n_blocks": 5}, {"scheme": "swor", "n_blocks": 5, "block_size": 30}):
         constant = flat(dm.mean)(np.ones((200, 2)), joint=True, rng=0, **options)
         assert constant.estimate.tolist() == [1.0, 1.0] and constant.trace == constant.radius == 0.0
-        assert constant.notes[0].startswith("0, 1: all values are equal")
+        assert constant.notes[0].startswith("0, 1: all values are identical")
     rare = np.column_stack([x[:, 0], np.arange(2_000) == 77, np.arange(2_000) == 5])
     found = dm.mean(rare[:, 1:], joint=True, rng=0, blocks=5)
     assert found.radius is None and "constant" in found.interval_reason

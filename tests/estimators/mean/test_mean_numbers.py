@@ -218,12 +218,12 @@ def test_constants_and_two_rows() -> None:
     """Intervals of constant data fail elsewhere with an index error, or print p = 0 beside NaN."""
     few = dm.mean(np.full(10, 1.0), rng=0)
     assert few.estimate == 1.0 and few.interval is None and few.interval_reason
-    assert few.flags == ("sample mean, no guarantee",) and "all values are equal" in few.notes[0]
+    assert few.flags == ("sample mean, no guarantee",) and "all values are identical" in few.notes[0]
     for options in CONSTANT.values():
         many = flat(dm.mean)(np.full(5_000, 1.0), rng=0, **options)
         assert (many.estimate, many.interval, many.status) == (1.0, (1.0, 1.0), "ok"), options
         assert many.notes == (ALL_EQUAL,)
-        assert "all values are equal" in str(many)
+        assert "all values are identical" in str(many)
         other = np.full(5_000, 1.0)
         other[17] = 2.0  # the negative control: one row tells that there is a spread, but not how large
         found = flat(dm.mean)(other, rng=0, **options)

@@ -116,7 +116,7 @@ def test_a_link_to_nothing_is_not_passed_over(tmp_path: Path) -> None:
     assert dm.mean(lake, "x").n_rows == 600
     (tmp_path / "b.parquet").unlink()
     for data in (lake, f"{lake}/**", f"{lake}/day=*/*.parquet", lake / "day=1"):
-        refused(data, "b.parquet", "links to", "not there")
+        refused(data, "b.parquet", "links to", "does not exist")
     assert dm.mean(f"{lake}/day=*/a*", "x").n_rows == 300, "the link is not asked for"
     link.rename(lake / "day=1/_b.parquet")
     assert dm.mean(lake, "x").n_rows == 300, "as hidden files are"
