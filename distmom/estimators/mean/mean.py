@@ -207,7 +207,7 @@ def mean(
     The Cantelli interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
     than 10%). Fewer than ten units a block draw a note.
 
-    Where all values are equal the interval is that value, and a note says so: with probability 1 - delta,
+    Where all values are identical the interval is that value, and a note says so: with probability 1 - delta,
     at most a share log(1/delta)/n of the distribution has other values, which none of the n rows showed.
 
     Up to o blocks may be arbitrary (o rows by `contamination`, or the non-finite ones if these are more): p*

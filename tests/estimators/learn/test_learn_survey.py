@@ -201,6 +201,7 @@ def test_data_in_memory_is_read_once_where_it_is_clean(monkeypatch: pytest.Monke
     assert len(asked) == 1  # batches are a stream
 
 
+@pytest.mark.slow
 def test_a_label_or_a_cluster_that_lies_far_out_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     g = np.random.default_rng(0)
     X, y = g.normal(size=(3_000, 2)), np.repeat([0, 1, 2], [1_400, 1_300, 300])

@@ -69,6 +69,7 @@ def test_shared_parameters_are_parameters_like_others(learner):
     learner.set_params(n_blocks=11)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_survey")
 def test_outlying_targets_leave_the_coefficients_alone():
     g = np.random.default_rng(0)
@@ -215,6 +216,7 @@ def test_labels_of_which_no_pair_can_be_formed():
         dm.RobustLogisticRegression().fit(X, np.ones(8))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_survey")
 def test_rankers_and_classifiers_in_spite_of_outlying_rows():
     g = np.random.default_rng(4)

@@ -72,6 +72,7 @@ def test_the_interval_is_the_bound_for_samples(lake: Path) -> None:
     assert found.to_dict()["n_pairs"] == 2000 and run(lake, "u", **PAIRS, interval="none").interval is None
 
 
+@pytest.mark.slow
 def test_default_numbers_and_a_filter(lake: Path) -> None:
     found = run(lake, "u", pairs=dm.SampledPairs(replace=True), where="u > 0.5")
     values = all_rows(lake, ["u"])[0][:, 0]
