@@ -1,0 +1,173 @@
+"""Every kind of work beside the best of its peers, what limits us, and the speed of the memory, as Markdown.
+
+    python -m tests.benchmarks.table [FOLDER] [--quick] [--repeat 5] [--only TEXT …]
+
+makes its lakes below FOLDER (default: a temporary one, about 9 GB; `--quick` takes a fiftieth of the rows).
+Each line is a process of its own, in which we and the peers take turns after a run each that does not count. Peers
+compute a plain statistic without an interval. The ratio is the median of the ratios of each turn. What limits
+us is where a sampler finds the threads: reading (`distmom.lake`), the algorithm (`distmom.numerics`) or
+Python, which is all else that does not wait; memory is added where columns are reduced at more than half of the speed
+at which arrays in memory are summed. Nothing here is asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+import distmom as dm
+from tests.benchmarks.mean import Timings, timed
+from tests.benchmarks.table_lines import Lakes, Line, lines
+
+THREADS = 2
+QUICK = 0.02
+EVERY = 0.002
+WAITING = ("threading.py", "queue.py", "selectors.py", "thread.py", "sampler")
+
+
+class Sampler:
+    """Where the threads of this process are, looked at every two milliseconds."""
+
+    def __enter__(self) -> Counter[str]:
+        self._found: Counter[str] = Counter()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+        return self._found
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        own = threading.get_ident()
+        while not self._end.wait(EVERY):
+            for number, frame in sys._current_frames().items():
+                file = frame.f_code.co_filename
+                if number != own and not file.endswith(WAITING):
+                    self._found[kind_of(file)] += 1
+
+
+def kind_of(file: str) -> str:
+    """What a thread does whose innermost frame is of this file."""
+    if "/distmom/lake/" in file or "/pyarrow/" in file:
+        return "decode"
+    return "algorithm" if "/distmom/numerics/" in file else "Python"
+
+
+def bandwidth() -> float:
+    """Values that all threads together add up in a second, of arrays that no cache holds."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    arrays = [np.ones(20_000_000) for _ in range(THREADS)]
+    with ThreadPoolExecutor(THREADS) as pool:
+        best = np.inf
+        for _ in range(3):
+            start = time.perf_counter()
+            list(pool.map(np.sum, arrays))
+            best = min(best, time.perf_counter() - start)
+    return sum(a.size for a in arrays) / best
+
+
+def measured(line: Line, repeat: int) -> dict[str, object]:
+    """The seconds of all, and what limits us."""
+    seconds: Timings = timed({"distmom": line.ours, **line.peers}, repeat)
+    with Sampler() as found:
+        line.ours()
+    shares = {kind: n / max(found.total(), 1) for kind, n in found.most_common()}
+    return {"seconds": seconds, "shares": shares, "rows": line.rows, "columns": len(line.columns)}
+
+
+def told(name: str, found: dict[str, object], reach: float | None, values: float) -> str:
+    """The line of the table."""
+    seconds: Timings = found["seconds"]  # type: ignore[assignment]
+    medians = {who: statistics.median(taken) for who, taken in seconds.items()}
+    best = min((who for who in medians if who != "distmom"), key=medians.__getitem__)
+    ratio = statistics.median(a / b for a, b in zip(seconds["distmom"], seconds[best], strict=True))
+    shares: dict[str, float] = found["shares"]  # type: ignore[assignment]
+    rate = float(found["rows"]) / medians["distmom"]  # type: ignore[arg-type]
+    limit = ", ".join(f"{kind} {share:.0%}" for kind, share in shares.items() if share >= 0.1)
+    if rate * float(found["columns"]) > 0.5 * values:  # type: ignore[arg-type]
+        limit = f"memory; {limit}"
+    most = values / float(found["columns"])  # type: ignore[arg-type]
+    cells = (
+        name,
+        f"{medians['distmom']:.3f}",
+        f"{best} {medians[best]:.3f}",
+        f"{ratio:.2f}",
+        "" if reach is None else f"{reach:g}",
+        limit,
+        f"{rate / THREADS / 1e6:.2g}",
+        f"{most / THREADS / 1e6:.2g}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def one(args: argparse.Namespace, folder: Path, name: str) -> None:
+    """Measure one line in this process, and print it."""
+    dm.options(executor=dm.Threads(THREADS), progress=False, warn=False)
+    line = lines(Lakes(folder, QUICK if args.quick else 1.0))[name]()
+    print(json.dumps([measured(line, args.repeat), line.reach, bandwidth()]))
+
+
+def every(args: argparse.Namespace, folder: Path) -> None:
+    """All lines, each by a process of its own."""
+    subprocess.run([sys.executable, "-m", "distmom", "warm-up", "--quiet"], check=True)
+    print(
+        "| work | ours, s | best peer, s | ratio | reach | limits us | 10⁶ rows/s a core | memory's limit |"
+    )
+    print("|---" * 8 + "|")
+    quick = ["--quick"] * args.quick
+    for name in lines(Lakes(folder, 1.0)):
+        if not any(text in name for text in args.only or [""]):
+            continue
+        words = [
+            "-m",
+            "tests.benchmarks.table",
+            str(folder),
+            "--line",
+            name,
+            "--repeat",
+            str(args.repeat),
+            *quick,
+        ]
+        run = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+        if run.returncode:
+            print(
+                f"| {name} | {(run.stderr.strip().splitlines() or ['?'])[-1][:90]} |" + " |" * 6, flush=True
+            )
+        else:
+            print(told(name, *json.loads(run.stdout.splitlines()[-1])), flush=True)
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--quick", action="store_true", help="a fiftieth of the rows")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--only", nargs="+", default=[], help="lines whose names have one of these texts")
+    parser.add_argument("--line", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="distmom-bench-") as temporary:
+        folder = args.folder or Path(temporary)
+        if args.line:
+            one(args, folder, args.line)
+        else:
+            every(args, folder)
+
+
+if __name__ == "__main__":
+    main()
