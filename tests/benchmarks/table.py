@@ -3,11 +3,11 @@
     python -m tests.benchmarks.table [FOLDER] [--quick] [--repeat 5] [--only TEXT …]
 
 makes its lakes below FOLDER (default: a temporary one, about 9 GB; `--quick` takes a fiftieth of the rows).
-Each line is a process of its own, in which we and the peers take turns after a run each that does not count. Peers
-compute a plain statistic without an interval. The ratio is the median of the ratios of each turn. What limits
-us is where a sampler finds the threads: reading (`distmom.lake`), the algorithm (`distmom.numerics`) or
-Python, which is all else that does not wait; memory is added where columns are reduced at more than half of the speed
-at which arrays in memory are summed. Nothing here is asserted.
+Each line is a process of its own, in which we and the peers take turns after a run each that does not count.
+Peers compute a plain statistic without an interval. The ratio is the median of the ratios of each turn. What
+limits us is where a sampler finds the threads: reading (`distmom.lake`), the algorithm (`distmom.numerics`)
+or Python, which is all else that does not wait; memory is added where columns are reduced at more than half
+of the speed at which arrays in memory are summed. Nothing here is asserted.
 """
 
 from __future__ import annotations

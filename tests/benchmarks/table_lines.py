@@ -237,17 +237,15 @@ def lines(lakes: Lakes) -> dict[str, Callable[[], Line]]:
     def first_run() -> Line:
         lake = lakes.main
 
-        def command(folder: str) -> object:
+        def command(**folder: str) -> object:
             words = [sys.executable, "-m", "distmom", "mean", str(lake), "-c", "x", "--quiet"]
-            environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-            return subprocess.run(words, check=True, capture_output=True, env=environment)
+            return subprocess.run(words, check=True, capture_output=True, env={**os.environ, **folder})
 
         def cold() -> object:
             with tempfile.TemporaryDirectory() as folder:
-                return command(folder)
+                return command(NUMBA_CACHE_DIR=folder)
 
-        warm = os.environ.get("NUMBA_CACHE_DIR", "")
-        return line(lake, ["x"], None, cold, {"our later runs": lambda: command(warm)})
+        return line(lake, ["x"], None, cold, {"our later runs": command})
 
     return {
         "mean of 1 column": lambda: mean_line(WORKS[:1], 1.15),
