@@ -92,7 +92,7 @@ def join(blocks):
         return n, sum(b[1] for b in blocks if not math.isfinite(b[1])), NAN
     first = blocks[0][1]
     mean = first + math.fsum(b[0] * (b[1] - first) for b in blocks) / n
-    return n, mean, math.fsum([b[2] for b in blocks] + [b[0] * (b[1] - mean) ** 2 for b in blocks])
+    return n, mean, math.fsum([b[2] for b in blocks] + [b[0] * (b[1] - mean) * (b[1] - mean) for b in blocks])
 
 
 def merge(blocks, k):
@@ -402,6 +402,11 @@ def sized(found, blocks, sd, centre, delta, o):
     return (centre - half, centre + half, centre, k)
 
 
+def constant(rows):
+    """Whether all rows of some blocks have one value."""
+    return len({b[1] for b in rows if b[0]}) == 1 and not any(b[2] for b in rows if b[0])
+
+
 def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
     """One group. rows, cells: lists of blocks; sample: list of used rows."""
     n = sum(b[0] for b in rows)
@@ -411,8 +416,7 @@ def rule(rows, sample, confidence, cells=None, k_given=None, source="rows"):
         return out
     out["plain"] = merge(rows, 1)[0][1]
     out["between"] = source != "rows"
-    constant = len({b[1] for b in rows if b[0]}) == 1 and not any(b[2] for b in rows if b[0])
-    out["constant"] = constant and math.isfinite(out["plain"])
+    out["constant"] = constant(rows) and math.isfinite(out["plain"])
     told = [] if out["constant"] else sample
     if k_given is None:
         least = math.ceil(1.0 + math.log2(1.0 / (1.0 - confidence)) - 1e-9)

