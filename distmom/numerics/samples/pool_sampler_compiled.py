@@ -62,10 +62,8 @@ def hashed_rows(key, leaf, n_rows, gone, below, keys, rows):
     some_gone = gone.size > 0
     found = 0
     for row in range(n_rows):
-        if some_gone and gone[row]:
-            continue
-        at = row_uniform(start, row)
-        if at <= below:
+        at = row_uniform(start, row)  # of rows that are gone, too: their marks mislead, while few are so low
+        if at <= below and not (some_gone and gone[row]):
             keys[found] = at
             rows[found] = row
             found += 1

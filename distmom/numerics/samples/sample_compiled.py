@@ -133,12 +133,11 @@ def offer_leaf(key, leaf, x, rest, gone, keys, values):
     pool = n
     used = np.empty(0, np.int64)
     if 2 * n_used < n:  # too many rejections: draw among the used rows instead
-        used = np.empty(n_used, np.int64)
+        used = np.empty(n_used + 1, np.int64)
         pool = 0
-        for row in range(n):
-            if not gone[row]:
-                used[pool] = row
-                pool += 1
+        for row in range(n):  # without a branch, which a filter's marks would mislead
+            used[pool] = row
+            pool += not gone[row]
     rows = np.empty(n_fresh, np.int64)
     distinct_rows(key, 2 * leaf + 1, pool, used, gone, np.zeros(n // 64 + 1, np.uint64), rows)
     drawn = np.empty(n_fresh)
