@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from programs import ROOT, distmom, program, run, wait_until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("tls")]
+pytestmark = [pytest.mark.slow, pytest.mark.cluster, pytest.mark.xdist_group("tls")]
 
 
 def certificates(folder: Path) -> Path:
@@ -65,7 +65,6 @@ print(json.dumps(dask.config.get("distributed.scheduler.dashboard.tls")))
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -110,7 +109,6 @@ def test_hosts_are_names_or_addresses(tmp_path: Path, host: str) -> None:
     assert not (tmp_path / "tls").exists()
 
 
-@pytest.mark.slow
 def test_other_names_of_hosts(tmp_path: Path) -> None:
     hosts = ("::1", "fe80::1", "*.cluster.local", "node_1", "10.0.0.7")
     code, out, err = run(ROOT / "deploy/tls/make-certificates", tmp_path / "tls", *hosts)
@@ -127,7 +125,6 @@ def test_a_member_gets_the_answer_of_this_machine(address: str, members: Path, l
 
 
 @pytest.mark.parametrize("scheme", ["tls", pytest.param("tcp", marks=pytest.mark.slow)])
-@pytest.mark.slow
 def test_without_a_certificate_nothing_runs(address: str, lake: Path, scheme: str) -> None:
     words = ("mean", lake, "-c", "x", "--scheduler", address.replace("tls", scheme))
     code, out, err = distmom(*words, DASK_CONFIG=str(lake))  # a folder without configuration
@@ -135,7 +132,6 @@ def test_without_a_certificate_nothing_runs(address: str, lake: Path, scheme: st
     assert ("Dask is told of none" if scheme == "tls" else "needs tls://") in err
 
 
-@pytest.mark.slow
 def test_a_certificate_of_another_authority_is_refused(address: str, lake: Path, tmp_path: Path) -> None:
     others = certificates(tmp_path / "others")
     words = ("mean", lake, "-c", "x", "--scheduler", address)
@@ -143,7 +139,6 @@ def test_a_certificate_of_another_authority_is_refused(address: str, lake: Path,
     assert (code, out, err.count("\n")) == (6, "", 1), err
 
 
-@pytest.mark.slow
 def test_a_certificate_that_is_gone_is_one_line(members: Path, lake: Path, tmp_path: Path) -> None:
     text = (members / "distributed.yaml").read_text().replace("cert.pem", "gone.pem")
     (tmp_path / "distributed.yaml").write_text(text)

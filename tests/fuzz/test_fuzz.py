@@ -1,7 +1,7 @@
 """Damaged and hostile files: no crash, no hang, no code executed, one line that names the file.
 
 Hypothesis damages whole files; what is left must give an answer or a `DistmomError`. A hang ends by the time
-limit of every test, a crash of a library with this process. The slow half tries more.
+limit of every test, a crash of a library with this process. The slow half tries more, and logs of tables.
 """
 
 from __future__ import annotations
@@ -198,6 +198,7 @@ CHANGES = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("amount", AMOUNTS)
 def test_delta_logs(tmp_path: Path, amount: int) -> None:
     from deltalake import write_deltalake
@@ -221,6 +222,7 @@ def test_delta_logs(tmp_path: Path, amount: int) -> None:
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("amount", AMOUNTS)
 def test_iceberg_metadata(tmp_path: Path, amount: int) -> None:
     from pyiceberg.catalog.sql import SqlCatalog

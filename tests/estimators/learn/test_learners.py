@@ -422,6 +422,7 @@ def test_batches_of_rows_one_after_the_other(kind):
     assert whole.n_iter_ > 100
 
 
+@pytest.mark.slow
 def test_batches_go_on_from_a_fit():
     """Steps of few rows after it leave a good model good; two steps from nothing do not make one."""
     g = np.random.default_rng(13)
@@ -443,6 +444,7 @@ def test_batches_go_on_from_a_fit():
     assert classifier.partial_fit(X[two], kinds[two]).classes_.tolist() == ["high", "low", "middle"]
 
 
+@pytest.mark.slow
 def test_batches_for_a_metric_and_for_centres():
     g = np.random.default_rng(11)
     y = g.integers(0, 3, 6000)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from job_example import ROOT
 
 import distmom as dm
@@ -81,6 +82,7 @@ def test_drift_is_a_warning_of_the_log(run: Run, folder: Path) -> None:
     assert line["column"] == "x" and line["estimate"] == 1.0 and line["level"] == "warning"
 
 
+@pytest.mark.slow
 def test_the_example_runs_on_the_demonstration_lake(run: Run, demo: Path, tmp_path: Path) -> None:
     (tmp_path / "pipelines").mkdir()
     shutil.copy(ROOT / "pipelines/drift.toml", tmp_path / "pipelines")

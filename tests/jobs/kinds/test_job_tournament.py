@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from job_example import ROOT
 
 import distmom as dm
@@ -34,6 +35,7 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
     assert document["table"] == expected.to_dict()["table"] and document["champions"] == ["x"]
 
 
+@pytest.mark.slow
 def test_the_example_runs_on_the_demonstration_lake(run: Run, demo: Path, tmp_path: Path) -> None:
     (tmp_path / "pipelines").mkdir()
     shutil.copy(ROOT / "pipelines/tournament.toml", tmp_path / "pipelines")

@@ -178,6 +178,7 @@ def test_the_template_shows_every_key() -> None:
     assert set(shown["run"]) < set(RUN)
 
 
+@pytest.mark.slow
 def test_the_job_of_the_repository_runs(run: Run, demo: Path, tmp_path: Path) -> None:
     text = (
         (ROOT / "pipelines/train.toml")
