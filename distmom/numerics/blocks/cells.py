@@ -8,6 +8,7 @@ hundred thousand cells the time goes into fetching them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,9 @@ class Cells:
 
     Those of weighted rows have two running means, one with the masses w and one with w^2 (West 1979).
     """
+
+    filled_in_place: ClassVar[bool] = True
+    """Whether the number of a cell is its place."""
 
     def __init__(self, *, weighted: bool = False, compiled: bool = False) -> None:
         self._kind = WeightedMoments if weighted else Moments
@@ -84,7 +88,7 @@ class Cells:
         w: Floats | None = None,
     ) -> None:
         """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
-        if self._compiled and w is None:
+        if self._compiled and w is None and self.filled_in_place:
             none = gone if gone is not None else np.empty(0, np.bool_)
             n_blocks, magic = table.n_blocks // width, -(-(1 << _kernels.MAGIC_BITS) // width)
             draws = first_row, key, table.forward, n_blocks, magic

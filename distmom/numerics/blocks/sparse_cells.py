@@ -11,8 +11,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
-from distmom.numerics.blocks.cells import Cells, block_cells
-from distmom.numerics.blocks.labels import LabelTable
+from distmom.numerics.blocks.cells import Cells
 from distmom.numerics.ranks.order import run_starts
 
 ROWS_TOGETHER = 1 << 18
@@ -100,6 +99,8 @@ class SparseCells(Cells):
         Rows of cells from one number on, and below the other, are not wanted.
     """
 
+    filled_in_place = False
+
     def __init__(self, left_out: tuple[int, int], *, weighted: bool = False, compiled: bool = False) -> None:
         super().__init__(weighted=weighted, compiled=compiled)
         self._left_out = left_out
@@ -126,20 +127,6 @@ class SparseCells(Cells):
         self._n_waiting += rows.size
         if self._n_waiting >= ROWS_TOGETHER:
             self._settle()
-
-    def add_blocks(
-        self,
-        x: Floats,
-        gone: Bools | None,
-        codes: Ints,
-        first_row: int,
-        key: np.uint64,
-        table: LabelTable,
-        width: int,
-        w: Floats | None = None,
-    ) -> None:
-        """Add consecutive rows of a file to random blocks of their groups: the cells are `block_cells`."""
-        self.add(x, gone, block_cells(codes, first_row, key, table, width), w)
 
     def _settle(self) -> None:
         """Add the rows that wait, in their order."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.random.philox import closed_open
 from distmom.numerics.samples.group_sample import GroupSampler
 from distmom.numerics.samples.pool import Part, RowPool
 from distmom.numerics.samples.pool_sampler import PLENTY, PoolSampler
@@ -61,10 +62,8 @@ class GroupPoolSampler(PoolSampler):
             self._n_used += stop - start - (0 if skipped is None else int(np.count_nonzero(skipped)))
             if rows.size:
                 rows = rows + start
-                keys = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-                self._mine.append(
-                    (keys, x[rows], None if weights is None else weights[rows], groups[rows], None, None)
-                )
+                w = None if weights is None else weights[rows]
+                self._mine.append((closed_open(words), x[rows], w, groups[rows], None, None))
                 self._n_mine += rows.size
                 if self._n_mine > PLENTY * self._quota:
                     self._thin()

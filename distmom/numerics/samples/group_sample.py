@@ -11,6 +11,7 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints, Words, read_only
 from distmom.numerics.blocks.labels import GOLDEN, mix
+from distmom.numerics.random.philox import closed_open
 from distmom.numerics.ranks.order import run_starts
 from distmom.numerics.samples.sample import RowSample
 from distmom.numerics.twins import compiled_twin
@@ -20,6 +21,12 @@ _kernels = compiled_twin(__name__)
 NO_BOUND = np.uint64(0)
 
 ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
+
+
+def row_words(key: np.uint64, first_row: int, n_rows: int) -> Words:
+    """Hashes of consecutive rows of the file with this key."""
+    with np.errstate(over="ignore"):
+        return mix(np.arange(first_row, first_row + n_rows, dtype=np.uint64) * GOLDEN + ~key)
 
 
 class GroupSampler:
@@ -62,8 +69,7 @@ class GroupSampler:
                 rows = first_row, codes, read_only(x), none
                 n_low = _kernels.offer_rows(~key, *rows, self.size, *kept, *how)
             return low_words[:n_low], low_rows[:n_low]
-        with np.errstate(over="ignore"):
-            words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)
+        words = row_words(key, first_row, x.size)
         wanted = np.ones(x.size, np.bool_) if gone is None else ~gone
         low_rows = np.flatnonzero(wanted & (words < bound)) if bound else np.empty(0, np.int64)
         low_words = words[low_rows]
@@ -73,7 +79,7 @@ class GroupSampler:
         groups, words, values = groups[order], words[order], values[order]
         for g, start, stop in _stretches(groups):
             few = slice(start, min(stop, start + self.size))
-            self._add(g, (words[few] >> np.uint64(11)).astype(np.float64) * 2.0**-53, values[few])
+            self._add(g, closed_open(words[few]), values[few])
             if self._fill[g] == self.size:
                 last = np.uint64(self._keys[g, self.size - 1] * 2.0**53)
                 self._last[g] = (last << np.uint64(11)) | np.uint64(2047)

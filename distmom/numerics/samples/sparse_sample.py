@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
-from distmom.numerics.blocks.labels import GOLDEN, mix
+from distmom.numerics.random.philox import closed_open
 from distmom.numerics.ranks.order import run_starts
-from distmom.numerics.samples.group_sample import NO_BOUND, GroupSampler
+from distmom.numerics.samples.group_sample import NO_BOUND, GroupSampler, row_words
 from distmom.numerics.samples.sample import RowSample
 
 ROWS_TOGETHER = 1 << 18
@@ -92,14 +92,12 @@ class SparseSampler(GroupSampler):
         bound: np.uint64 = NO_BOUND,
     ) -> tuple[Words, Ints]:
         """As `GroupSampler` does."""
-        with np.errstate(over="ignore"):
-            words = mix(np.arange(first_row, first_row + x.size, dtype=np.uint64) * GOLDEN + ~key)
+        words = row_words(key, first_row, x.size)
         low = words < bound
         low_rows = np.flatnonzero(low if gone is None else low & ~gone)
         mine = codes != self._left_out
         rows = np.flatnonzero(mine if gone is None else mine & ~gone)
-        keys = (words[rows] >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        self._waiting.append(SparseSample(codes[rows], keys, x[rows]))
+        self._waiting.append(SparseSample(codes[rows], closed_open(words[rows]), x[rows]))
         self._n_waiting += rows.size
         if self._n_waiting >= ROWS_TOGETHER:
             self._settle()
