@@ -11,7 +11,7 @@ import atexit
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from threading import Lock
 from time import monotonic, sleep
@@ -80,26 +80,24 @@ def _noted() -> dict[str, float]:
 @contextmanager
 def alone() -> Iterator[None]:
     """Let the processes of a machine compile one after the other: all but the first find what it has kept."""
-    folder = kernel_folder()
-    try:
-        import fcntl
-    except ImportError:
-        folder = None
+    with ExitStack() as held:
+        with suppress(OSError, ImportError):  # of the lock alone: what is done meanwhile may fail by itself
+            _wait_for_lock(held)
+        yield
+
+
+def _wait_for_lock(held: ExitStack) -> None:
+    import fcntl
+
+    folder, until = kernel_folder(), monotonic() + PATIENCE
     if folder is None:
-        yield
         return
-    with suppress(OSError), (folder / LOCK).open("wb") as handle:
-        until = monotonic() + PATIENCE
-        while monotonic() < until:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                sleep(PAUSE)
-            else:
-                break
-        yield
-        return
-    yield
+    handle = held.enter_context((folder / LOCK).open("wb"))
+    while monotonic() < until:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        sleep(PAUSE)
 
 
 READINESS = Readiness()

@@ -14,7 +14,7 @@ import pytest
 from distmom.numerics import twins
 from distmom.numerics.blocks.labels import file_key, label_table
 from distmom.numerics.blocks.leaf import leaf_moments
-from distmom.numerics.readiness import Readiness
+from distmom.numerics.readiness import Readiness, alone
 from distmom.numerics.samples.pool_sampler import PoolSampler
 from distmom.numerics.samples.sample import LeafSampler
 
@@ -105,3 +105,10 @@ def test_of_four_processes_that_need_a_kernel_at_once_one_compiles_it(tmp_path: 
     assert [one.returncode for one in four] == [0] * 4
     assert counts[:3] == [0, 0, 0]
     assert counts[3] > 0
+
+
+def test_a_fault_while_compiling_is_told_as_it_is() -> None:
+    """A full disk, for instance: the lock is given up, and the error goes on."""
+    for _ in range(2):
+        with pytest.raises(OSError, match="full"), alone():
+            raise OSError("full")
