@@ -37,7 +37,7 @@ class _Lines:
     """What passes to the real standard error: objects as they are, other lines as the message of one."""
 
     def __init__(self, out: TextIO) -> None:
-        self.out, self.finished = out, False
+        self.out = out
         self._rest, self._lock = "", threading.Lock()
 
     def take(self, text: str) -> None:
@@ -53,23 +53,21 @@ class _Lines:
             self.take("\n")
 
     def _say(self, line: str) -> None:
-        event = _event(line)
-        self.finished |= event == "finish"
         if line.strip():
             with suppress(OSError, ValueError):  # that nobody reads is no reason to fail
-                self.out.write(f"{line if event else json_line('stderr', line, 'warning')}\n")
+                self.out.write(f"{line if _is_ours(line) else json_line('stderr', line, 'warning')}\n")
                 self.out.flush()
 
 
-def _event(line: str) -> str:
-    """The event that a line tells; empty where it is no object of ours."""
+def _is_ours(line: str) -> bool:
+    """Whether a line is an object that tells of an event."""
     if not line.startswith('{"time"'):
-        return ""
+        return False
     try:
         found = json.loads(line)
     except ValueError:
-        return ""
-    return str(found.get("event", "")) if isinstance(found, dict) else ""
+        return False
+    return isinstance(found, dict) and bool(found.get("event"))
 
 
 class _Stream:
@@ -93,20 +91,22 @@ class _Stream:
 
 
 class JsonStderr:
-    """Whether standard error is such lines, and what makes them."""
+    """Whether standard error is such lines, and what makes them.
+
+    Attributes
+    ----------
+    finished : bool
+        Whether the event ``finish`` was told: kept by who tells it, since the lines pass later.
+    """
 
     def __init__(self) -> None:
         self._lines: _Lines | None = None
+        self.finished = False
 
     @property
     def active(self) -> bool:
         """Whether lines are objects now."""
         return self._lines is not None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the event ``finish`` has passed."""
-        return self._lines is not None and self._lines.finished
 
     @contextmanager
     def on(self, wanted: bool = True) -> Iterator[None]:
@@ -114,6 +114,7 @@ class JsonStderr:
         if not wanted or self.active or sys.stderr is None:
             yield
             return
+        self.finished = False
         try:
             with _through_pipe() if _is_own_file() else _in_place() as self._lines:
                 yield

@@ -93,6 +93,7 @@ def run_config(
         if not failed or isinstance(handler.formatter, JsonLine):
             seconds = round(monotonic() - started, 3)
             log("finish", f"finished with exit code {code}", exit_code=code, seconds=seconds, **facts)
+            json_stderr.finished = True
     return code
 
 
