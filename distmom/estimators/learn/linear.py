@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from distmom.checks import check_choice, check_fraction, check_positive
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
-from distmom.estimators.learn.learner import Learner, labels_of
+from distmom.estimators.learn.labels import labels_of
+from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from distmom.estimators.learn.learner import Learner, check_sample_of_labels, labels_of
+from distmom.estimators.learn.labels import check_sample_of_labels, labels_of
+from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.ranker import share_in_order
 from distmom.estimators.learn.rows import ArrayRows

@@ -24,6 +24,9 @@ DO: dict[str, str] = {
         "Write the lake in random order (DuckDB: ORDER BY random(), Polars: sample(fraction=1, "
         "shuffle=True)), and run again."
     ),
+    Status.RESIDUALS_SKEWED: (
+        'Check the rows with large residuals; if they are real, learn again with loss="squared".'
+    ),
     Status.NO_ROWS: "Check the filter, the column and the data: no row is left.",
 }
 """What to do about a status, with whatever command."""
@@ -53,6 +56,10 @@ MEANS: dict[str, str] = {
     Status.SHARE_FAR_OUT: (
         "a share of the rows lies apart from all others, but not so far, or so many, that it must be an "
         "error; it is in the estimate."
+    ),
+    Status.RESIDUALS_SKEWED: (
+        "the mean of the residuals is far from zero, and the Huber loss does not follow it: their noise is "
+        "skewed, or the targets of some rows are wrong."
     ),
     Status.BREAKDOWN_POINT_EXCEEDED: "so many blocks are outlying that the estimate itself may be wrong.",
     Status.NO_FINITE_ANSWER: "at least half of the blocks contain an infinite value or NaN.",
