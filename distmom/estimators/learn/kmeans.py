@@ -73,8 +73,8 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     outlying rows that are scattered draw no centre, small clusters do. So do not the rows of a cluster that
     is small and much wider than the others; where more than 1% of the rows draw no centre, ``flags_`` has
     ``share far out``. Rows that the mean of a column would leave out are left out here, too, unless they lie
-    as close together as those of a cluster. Blocks hold five rows of the smallest cluster of the start, as far as there are rows
-    for that (at most 1,024; of 64 for ``"pairs"``).
+    as close together as those of a cluster. Blocks hold five rows of the smallest cluster of the start, as
+    far as there are rows for that (at most 1,024; of 64 for ``"pairs"``).
 
     Examples
     --------
