@@ -269,8 +269,9 @@ def _arrays(
     while True:
         try:
             found = next(batches, None)
-            for i in assembler.enums if found is not None else ():
-                found[1][i] = as_text(found[1][i])
+            if found is not None:
+                for i in assembler.enums:
+                    found[1][i] = as_text(found[1][i])
         except (pa.ArrowException, OSError) as error:
             number = getattr(error, "errno", None)
             if isinstance(error, MemoryError) or number is not None:
