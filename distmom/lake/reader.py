@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError, ResourceError
 from distmom.lake.assemble import Assembler, FileColumn, constant_column
+from distmom.lake.columns.int96 import Int96Columns
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.extent import PAGE_BYTES, Extent
 from distmom.lake.files import footers
 from distmom.lake.files.enums import as_text
 from distmom.lake.files.failures import problem
 from distmom.lake.files.footer_checks import ReadGroups, check_chunks
-from distmom.lake.files.int96 import Int96Columns
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
