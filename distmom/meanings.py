@@ -78,7 +78,7 @@ STATUSES = (
         "of a regression with the Huber loss: the mean of the residuals is far from zero, since their noise "
         "is skewed or the targets of some rows are wrong",
         "nothing: the model is not that of the mean",
-        'check the rows with large residuals; if they are real, `loss="squared"`',
+        "check the rows with large residuals; if they are real, take the squared loss",
     ),
     StatusMeaning(
         (Status.FILES_DISAGREE,),
