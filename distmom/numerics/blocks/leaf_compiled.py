@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import entry, inline, njit, prefetch
+from distmom.numerics._jit import entry, njit, prefetch
 from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.leaf import LOST_BITS, SHIFT_PROBES
 from distmom.numerics.blocks.moments_compiled import total_row
@@ -147,12 +147,6 @@ def finish(runs, shift, count, mean, m2):
     return lost
 
 
-@inline
-def value_at(x, rest, i):
-    """Value i of a leaf that comes in two arrays."""
-    return x[i] if i < x.size else rest[i - x.size]
-
-
 @entry("=f8[] =f8[] b1[]")
 def middle_value(x, rest, gone):
     """Twin of `leaf.middle_value`."""
@@ -161,7 +155,7 @@ def middle_value(x, rest, gone):
     found = 0
     for p in range(min(n, SHIFT_PROBES)):
         place = p * n // SHIFT_PROBES if n > SHIFT_PROBES else p
-        value = value_at(x, rest, place)
+        value = x[place] if place < x.size else rest[place - x.size]
         if math.isfinite(value) and not (gone.size > 0 and gone[place]):
             j = found  # insertion sort: there are few
             while j > 0 and probes[j - 1] > value:
@@ -172,7 +166,7 @@ def middle_value(x, rest, gone):
     if found:
         return probes[(found - 1) // 2] + 0.0
     for i in range(n):
-        value = value_at(x, rest, i)
+        value = x[i] if i < x.size else rest[i - x.size]
         if math.isfinite(value) and not (gone.size > 0 and gone[i]):
             return value + 0.0
     return 0.0

@@ -8,8 +8,7 @@ import numpy as np
 
 from distmom.numerics._jit import entry
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.blocks.leaf_compiled import value_at
-from distmom.numerics.samples.sample_compiled import distinct_rows, row_uniform, spacings, stream_start
+from distmom.numerics.samples.sample_compiled import distinct_rows, row_uniform, spacings, stream_start, take_rows
 
 U = np.uint64
 
@@ -45,13 +44,12 @@ def draw_rows(names, sizes, which, bounds, columns, out, at):
     rows = out[4][at : at + few]
     n_rows = x.size + rest.size
     distinct_rows(key, 2 * leaf + 1, pool, used, gone, np.zeros(n_rows // 64 + 1, np.uint64), rows)
+    take_rows(x, rest, rows, out[1][at : at + few])
+    if w.size + w_rest.size > 0:
+        take_rows(w, w_rest, rows, out[2][at : at + few])
+    out[3][at : at + few] = file
     for i in range(few):
-        row = rows[i]
-        out[1][at + i] = value_at(x, rest, row)
-        if w.size + w_rest.size > 0:
-            out[2][at + i] = value_at(w, w_rest, row)
-        out[3][at + i] = file
-        rows[i] = leaf * LEAF_ROWS + row
+        rows[i] += leaf * LEAF_ROWS
     return few, below
 
 
