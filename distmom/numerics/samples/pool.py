@@ -117,7 +117,8 @@ def all_in_order(pools: Sequence[RowPool]) -> tuple[RowPool, ...]:
             found.append(replace(found[-1], values=pool.values[order]))
             continue
         last, order = pool, np.argsort(pool.keys)
-        if np.any(np.diff(pool.keys[order]) == 0.0):  # hardly ever
+        keys = pool.keys[order]
+        if (keys[1:] == keys[:-1]).any():  # hardly ever
             last, order = None, np.lexsort((pool.values, pool.keys))
         found.append(pool.at(order))
     return tuple(found)
