@@ -15,6 +15,7 @@ from distmom.numerics.blocks.moments_compiled import total_row
 
 RUNS_TOGETHER = 4
 LINE = 8  # values in a cache line
+MANY_GONE = 12  # where more than one row of so many is gone, rows are chosen without a branch
 LEAST_AHEAD = 2048  # values to ask for beforehand: fetching one takes as long as adding hundreds
 
 
@@ -54,14 +55,23 @@ def gather(x, start, gone, run, key, inverse, forward, shift, rows, missing, ahe
     for k in range(whole, k_blocks):
         rows[k] = run_rows[places[k]]
     if gone.size > 0:
-        blocks = forward[choice]
         hidden = gone[start : start + k_blocks]
+        n_hidden = 0
         for j in range(k_blocks):
-            if hidden[j]:
-                block = np.int64(blocks[j]) - rotation
-                block = block + k_blocks if block < 0 else block
-                rows[block] = shift
-                missing[block] += 1
+            n_hidden += hidden[j]
+        if n_hidden * MANY_GONE > k_blocks:  # marks would mislead a branch
+            for k in range(k_blocks):
+                value, out = rows[k], hidden[places[k]]
+                missing[k] += out
+                rows[k] = shift if out else value
+        elif n_hidden > 0:
+            blocks = forward[choice]
+            for j in range(k_blocks):
+                if hidden[j]:
+                    block = np.int64(blocks[j]) - rotation
+                    block = block + k_blocks if block < 0 else block
+                    rows[block] = shift
+                    missing[block] += 1
 
 
 @njit
