@@ -258,6 +258,11 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     hidden: frozenset[str] = frozenset()  # columns that are encrypted
     stream: pa.NativeFile | None = None
 
+    @cached_property
+    def checked(self) -> set[tuple[int, int]]:
+        """Row groups and columns whose metadata have been looked at."""
+        return set()
+
     def _build_nested_paths(self) -> dict[str, list[int]]:
         """Nothing: what a selection by name would need, which is not used, costs as much as the footer."""
         return {}
