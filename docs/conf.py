@@ -54,6 +54,12 @@ def escape_stars(_app: object, _ctx: object, lines: list[str]) -> None:
     lines[:] = [line.replace("*", r"\*") for line in lines]
 
 
+def block_of_examples(_app: object, _ctx: object, lines: list[str]) -> None:
+    """The examples below a command are lines to copy."""
+    words = [line for line in lines if line.strip() and line != "\b"]
+    lines[:] = [".. code-block:: sh", "", *(f"   {line}" for line in words), ""] if words else []
+
+
 def skip_foreign(_app: object, _what: str, _name: str, member: object, skip: bool, _options: object) -> bool:
     """What a class inherits from scikit-learn or Python is documented there."""
     home = getattr(member, "__module__", None) or "distmom"
@@ -93,5 +99,6 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-signature", hide_fields)
     app.connect("missing-reference", leave_parameters)
-    for part in ("description", "options", "arguments", "epilog"):
+    app.connect("sphinx-click-process-epilog", block_of_examples)
+    for part in ("description", "options", "arguments"):
         app.connect(f"sphinx-click-process-{part}", escape_stars)

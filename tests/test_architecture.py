@@ -55,8 +55,8 @@ BELOW = {
 """Rooms that a room may import from, beside itself."""
 
 FREE = (
-    *("checks", "errors", "json_lines", "keywords", "memory", "remedies", "signals", "status", "stopping"),
-    *("version", "words"),
+    *("checks", "errors", "json_lines", "keywords", "meanings", "memory", "remedies", "signals", "status"),
+    *("stopping", "version", "words"),
 )
 """Modules that every room may import."""
 

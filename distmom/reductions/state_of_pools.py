@@ -1,4 +1,4 @@
-"""The state of a pass over the rows of large samples alone."""
+"""The state of a pass over the rows of large samples alone, or of parts of them as groups."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cells
 from distmom.numerics.blocks.small_files import file_moments
@@ -49,15 +50,49 @@ def state_of_pools(
     )
 
 
+def state_of_parts(
+    pools: Sequence[RowPool], sizes: Ints, n_fine: int, n_cells: int, sample_size: int
+) -> MeanState:
+    """The same of consecutive parts of so many rows, each of which is a group; without stretches and units.
+
+    Each group has the numbers that `state_of_pools` gives its rows.
+    """
+    starts = np.cumsum(sizes) - sizes
+    moments, samples = [], []
+    for pool in pools:
+        moments.append(_moments_of_parts(pool, sizes, n_fine, n_cells))
+        sample = RowSample.empty(sizes.size, sample_size)
+        for part, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
+            few, some = min(size, sample_size), slice(start, start + min(size, sample_size))
+            sample.keys[part, :few], sample.values[part, :few] = pool.keys[some], pool.values[some]
+        samples.append(sample)
+    return MeanState(
+        ((),) * sizes.size,
+        sizes,
+        np.zeros((1 + (pools[0].weights is not None), sizes.size, 3), np.int64),
+        moments[0].stacked(*moments[1:]),
+        tuple(samples),
+    )
+
+
 def _moments(pool: RowPool, n_fine: int, n_cells: int) -> BlockState:
     """Blocks of consecutive rows, then the cells of files."""
-    n, every = pool.values.size, []
+    return _moments_of_parts(pool, np.array([pool.values.size]), n_fine, n_cells)
+
+
+def _moments_of_parts(pool: RowPool, sizes: Ints, n_fine: int, n_cells: int) -> BlockState:
+    """The same of each part, whose blocks and cells are its own."""
+    n_parts, every = sizes.size, []
+    part = np.repeat(np.arange(n_parts), sizes)
     if n_fine:
-        labels = np.arange(n) * n_fine // max(n, 1)
-        every.append(file_moments(pool.values, labels, n_fine, pool.weights))
+        within = np.arange(part.size) - (np.cumsum(sizes) - sizes)[part]
+        labels = part * n_fine + within * n_fine // np.maximum(sizes, 1)[part]
+        found = file_moments(pool.values, labels, n_parts * n_fine, pool.weights)
+        every.append(found.each(lambda a: a.reshape(n_parts, n_fine)))
     if n_cells and pool.files is not None:
-        cells = file_cells(pool.files, n_cells)
+        cells = part * n_cells + file_cells(pool.files, n_cells)
         order = np.argsort(cells, kind="stable")
         mine = pool.at(order)
-        every.append(file_moments(mine.values, cells[order], n_cells, mine.weights))
-    return (every[0] if len(every) == 1 else every[0].joined(every[1])).at(None)
+        found = file_moments(mine.values, cells[order], n_parts * n_cells, mine.weights)
+        every.append(found.each(lambda a: a.reshape(n_parts, n_cells)))
+    return every[0] if len(every) == 1 else every[0].joined(every[1])

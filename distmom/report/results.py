@@ -30,6 +30,9 @@ SCHEMA_VERSION = 2
 
 DONE, FILES_SKIPPED, NO_ANSWER, REFUSED = 0, 4, 5, 7
 
+MOST_HELD = 20_000
+"""Results on demand that a report holds, each of about 10 kB; of more it makes each when it comes to it."""
+
 ANY = "any"
 """Stands for every status that is not fine."""
 
@@ -212,8 +215,13 @@ class Results(Several[R]):
 
     def story(self) -> Story:
         """The report: what was estimated, how sure that is, what to do, and how to run it again."""
-        told: Story = self._teller().story(self)
+        told: Story = self._teller().story(self._held())
         return told
+
+    def _held(self) -> Self:
+        """The same, with results that are made on demand made once, unless they are too many to be held."""
+        every = self._results
+        return self.ends(len(self)) if isinstance(every, OnDemand) and len(every) <= MOST_HELD else self
 
     def plot(self) -> Figure:
         """Draw the results: groups below each other, or each result's own picture; see `Result.plot`.

@@ -17,9 +17,9 @@ from distmom.cli.brief import brief
 from distmom.cli.meanings.codes import CODES
 from distmom.cli.meanings.intervals import INTERVALS
 from distmom.cli.meanings.lookup import meanings
-from distmom.cli.meanings.statuses import STATUSES
 from distmom.cli.options import INTERVALS as KINDS
 from distmom.errors import DistmomError
+from distmom.meanings import STATUSES
 from distmom.signals import ENDINGS, INTERRUPTED
 
 Run = Callable[..., Any]

@@ -19,7 +19,7 @@ from cli_process import command, wait_until
 
 ENDINGS = [
     pytest.param(signal.SIGTERM, 143, "terminated", id="SIGTERM"),
-    pytest.param(signal.SIGHUP, 129, "hung up", id="SIGHUP", marks=pytest.mark.slow),
+    pytest.param(signal.SIGHUP, 129, "hung up", id="SIGHUP"),
 ]
 
 
@@ -43,6 +43,7 @@ def start(room: Path, *words: object) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code", "word"), ENDINGS)
 def test_on_threads(long_lake: Path, room: Path, tmp_path: Path, number: int, code: int, word: str) -> None:
     words = ("mean", long_lake, "-c", "x", "--by", "key", "--output", tmp_path / "out.json")

@@ -12,7 +12,7 @@ from pathlib import Path
 from distmom.cli.meanings.codes import CODES
 from distmom.cli.meanings.intervals import INTERVALS
 from distmom.cli.meanings.notes import SUBJECTS
-from distmom.cli.meanings.statuses import STATUSES
+from distmom.meanings import STATUSES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "statuses.md"
 MARKED = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -37,7 +37,7 @@ def tables() -> dict[str, str]:
                     ", ".join(f"`{word}`" for word in row.statuses),
                     row.meaning,
                     row.done,
-                    row.do,
+                    row.advice(),
                     str(row.code),
                 )
                 for row in STATUSES

@@ -103,6 +103,7 @@ def test_a_matrix_is_that_of_the_good_rows(damage: str, lakes: dict[str, Path]) 
     assert WORDS[damage] in found.flags
 
 
+@pytest.mark.slow
 def test_what_is_clean_has_the_bits_of_a_call_without_a_survey(
     lakes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +139,7 @@ def test_files_that_cannot_be_told_are_beyond_the_breakdown_point(
     assert found.status == "breakdown point exceeded" and "do not rely" in found.notes[0]
 
 
+@pytest.mark.slow
 def test_a_difference_is_that_of_the_good_files_and_without_codes(lakes: dict[str, Path]) -> None:
     call: dict[str, Any] = {"by": "arm", "control": "a", "rng": 0}
     clean, *damaged = (dm.difference(lakes[name], "x", **call) for name in ("clean", "bad files", "codes"))

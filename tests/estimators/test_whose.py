@@ -31,7 +31,8 @@ def whose(data: Any, **how: Any) -> tuple[str, ...]:
     return tuple(found.far_rows.whose)
 
 
-@pytest.mark.parametrize("dictionary", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dictionary", [False, True])
 def test_a_column_is_named_in_memory_and_in_files(tmp_path: Path, dictionary: bool) -> None:
     table = pa.table(rows())
     if dictionary:

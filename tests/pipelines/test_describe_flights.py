@@ -55,9 +55,6 @@ DAMAGES: dict[str, tuple[Damage, set[str]]] = {
     "nothing": (each(("air_time",), lambda x: pc.if_else(pc.is_valid(x), None, x)), {"no values"}),
 }
 
-QUICK = ("columns moved",)
-"""Tried whenever tests run; the other damages with the slow tests."""
-
 
 def damaged_copy(clean: Path, folder: Path, damage: Damage) -> Path:
     shutil.copytree(clean, folder, copy_function=os.link)
@@ -76,10 +73,8 @@ def test_the_clean_lake_has_no_file_to_name(clean: Path) -> None:
     assert not any(p.leaves_interval for p in found)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DAMAGES],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DAMAGES)
 def test_exactly_the_damaged_files_are_named(clean: Path, tmp_path: Path, name: str) -> None:
     damage, whats = DAMAGES[name]
     found = dm.describe(damaged_copy(clean, tmp_path / "copy", damage), rng=0)

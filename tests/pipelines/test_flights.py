@@ -14,12 +14,10 @@ import pytest
 from pipelines import flights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code", "word"),
-    [
-        (signal.SIGINT, 130, "interrupted"),
-        pytest.param(signal.SIGTERM, 143, "terminated", marks=pytest.mark.slow),
-    ],
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
 def test_an_interrupt_ends_with_one_line_and_leaves_nothing_half_written(
     tmp_path: Path, number: int, code: int, word: str

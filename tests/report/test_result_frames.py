@@ -66,8 +66,10 @@ def test_a_frame_of_results_is_their_table(found: dict[str, Any], name: str) -> 
     results = found[name]
     table = results.to_polars()
     assert pl.DataFrame(results).equals(table) and pl.from_arrow(pa.table(results)).equals(table)
+    assert pd.DataFrame.from_arrow(results).equals(results.to_pandas())
     first = dm.Results.of(results)[0]
     assert pl.DataFrame(first).equals(first.to_polars())
+    assert pd.DataFrame.from_arrow(first).equals(first.to_pandas())
 
 
 @pytest.mark.parametrize("name", FOUND)

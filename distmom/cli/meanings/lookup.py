@@ -12,8 +12,8 @@ from distmom.checks import did_you_mean
 from distmom.cli.meanings.codes import CODES
 from distmom.cli.meanings.intervals import INTERVALS
 from distmom.cli.meanings.notes import SUBJECTS
-from distmom.cli.meanings.statuses import STATUSES
 from distmom.errors import ConfigError
+from distmom.meanings import STATUSES
 
 WIDTH = 120
 
@@ -47,7 +47,7 @@ def meanings() -> Iterator[Meaning]:
     for row in STATUSES:
         for status in row.statuses:
             code = str(row.code) if row.code or status.fine else f"0, or 7 with --fail-on '{status}'"
-            told = (("Meaning", row.meaning), ("Done", row.done), ("What to do", row.do))
+            told = (("Meaning", row.meaning), ("Done", row.done), ("What to do", row.advice()))
             yield Meaning(str(status), "status", (*told, ("Exit code", code)))
     for kind in INTERVALS:
         yield Meaning(kind.word, "interval", (("Meaning", kind.meaning), ("Use", kind.do)))

@@ -26,18 +26,19 @@ from distmom.estimators.mean.partition import (
     screened_out,
     stands,
 )
+from distmom.inference.files.odd_files import may_be_odd
 from distmom.inference.share.extremes import without_extremes
 from distmom.inference.share.growth import PARTS, explained, growth
 from distmom.inference.share.look import NO_CUT, Look
 from distmom.inference.share.ranks import share_interval
 from distmom.inference.share.scale import block_scale, sample_scale
 from distmom.inference.status import NoInterval, in_order
-from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.pool import all_in_order
 from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
-from distmom.reductions.state_of_pools import state_of_pools
+from distmom.reductions.state_of_pools import state_of_parts, state_of_pools
 from distmom.report.far_rows import Action, FarRows, Trimmed
 from distmom.report.histogram import histogram
 from distmom.status import Status
@@ -253,9 +254,28 @@ class Found:
         """How much of the difference to the sample's answer comes of its fewer rows, under a heavy tail."""
         m = int(self.kept.sum())
         parts = np.arange(self.kept.size) * PARTS // self.kept.size
-        of_parts = [self._of_sample(self.kept & (parts == i))[0]["estimate"] for i in range(PARTS)]
-        grown = growth(again["estimate"], of_parts, m, int(self.shared["n_used"]))
+        grown = growth(again["estimate"], self._of_parts(parts), m, int(self.shared["n_used"]))
         return explained(self.first["estimate"], again["estimate"], grown)
+
+    def _of_parts(self, parts: Ints) -> list[Any]:
+        """The estimate of the kept rows of each part: of all at once, but for those that may have odd files.
+
+        What else is said of a sample, as its dependence, does not move an estimate.
+        """
+        pools, alone = [look.pool.at(self.kept) for look in self.looks], np.ones(PARTS, np.bool_)
+        if self.units is None and pools[0].weights is None:
+            of_rows, plan = parts[self.kept], _plan_of_sample(self.plan, self.looks)
+            state = state_of_parts(pools, np.bincount(of_rows, minlength=PARTS), *_sizes(plan))
+            at_once = answer_columns(plan, state, slice(0, len(pools)))
+            whole = state.moments.at((..., slice(plan.blocks.layout.n_blocks))).total()
+            alone = np.zeros(PARTS, np.bool_)
+            for pool, variance in zip(pools, whole.row_variance, strict=True):
+                if pool.files is not None:
+                    alone |= may_be_odd(pool.files, pool.values, of_rows, variance)
+        return [
+            self._of_sample(self.kept & (parts == i))[0]["estimate"] if one else at_once.estimate(i).value
+            for i, one in enumerate(alone.tolist())
+        ]
 
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
         """What stands apart, in the column where that is most; `n_kept` rows made the answer."""
@@ -293,7 +313,18 @@ class Found:
 def _of_sample(
     plan: MeanPlan, looks: Sequence[Look], kept: Bools, units: UnitSketch | None
 ) -> tuple[MeanPlan, MeanState]:
-    """The kept rows of the sample, in random blocks unless files make the blocks, as if they were all."""
+    """The kept rows of the sample, in the blocks of `_plan_of_sample`."""
+    plan = _plan_of_sample(plan, looks)
+    return plan, state_of_pools([look.pool.at(kept) for look in looks], *_sizes(plan), units)
+
+
+def _sizes(plan: MeanPlan) -> tuple[int, int, int]:
+    """Blocks, cells of files and sampled rows."""
+    return plan.blocks.layout.n_blocks, plan.blocks.n_cells, plan.blocks.sample_size
+
+
+def _plan_of_sample(plan: MeanPlan, looks: Sequence[Look]) -> MeanPlan:
+    """Random blocks of the sample unless files make the blocks, as if its rows were all."""
     blocks, options = plan.blocks, plan.options
     if not options.design.by_file:
         n_fine = blocks.n_fine if blocks.n_blocks is not None else FINE_OF_SAMPLE
@@ -301,9 +332,7 @@ def _of_sample(
         size = blocks.sample_size or SAMPLE
         blocks = replace(blocks, layout=RandomLayout(0, n_fine), n_cells=n_cells, sample_size=size)
         options = replace(options, design=RandomBlocks(blocks.n_blocks or "auto"))
-    pools = [look.pool.at(kept) for look in looks]
-    state = state_of_pools(pools, blocks.layout.n_blocks, blocks.n_cells, blocks.sample_size, units)
-    return replace(plan, blocks=blocks, options=options), state
+    return replace(plan, blocks=blocks, options=options)
 
 
 FINE_OF_SAMPLE = 945

@@ -14,7 +14,7 @@ import numpy as np
 
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.ladder import scaled_mad
-from distmom.numerics.arrays import Bools, Floats
+from distmom.numerics.arrays import Bools, Floats, Ints, Words
 
 LEAST_FILES = 5
 """Fewer files are not judged."""
@@ -31,6 +31,9 @@ GAPS = (40.0, 12.0, 8.0, 6.0)
 least `LEAST_AWAY` away."""
 
 LEAST_AWAY, BY_CHANCE = 2.0, 0.05
+
+ROUNDING = 1e-6
+"""Share by which means of files that are summed up in another order may differ, and more."""
 
 
 def odd_files(mass: Floats, mean: Floats, within: float) -> Bools:
@@ -68,6 +71,40 @@ def odd_files(mass: Floats, mean: Floats, within: float) -> Bools:
         return nobody
     others = float(np.sum(np.square(away / error)[~odd]))
     return odd if others <= chdtri(freedom, BY_CHANCE) else nobody
+
+
+def may_be_odd(files: Words, x: Floats, parts: Ints, variance: Floats) -> Bools:
+    """In which parts of the rows `odd_files` may find some: a condition of all of them that costs little.
+
+    Parameters
+    ----------
+    files : ndarray of uint64, shape (n,)
+        Keys of the rows' files.
+    x : ndarray of float64, shape (n,)
+    parts : ndarray of int64, shape (n,)
+        Number of the part.
+    variance : ndarray of float64, shape (P,)
+        Of a row of each part.
+    """
+    found = np.zeros(variance.size, np.bool_)
+    names, place = np.unique(files, return_inverse=True)
+    if names.size < LEAST_FILES:
+        return found
+    n_cells, cells = variance.size * names.size, parts * names.size + place
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        every = np.bincount(cells, minlength=n_cells).reshape(-1, names.size).astype(np.float64)
+        sums = np.bincount(cells, x, n_cells).reshape(-1, names.size)
+        for part, spread in enumerate(variance.tolist()):
+            some = every[part] > 0.0
+            mass = every[part, some]
+            if mass.size < LEAST_FILES:
+                continue
+            mean = sums[part, some] / mass
+            between = np.sum(mass * np.square(mean - sums[part].sum() / mass.sum()))
+            within = (spread * mass.sum() - between) / max(mass.sum() - mass.size, 1.0)
+            near = (1.0 - ROUNDING) * NEAR * np.sqrt(within / mass)
+            found[part] = not (np.abs(mean - np.median(mean)) < near).all()
+    return found
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from inspect import signature
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -41,7 +42,7 @@ WHOLE_BYTES = 1_048_576
 """Objects up to here are read at once: a request takes as long as some hundred thousand bytes do."""
 FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
 READ_OPTIONS: dict[str, Any] = {
-    # times of Impala, Hive and Spark: nanoseconds would wrap outside 1677 to 2262, and "never" is often 9999
+    # the type of times of Impala, Hive and Spark: nanoseconds have no room outside 1677 to 2262
     "coerce_int96_timestamp_unit": "us",
     # where a file has checksums: a flipped bit would give another number (1.6 ns a value, if not compressed)
     "page_checksum_verification": True,
@@ -262,6 +263,7 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     columns: TableColumns | None = None
     hidden: frozenset[str] = frozenset()  # columns that are encrypted
     stream: pa.NativeFile | None = None
+    options: Mapping[str, Any] = MappingProxyType({})  # which it was opened with
 
     @cached_property
     def checked(self) -> set[tuple[int, int]]:
@@ -306,7 +308,7 @@ def _parquet_file(
     except KeyError:  # PyArrow wants every column named there to exist
         stream.seek(0)
         opened, found = [], _File(stream, **options)
-    found.columns, found.stream = columns, stream
+    found.columns, found.stream, found.options = columns, stream, options
     if is_signed(stream, found.metadata):
         found.hidden = hidden_columns(found)
     if not dictionaries:
@@ -322,7 +324,7 @@ def _parquet_file(
         return found
     stream.seek(0)
     again = _File(stream, read_dictionary=good, metadata=found.metadata, **options)
-    again.columns, again.hidden, again.stream = columns, found.hidden, stream
+    again.columns, again.hidden, again.stream, again.options = columns, found.hidden, stream, options
     return again
 
 

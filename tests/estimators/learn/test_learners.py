@@ -323,6 +323,7 @@ def test_what_is_transformed_may_be_a_frame(kind):
         assert (found.predict(X) == found.labels_).all() if hasattr(found, "predict") else True
 
 
+@pytest.mark.slow
 def test_history_status_and_seed():
     g = np.random.default_rng(6)
     X = g.normal(size=(4000, 3))

@@ -72,6 +72,7 @@ def one_line(error: BaseException) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_pairs_that_exclude_each_other(lake: Path) -> None:
     """Every call of two options is refused by the list in its words, or answered."""
     met = set()

@@ -15,7 +15,9 @@ import pytest
 import distmom as dm
 from distmom.errors import DoubtfulResultError, NoAnswerError, UnknownResultError
 from distmom.estimators.mean import answer
+from distmom.report import results
 from distmom.report.on_demand import OnDemand
+from distmom.report.page.render import page
 from distmom.report.results import members, remarkable
 
 CALLS: dict[str, dict[str, Any]] = {
@@ -143,3 +145,31 @@ def test_text_shows_the_first_and_last_of_very_many(monkeypatch: pytest.MonkeyPa
     lines = [line.split() for line in text.splitlines()]
     shown = [int(line[0]) for line in lines if line and line[0].replace(",", "").isdigit()]
     assert shown == [*range(25), *range(1_175, 1_200)]
+
+
+def test_a_report_makes_each_result_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _, _ = both(monkeypatch, rows(2_000), column="x", by="a")
+    asked: list[int] = []
+
+    class Counted:
+        """The columns of the results, and what was asked of them."""
+
+        def __init__(self, part: Any) -> None:
+            self.part = part
+
+        def __len__(self) -> int:
+            return len(self.part)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.part, name)
+
+        def make(self, g: int) -> Any:
+            asked.append(g)
+            return self.part.make(g)
+
+    [part] = members(found).parts
+    found._results = members(found).__class__.of([Counted(part)]).told(data=found.data, run=found.run)
+    told = page(found.story(), {})
+    assert sorted(asked) == list(range(12))
+    monkeypatch.setattr(results, "MOST_HELD", 11)  # too many to be held
+    assert page(found.story(), {}) == told and len(asked) > 2 * 12

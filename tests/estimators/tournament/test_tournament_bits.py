@@ -58,8 +58,8 @@ def play(data: Any, options: dict[str, Any], **how: Any) -> dm.TournamentResult:
     return dm.tournament(data, candidates, "y", features="x", rng=3, **options, **how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.one_in(9)
 def test_cuts_threads_and_batches_change_no_bit(
     variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -207,6 +207,7 @@ def test_with_one_block_neither_rows_nor_files_have_an_order(lake: Path, tmp_pat
         assert other.n_pairs == first.n_pairs
 
 
+@pytest.mark.slow
 def test_groups_are_those_of_a_filter(tmp_path: Path) -> None:
     folder = dirty_lake(tmp_path / "lake", rows=100)
     grouped = dm.ustatistic(folder, "x", kernel="gini", by=["key", "name"], where="u > 0.1", rng=0, blocks=1)

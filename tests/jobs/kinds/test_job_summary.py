@@ -383,6 +383,7 @@ def test_a_request_to_end_that_was_swallowed_is_heard_at_the_next_progress(
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+@pytest.mark.slow
 def test_the_job_of_the_repository_works_on_the_demonstration(run: Run, demo: Path) -> None:
     folder = demo.parent / "pipelines"
     folder.mkdir()

@@ -128,7 +128,7 @@ def test_saved_sums_are_made_again_with_other_options(tmp_path: Path) -> None:
     ):
         assert f"{way} {remedies.ALLOWED}" in dict(result.telling().facts)["bad rows tolerated"]
         beyond = replace(result, flags=(dm.Status.BREAKDOWN_POINT_EXCEEDED,), status=dm.Status.OK)
-        assert f"or {way} {remedies.FILES}" in beyond.telling().do[0]
+        assert f"if whole files are bad, {way} {remedies.FILES}" in beyond.telling().do[0]
 
 
 def test_a_line_that_leaves_files_out_is_the_call_with_these_files_left_out(tmp_path: Path) -> None:

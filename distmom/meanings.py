@@ -1,10 +1,15 @@
-"""Statuses: what each means, what was done, what to do."""
+"""Statuses: what each means, what was done, what to do. Reports, ``distmom explain`` and the docs read it."""
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
+from distmom.remedies import AGAIN, OF_BLOCKS, Remedies
 from distmom.status import Status
+
+IN_GENERAL = Remedies(*(re.sub(r"(.+) \((.+)\)", r"`\1` (`\2`)", option) for option in OF_BLOCKS))
+"""Options where no command is meant, as Markdown."""
 
 
 class StatusMeaning(NamedTuple):
@@ -16,87 +21,110 @@ class StatusMeaning(NamedTuple):
         One, or several that mean nearly the same.
     meaning, done, do : str
         What it means, what was done about it, what to do; empty where there is nothing.
+    ways : tuple of str
+        What else to do if the command has the option that stands there in braces, a field of `Remedies`;
+        ``{again}`` is how one asks with other options.
     """
 
     statuses: tuple[Status, ...]
     meaning: str
     done: str = ""
     do: str = ""
+    ways: tuple[str, ...] = ()
 
     @property
     def code(self) -> int:
         """With what a command ends that has such a result, without --fail-on."""
         return 5 if any(status.no_answer for status in self.statuses) else 0
 
+    def advice(self, of: Remedies = IN_GENERAL, again: str = AGAIN["run"]) -> str:
+        """What to do with the options of a command."""
+        options = {name: option for name, option in of._asdict().items() if option}
+        known = [way for way in self.ways if {*re.findall(r"{(\w+)}", way)} <= {*options, "again"}]
+        return "; ".join([self.do, *(way.format(**options, again=again) for way in known)])
+
 
 STATUSES = (
-    StatusMeaning((Status.OK,), "no sign of damage; also where all values are identical"),
+    StatusMeaning(
+        (Status.OK,),
+        "no sign of damage; also where all values are identical",
+        do="nothing to do: use the estimate with its interval",
+    ),
     StatusMeaning(
         (Status.CONTAMINATED,),
         "some values are so far out that their blocks contradict the others: they are wrong, or the data has "
         "extremely heavy tails",
         "outlying blocks were left out",
-        "use the robust estimate, and look for outliers",
+        "use the robust estimate, not the sample mean; look for outliers",
     ),
     StatusMeaning(
         (Status.SHARE_SCREENED_OUT,),
         "a share of the rows lies far from all others and would move the mean",
         "these rows were left out; the notes name them",
-        "check these rows; if they are real, use `where` or `contamination`",
+        "check these rows",
+        ("if they are real, estimate them separately with {where}",),
     ),
     StatusMeaning(
         (Status.SHARE_FAR_OUT,),
         "a share of the rows stands apart, but only 10 to 30 standard deviations away, or as a second group "
         "decades away; of a model: over a tenth of a column is 20 standard deviations from the middle",
         "these rows are in the estimate",
-        "check these rows; `where` leaves them out",
+        "check these rows",
+        ("if they are wrong, leave them out with {where}",),
     ),
     StatusMeaning(
         (Status.FILES_DISAGREE,),
         "some files hold other values than the rest: file-level and row-level estimates disagree, or a file "
         "is far from all others",
         "these files were left out, or whole files are the blocks; the notes name them",
-        "correct these files, or `exclude` them",
+        "inspect these files, correct or exclude them, and run again",
     ),
     StatusMeaning(
         (Status.ROWS_CORRELATED,),
         "rows within a file or folder, or neighbouring rows, are correlated",
         "the interval of a mean is based on whole files, folders or stretches of rows; with fewer than 24 of "
-        "them there is none. Other statistics only say so",
-        "add files; `FileBlocks()` (`--block-by file`)",
+        "them there is none. Other statistics, and intervals of given blocks, assume independent rows",
+        "use the estimate with its interval if that allows for the correlation; add files if there is none",
+        ("if the notes say that it does not, {again} with {files}",),
     ),
     StatusMeaning(
         (Status.ROWS_IN_ORDER,),
         "statistics of pairs: the order of the rows depends on their values, which biases random blocks",
         "nothing",
-        "rewrite the lake in random order",
+        "rewrite the lake in random order (DuckDB: ORDER BY random(), Polars: sample(fraction=1, "
+        "shuffle=True)), and run again",
     ),
     StatusMeaning(
         (Status.DOMINATED_BY_FEW_ROWS,),
         "fewer than about 30 rows decide the mean, and nearly all others lie on one side of it; in groups, "
         "fewer than 10% of the rows; or blocks hold few rows of a sample",
         "nothing",
-        "check the largest values; take more rows or fewer blocks",
+        "check that the largest values are real; take more rows or fewer blocks",
     ),
     StatusMeaning(
         (Status.SAMPLE_MEAN,),
         "too few rows, or too few different values, for five blocks; one outlier can move the result "
         "anywhere",
         "the ordinary mean is shown, without an interval",
-        "take more rows",
+        "inspect the values; take more rows",
     ),
     StatusMeaning(
         (Status.BREAKDOWN_POINT_EXCEEDED,),
         "too many blocks are outlying, or files disagree with a given number of blocks and could not be left "
         "out: the estimate may be wrong",
         "there is no p-value and no lift",
-        "do not rely on the estimate; find the bad rows or files; `FileBlocks()` (`--block-by file`)",
+        "do not rely on the estimate; find and remove the bad rows or files",
+        (
+            "if whole files are bad, {again} with {files}",
+            "if bad rows are scattered, {again} with {scattered}",
+        ),
     ),
     StatusMeaning(
         (Status.NO_FINITE_ANSWER,),
         "half or more of the blocks are infinite or NaN",
         "there is no estimate",
-        'filter infinite values; `nan="omit"`',
+        "find out where infinite values and NaN come from",
+        ("filter these rows out with {where}",),
     ),
     StatusMeaning(
         (Status.NO_ROWS,), "no row is left", "there is no estimate", "check filter, column and data"
@@ -123,13 +151,13 @@ STATUSES = (
         (Status.ALL_STEPS_TAKEN,),
         "a training ended, and nothing shows whether more steps would help",
         "",
-        "hold rows out",
+        "hold rows out, which decide when to stop",
     ),
     StatusMeaning(
         (Status.STILL_IMPROVING, Status.NOT_CONVERGED),
         "a training ended while the loss still fell, or while its gradient was more than noise",
         "",
-        'take more steps; `scaling="whitened"`',
+        "take more steps; linear models converge sooner with the scaling 'whitened'",
     ),
     StatusMeaning(
         (Status.CLUSTER_TOO_SMALL,),
