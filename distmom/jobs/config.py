@@ -126,7 +126,8 @@ def _check_value(file: TomlFile, key: tuple[str, str], spec: Key, value: Any) ->
     if isinstance(value, list):
         good = good and bool(value) and all(isinstance(item, str) for item in value)
     if isinstance(value, dict):
-        good = good and all(isinstance(item, (str, int, float)) for item in value.values())
+        inner = (str, int, float, list) if spec.kind == "parameters" else (str, int, float)
+        good = good and all(isinstance(item, inner) for item in value.values())
     if not good:
         # options may be secret
         file.refuse(key, f"must be {words}" + ("" if types == (dict,) else f", not {_shown(value)}"))

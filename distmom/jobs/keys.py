@@ -15,6 +15,7 @@ KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "true or false": ("true or false", (bool,)),
     "true, false or text": ("true, false or a text", (bool, str)),
     "options": ("a table of texts, numbers, true and false", (dict,)),
+    "parameters": ("a table of texts, numbers, true, false and lists", (dict,)),
 }
 
 

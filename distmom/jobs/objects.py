@@ -124,12 +124,24 @@ def own(given: dict[str, Any]) -> dict[str, Any]:
         call["test"] = dm.Permutations(**test)
     if "bandwidth" in call:
         call["statistics"] = _with_bandwidth(call.get("statistics", ()), call.pop("bandwidth"))
+    if "parameters" in call:
+        call["kernel"] = dm.kernels.named(call["kernel"], **call.pop("parameters"))
+    if "kernel" in call and "samples" in call:
+        call["by"] = {_column_of(call.get("by")): call.pop("samples")}
     match = {key: call.pop(key) for key in ("distance", "beta_r") if key in call}
     if match:
         call["match"] = dm.Match(**match)
     if "loss_parameter" in call:
         call["loss"] = dm.Loss(call.get("loss", "squared"), call.pop("loss_parameter"))
     return call
+
+
+def _column_of(by: str | Sequence[str] | None) -> str:
+    """The one column whose values make samples."""
+    names = [by] if isinstance(by, str) else list(by or ())
+    if len(names) != 1:
+        raise ConfigError("samples: are values of one column; name that in by, and no other")
+    return names[0]
 
 
 def _with_bandwidth(statistics: str | Sequence[str], bandwidth: float) -> list[Any]:

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from distmom.errors import BadFileError
 from distmom.lake.columns.convert import Valid, Values, converter, encodable, one_value, valid_rows
+from distmom.lake.columns.int96 import is_int96
 from distmom.lake.columns.schema import kind_of
 from distmom.lake.columns.vectors import WrongLength, components, lengths
 from distmom.lake.files.enums import is_enum
-from distmom.lake.files.int96 import is_int96
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.source import Batch, PartitionType, ReadOptions
 from distmom.numerics.arrays import Bools

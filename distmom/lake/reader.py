@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError, ResourceError
 from distmom.lake.assemble import Assembler, FileColumn, constant_column
+from distmom.lake.columns.int96 import Int96Columns
 from distmom.lake.columns.schema import Reference, check_type, roles_of
 from distmom.lake.extent import PAGE_BYTES, Extent
 from distmom.lake.files import footers
 from distmom.lake.files.enums import as_text
 from distmom.lake.files.failures import problem
 from distmom.lake.files.footer_checks import ReadGroups, check_chunks
-from distmom.lake.files.int96 import looks_wrapped, refuse_wrapped
 from distmom.lake.files.partitions import folder_value
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
@@ -52,6 +52,8 @@ class Reader(BatchReader):
         Which columns of the files are which of the table's.
     recent : Unsent
         What was settled for the file read last.
+    checked : Unsent
+        Of files whose footers have been read in this process, what of their metadata is known to be sound.
     """
 
     root: str
@@ -61,6 +63,7 @@ class Reader(BatchReader):
     references: tuple[Reference, ...]
     columns: TableColumns | None = None
     recent: Unsent = field(default_factory=Unsent, compare=False, repr=False)
+    checked: Unsent = field(default_factory=Unsent, compare=False, repr=False)
 
     def excludes(self, file: FileRef) -> bool:
         """Whether the filter drops every row of the file, as its partition values tell."""
@@ -90,7 +93,8 @@ class Reader(BatchReader):
         if self.excludes(file):
             return
         place, n_columns = (self.filesystem, self.root, file), len(roles_of(self.options))
-        with footers.open_parquet(*place, self._dictionaries(), n_columns, self.columns) as parquet:
+        checked = self.checked.get(file.path)
+        with footers.open_parquet(*place, self._dictionaries(), n_columns, self.columns, checked) as parquet:
             assembler = self._assembler_of(parquet, file)
             for start, stop in ranges(parquet):
                 yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
@@ -265,42 +269,52 @@ def _arrays(
     parquet: pq.ParquetFile, rows: RowGroups, assembler: Assembler, batch_rows: int, file: FileRef
 ) -> Iterator[tuple[int, list[pa.Array]]]:
     """Sizes and arrays of consecutive batches; sizes alone where nothing stored is asked for."""
-    positions = assembler.positions
-    if not positions:
-        for begin in range(0, rows.n_rows, batch_rows):
-            yield min(batch_rows, rows.n_rows - begin), []
-        return
-    # by physical position: selection by name would take "a.b" for a field of a struct as well
-    batches = parquet.reader.iter_batches(
-        batch_rows, row_groups=rows.groups, column_indices=positions, use_threads=False
-    )
-    unchecked, done = set(assembler.int96), 0
+    batches, done = _batches(parquet, rows, assembler, batch_rows, file), 0
     while True:
         try:
-            batch = next(batches, None)
-            for i in sorted(unchecked):
-                if batch is not None and looks_wrapped(batch.column(i)):  # once: all of the column is read
-                    refuse_wrapped(parquet, rows.groups, positions[i], file)
-                    unchecked.remove(i)
-            columns = [] if batch is None else batch.columns
-            for i in assembler.enums if columns else ():
-                columns[i] = as_text(columns[i])
+            found = next(batches, None)
+            if found is not None:
+                for i in assembler.enums:
+                    found[1][i] = as_text(found[1][i])
         except (pa.ArrowException, OSError) as error:
             number = getattr(error, "errno", None)
             if isinstance(error, MemoryError) or number is not None:
                 raise
-            raise BadFileError(_locate(parquet, rows, positions, done, file, error)) from error
-        if batch is None:
+            raise BadFileError(_locate(parquet, rows, assembler.positions, done, file, error)) from error
+        if found is None:
             break
-        n_rows = batch.num_rows
-        done += n_rows
-        del batch
-        yield n_rows, columns
-        del columns
+        done += found[0]
+        yield found
+        del found
     if done != rows.n_rows:
         raise BadFileError(
             f"file {file.path} is damaged: {done:,} rows were read, but its footer reports {rows.n_rows:,}"
         )
+
+
+def _batches(
+    parquet: pq.ParquetFile, rows: RowGroups, assembler: Assembler, batch_rows: int, file: FileRef
+) -> Iterator[tuple[int, list[pa.Array]]]:
+    """Sizes and arrays as they are stored, those that are read apart put in their places."""
+    int96 = [assembler.positions[i] for i in assembler.int96]
+    positions = [position for position in assembler.positions if position not in int96]
+    times = Int96Columns(parquet, rows.groups, int96, batch_rows, file) if int96 else None
+    if not positions:
+        for begin in range(0, rows.n_rows, batch_rows):
+            n_rows = min(batch_rows, rows.n_rows - begin)
+            yield n_rows, [] if times is None else times.take(n_rows)
+        return
+    # by physical position: selection by name would take "a.b" for a field of a struct as well
+    for batch in parquet.reader.iter_batches(
+        batch_rows, row_groups=rows.groups, column_indices=positions, use_threads=False
+    ):
+        n_rows, columns = batch.num_rows, batch.columns
+        del batch
+        more = times.take(n_rows) if times is not None else []
+        for i in assembler.int96:
+            columns.insert(i, more.pop(0))
+        yield n_rows, columns
+        del columns
 
 
 def _locate(

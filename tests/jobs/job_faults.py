@@ -14,6 +14,7 @@ BASE: dict[str, Tables] = {
         "run": {"state": "own.state"},
     },
     "drift": {"data": {"paths": ["lake", "lake"]}, "drift": {"columns": ["x"], "permutations": 99}},
+    "ustat": {"data": {"paths": ["lake", "lake"]}, "ustat": {"columns": ["x"], "kernel": "energy"}},
     "tournament": {"data": {"path": "lake"}, "tournament": {"candidates": ["x", "z"], "target": "y"}},
     "train": {
         "data": {"path": "lake"},
@@ -21,7 +22,9 @@ BASE: dict[str, Tables] = {
         "options": {"steps": 3},
     },
 }
-OWN = {"summary": "mean", "nightly": "mean", "drift": "drift", "tournament": "tournament", "train": "train"}
+OWN = {"summary": "mean", "nightly": "mean"} | {
+    kind: kind for kind in ("drift", "tournament", "train", "ustat")
+}
 
 FAULTS: dict[str, dict[str, Any]] = {
     "no fault": {},
@@ -127,6 +130,17 @@ FAULTS: dict[str, dict[str, Any]] = {
     "bandwidth without mmd": {"drift.bandwidth": 2.0},
     "no permutations": {"drift.permutations": -1},
     "no test rows": {"drift.test_rows": 0},
+    "kernel": {"ustat.kernel": "ginni"},
+    "kernel: function": {"ustat.kernel": "nowhere:function"},
+    "kernel: parameter": {"ustat.parameters": {"bandwidth": 2.0}},
+    "kernel: its value": {"ustat.kernel": "mmd", "ustat.parameters": {"bandwidth": -1.0}},
+    "kernel: columns": {"ustat.kernel": "kendall", "data.path": "lake"},
+    "kernel: samples": {"data.path": "lake"},
+    "kernel: samples of no column": {"ustat.samples": ["a", "b"], "data.path": "lake"},
+    "kernel: samples of two columns": {"ustat.samples": ["a", "b"], "ustat.by": ["kind", "day"]},
+    "statistic and pairs": {"ustat.statistic": "v", "pairs.kind": "disjoint"},
+    "project": {"ustat.project": "psd"},
+    "pairs: beyond the budget": {"pairs.budget": 1, "ustat.kernel": "distance", "data.path": "lake"},
     "joint": {"mean.joint": "medoid"},
     "joint and order": {"mean.joint": "geometric", "promise.interval": "order", "mean.columns": ["x", "y"]},
 }

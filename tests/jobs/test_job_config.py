@@ -199,5 +199,5 @@ def test_only_kinds_of_jobs_are_imported(
 
 
 def test_a_kind_is_a_module() -> None:
-    assert kind_names() == ["drift", "nightly", "summary", "tournament", "train"]
+    assert kind_names() == ["drift", "nightly", "summary", "tournament", "train", "ustat"]
     assert [job_of_kind(name).name for name in kind_names()] == kind_names()

@@ -26,7 +26,7 @@ from distmom.jobs.template_files import is_folder, template_files, template_name
 from distmom.lake import Reader
 
 Run = Callable[..., Any]
-KINDS = ("drift", "nightly", "summary", "tournament", "train")
+KINDS = ("drift", "nightly", "summary", "tournament", "train", "ustat")
 
 
 @pytest.fixture

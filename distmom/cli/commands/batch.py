@@ -82,7 +82,7 @@ NEXT_OF_JOBS = "say in [data] what to read, and in the tables below what to do w
     "Write a job, or scripts that start clusters.",
     Argument(
         "template",
-        "A job (summary, nightly, drift, tournament or train), slurm, or kubernetes.",
+        "A job (summary, nightly, ustat, drift, tournament or train), slurm, or kubernetes.",
     ),
     Argument(
         "path",

@@ -136,9 +136,10 @@ def tournament(
     columns that any candidate takes, or not at all. The plain risk is the mean of the block statistics.
     Three passes, and one for each round of distances; the time is that of m times the pairs of all blocks.
 
-    One pass for the losses of up to 128 candidates, linear in their number; one more for each round of
-    distances, of which often none is asked: only those of pairs (loser, winner) matter, and block means give
-    lower bounds. Memory does not grow with the rows; a state has 8 (3 K + K) bytes a candidate.
+    One pass for the losses of up to 128 candidates, linear in their number, or none where the survey finds
+    nothing: they are summed up while it reads the rows. One more for each round of distances, of which often
+    none is asked: only those of pairs (loser, winner) matter, and block means give lower bounds. Memory does
+    not grow with the rows; a state has 8 (3 K + K) bytes a candidate.
 
     A file that is bad as a whole, or a bad share of the rows, has rows in all blocks. So the robust means of
     the columns and of the losses are asked first, 16 of them in a pass: files that differ and rows that stand

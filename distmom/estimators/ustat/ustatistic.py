@@ -186,10 +186,11 @@ def ustatistic(
     such as the energy distance are degenerate where both have one distribution, their blocks skewed:
     ``"auto"`` then takes 9 blocks.
 
-    The mean of the columns is asked first, in one pass more. Files that it accuses and that stand out alone
-    are left out (``files disagree``), and so are rows that stand apart from all others, if they are more than
-    blocks bear (``share screened out``): `accused_files` and `far_rows` tell which, and `plain_estimate` and
-    all counts are those of the rows that are left. What cannot be told apart, or be left out (elements of
+    The mean of the columns is asked first, in one pass more; of one sample without groups or units it shares
+    the first pass of the statistic. Files that it accuses and that stand out alone are left out (``files
+    disagree``), and so are rows that stand apart from all others, if they are more than blocks bear (``share
+    screened out``): `accused_files` and `far_rows` tell which, and `plain_estimate` and all counts are those
+    of the rows that are left. What cannot be told apart, or be left out (elements of
     lists, files of streams), makes the result ``breakdown point exceeded``. With `by` each group has its own
     cuts and statuses: a rare group far from all others stays. `FileBlocks` keep bad files, and blocks of
     units the rows that they bear.

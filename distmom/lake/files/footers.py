@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from inspect import signature
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -41,7 +42,7 @@ WHOLE_BYTES = 1_048_576
 """Objects up to here are read at once: a request takes as long as some hundred thousand bytes do."""
 FIRST_ROWS, FIRST_BATCHES = 1_024, 1_000
 READ_OPTIONS: dict[str, Any] = {
-    # times of Impala, Hive and Spark: nanoseconds would wrap outside 1677 to 2262, and "never" is often 9999
+    # the type of times of Impala, Hive and Spark: nanoseconds have no room outside 1677 to 2262
     "coerce_int96_timestamp_unit": "us",
     # where a file has checksums: a flipped bit would give another number (1.6 ns a value, if not compressed)
     "page_checksum_verification": True,
@@ -63,6 +64,7 @@ def open_parquet(
     dictionaries: Sequence[str] = (),
     n_columns: int = 1,
     columns: TableColumns | None = None,
+    checked: set[tuple[int, int]] | None = None,
 ) -> Iterator[pq.ParquetFile]:
     """Open a file for streaming; errors inside become one-line errors that name it.
 
@@ -77,6 +79,8 @@ def open_parquet(
         Columns to be read at a time: so many buffers.
     columns : TableColumns, optional
         Under whose names the file's columns go.
+    checked : set of (int, int), optional
+        Row groups and columns of the unchanged file whose metadata have been looked at.
     """
     path = location(root, file)
     try:
@@ -84,6 +88,7 @@ def open_parquet(
             check_unchanged(filesystem, root, file)
             with filesystem.open_input_file(path) as stream:
                 parquet = _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES, columns)
+                parquet.checked = parquet.checked if checked is None else checked
                 check_footer(parquet.metadata, file)
                 check_groups(parquet, file)
                 yield parquet
@@ -97,6 +102,7 @@ def open_parquet(
             source = pa.BufferReader(stream.read_whole()) if small else pa.PythonFile(stream, "r")
             buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
             parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)
+            parquet.checked = parquet.checked if checked is None else checked
             check_footer(parquet.metadata, file)
             check_groups(parquet, file)
             yield parquet
@@ -257,6 +263,12 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     columns: TableColumns | None = None
     hidden: frozenset[str] = frozenset()  # columns that are encrypted
     stream: pa.NativeFile | None = None
+    options: Mapping[str, Any] = MappingProxyType({})  # which it was opened with
+
+    @cached_property
+    def checked(self) -> set[tuple[int, int]]:
+        """Row groups and columns whose metadata have been looked at."""
+        return set()
 
     def _build_nested_paths(self) -> dict[str, list[int]]:
         """Nothing: what a selection by name would need, which is not used, costs as much as the footer."""
@@ -296,7 +308,7 @@ def _parquet_file(
     except KeyError:  # PyArrow wants every column named there to exist
         stream.seek(0)
         opened, found = [], _File(stream, **options)
-    found.columns, found.stream = columns, stream
+    found.columns, found.stream, found.options = columns, stream, options
     if is_signed(stream, found.metadata):
         found.hidden = hidden_columns(found)
     if not dictionaries:
@@ -312,7 +324,7 @@ def _parquet_file(
         return found
     stream.seek(0)
     again = _File(stream, read_dictionary=good, metadata=found.metadata, **options)
-    again.columns, again.hidden, again.stream = columns, found.hidden, stream
+    again.columns, again.hidden, again.stream, again.options = columns, found.hidden, stream, options
     return again
 
 
