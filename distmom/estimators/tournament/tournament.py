@@ -126,8 +126,9 @@ def tournament(
     ``breakdown point exceeded``. If only some candidates have such rows, the matches are played with and
     without them, and a champion that does not win both is ``not decided``.
 
-    *Cost.* One pass for the losses of up to 128 candidates, and one for each round of distances, of which
-    often none is needed. Memory does not grow with the rows; a state has 32 K bytes a candidate.
+    *Cost.* One pass for the losses of up to 128 candidates, or none if the survey finds nothing: they are
+    then summed while it reads the rows. One more for each round of distances, of which often none is needed.
+    Memory does not grow with the rows; a state has 32 K bytes a candidate.
 
     References
     ----------

@@ -154,10 +154,11 @@ def ustatistic(
     *Intervals* are those of `distmom.mean`. For a ratio (`concordance`) ``cantelli`` is Fieller's interval.
     Samples of rows and of pairs share rows, so only ``cantelli`` is valid for them.
 
-    *Bad files and rows.* The mean of the columns is computed first, in one more pass. Files that it accuses
-    and rows far from all others are left out (``files disagree``, ``share screened out``) and named in
-    `accused_files` and `far_rows`. What cannot be left out makes the result ``breakdown point exceeded``.
-    `FileBlocks` keep bad files, and blocks of units the bad rows that they tolerate.
+    *Bad files and rows.* The mean of the columns is computed first, in one more pass; of one sample without
+    groups or units it shares the first pass of the statistic. Files that it accuses and rows far from all
+    others are left out (``files disagree``, ``share screened out``) and named in `accused_files` and
+    `far_rows`. What cannot be left out makes the result ``breakdown point exceeded``. `FileBlocks` keep bad
+    files, and blocks of units the bad rows that they tolerate.
 
     *Sorted rows.* Random blocks of a sorted lake have too few pairs of near rows. The status says ``rows in
     order`` where that matters; write the lake in random order first.
