@@ -42,11 +42,12 @@ KEPT_FOOTERS = 16
 
 
 class Footer(NamedTuple):
-    """What a file says of itself; hidden columns are encrypted."""
+    """What a file says of itself: encrypted columns are hidden, row groups and columns `checked` sound."""
 
     metadata: pq.FileMetaData
     schema: pa.Schema
     hidden: frozenset[str]
+    checked: set[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class Lake(Source):
         """Share of a file's bytes that these columns take, by the footer of the first readable file."""
         for file in self.files:
             try:
-                return footers.column_share(*self._footer(file), names)
+                return footers.column_share(*self._footer(file)[:3], names)
             except (DataError, OSError):
                 continue
         return 1.0
@@ -140,7 +141,7 @@ class Lake(Source):
         most = max((file.size for file in self.files), default=0)
         for file in (*(file for file in self.files if file.size == most), *self.files)[:SEARCHED_FILES]:
             with suppress(DataError, OSError):
-                metadata, schema, hidden = self._footer(file)
+                metadata, schema, hidden, _ = self._footer(file)
                 stored = footers.column_positions(schema)
                 known = {n: stored[n] for n in names if stored.get(n, -1) >= 0 and n not in hidden}
                 size = max(file.size, 1)
@@ -172,6 +173,7 @@ class Lake(Source):
             partitions=tuple(zip(self.partition_names, self.partition_types, strict=True)),
             references=tuple(references.values()),
             columns=self.columns,
+            checked=Unsent({path: footer.checked for path, footer in self.known.items()}),
         )
         return measured(reader, self.files)
 
@@ -208,7 +210,7 @@ class Lake(Source):
         found = False
         for file in self.files:
             try:
-                _, schema, hidden = self._footer(file)
+                _, schema, hidden, _ = self._footer(file)
             except (DataError, OSError) as error:
                 failure = failure or error
                 continue
@@ -225,7 +227,7 @@ class Lake(Source):
         with footers.open_parquet(self.filesystem, self.root, file, columns=self.columns) as parquet:
             if chunks:
                 check_all_chunks(parquet)
-            return Footer(parquet.metadata, parquet.schema_arrow, parquet.hidden)
+            return Footer(parquet.metadata, parquet.schema_arrow, parquet.hidden, parquet.checked)
 
     def _footer(self, file: FileRef) -> Footer:
         """The same, as it was when it was first asked for where it is one of the first."""
