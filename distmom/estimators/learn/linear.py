@@ -55,8 +55,8 @@ class RobustLinearRegression(RegressorMixin, Learner):
     and there is no such fit.
 
     Rows of the sample are accused if their residual is more than five scales and their distance more than 1.5
-    times the median distance, provided that there are twice as many such rows as by chance. Blocks with such
-    rows are skipped. Targets and features are centred and scaled by their median and median absolute
+    times the median distance, provided that most of the rows furthest out have such residuals. Blocks with
+    such rows are skipped. Targets and features are centred and scaled by their median and median absolute
     deviation. A step costs 2 K B d. See :doc:`/statistics/learning`.
 
     ``aggregator="median_block", scaling="robust"`` is the descent of the paper. Its target is the minimiser
