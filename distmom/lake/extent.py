@@ -35,6 +35,10 @@ TEXT_BYTES = 44.0
 """Of a text, beside its letters: its number, its place, its key."""
 
 
+NO_KEYS = ("FLOAT", "DOUBLE", "INT96")
+"""Physical types whose range tells of no number of values: no row group has to be asked."""
+
+
 class Chunk(NamedTuple):
     """A column in the largest row group: bytes once decompressed, values, whether they are texts."""
 
@@ -131,6 +135,8 @@ class Extent(NamedTuple):
 def _n_keys(metadata: pq.FileMetaData, groups: list[pq.RowGroupMetaData], position: int) -> int | None:
     """By the least and the greatest value that statistics tell of."""
     kind = metadata.schema.column(position).physical_type
+    if kind in NO_KEYS:
+        return None
     if any(group.column(position).physical_type != kind for group in groups):
         return None  # damaged: PyArrow would end the process over statistics of another type
     every = [group.column(position).statistics for group in groups]

@@ -42,12 +42,16 @@ KEPT_FOOTERS = 16
 
 
 class Footer(NamedTuple):
-    """What a file says of itself; hidden columns are encrypted, of closed ones chunks cannot be asked for."""
+    """What a file says of itself: encrypted columns are hidden, row groups and columns `checked` sound.
+
+    Of the columns that are `closed`, which those are and damaged ones, chunks cannot be asked for.
+    """
 
     metadata: pq.FileMetaData
     schema: pa.Schema
     hidden: frozenset[str]
-    closed: frozenset[str] = frozenset()
+    checked: set[tuple[int, int]]
+    closed: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ class Lake(Source):
         """Share of a file's bytes that these columns take, by the footer of the first readable file."""
         for file in self.files:
             try:
-                metadata, schema, _, closed = self._footer(file)
+                metadata, schema, _, _, closed = self._footer(file)
                 return footers.column_share(metadata, schema, closed, names)
             except (DataError, OSError):
                 continue
@@ -142,7 +146,7 @@ class Lake(Source):
         most = max((file.size for file in self.files), default=0)
         for file in (*(file for file in self.files if file.size == most), *self.files)[:SEARCHED_FILES]:
             with suppress(DataError, OSError):
-                metadata, schema, _, closed = self._footer(file)
+                metadata, schema, _, _, closed = self._footer(file)
                 stored = footers.column_positions(schema)
                 known = {n: stored[n] for n in names if stored.get(n, -1) >= 0 and n not in closed}
                 size = max(file.size, 1)
@@ -174,6 +178,7 @@ class Lake(Source):
             partitions=tuple(zip(self.partition_names, self.partition_types, strict=True)),
             references=tuple(references.values()),
             columns=self.columns,
+            checked=Unsent({path: footer.checked for path, footer in self.known.items()}),
         )
         return measured(reader, self.files)
 
@@ -210,7 +215,7 @@ class Lake(Source):
         found = False
         for file in self.files:
             try:
-                _, schema, hidden, _ = self._footer(file)
+                _, schema, hidden, *_ = self._footer(file)
             except (DataError, OSError) as error:
                 failure = failure or error
                 continue
@@ -226,7 +231,7 @@ class Lake(Source):
         """With `chunks` also those of columns may be asked for."""
         with footers.open_parquet(self.filesystem, self.root, file, columns=self.columns) as parquet:
             closed = parquet.hidden | damaged_columns(parquet) if chunks else parquet.hidden
-            return Footer(parquet.metadata, parquet.schema_arrow, parquet.hidden, closed)
+            return Footer(parquet.metadata, parquet.schema_arrow, parquet.hidden, parquet.checked, closed)
 
     def _footer(self, file: FileRef) -> Footer:
         """The same, as it was when it was first asked for where it is one of the first."""

@@ -52,6 +52,8 @@ class Reader(BatchReader):
         Which columns of the files are which of the table's.
     recent : Unsent
         What was settled for the file read last.
+    checked : Unsent
+        Of files whose footers have been read in this process, what of their metadata is known to be sound.
     """
 
     root: str
@@ -61,6 +63,7 @@ class Reader(BatchReader):
     references: tuple[Reference, ...]
     columns: TableColumns | None = None
     recent: Unsent = field(default_factory=Unsent, compare=False, repr=False)
+    checked: Unsent = field(default_factory=Unsent, compare=False, repr=False)
 
     def excludes(self, file: FileRef) -> bool:
         """Whether the filter drops every row of the file, as its partition values tell."""
@@ -90,7 +93,8 @@ class Reader(BatchReader):
         if self.excludes(file):
             return
         place, n_columns = (self.filesystem, self.root, file), len(roles_of(self.options))
-        with footers.open_parquet(*place, self._dictionaries(), n_columns, self.columns) as parquet:
+        checked = self.checked.get(file.path)
+        with footers.open_parquet(*place, self._dictionaries(), n_columns, self.columns, checked) as parquet:
             assembler = self._assembler_of(parquet, file)
             for start, stop in ranges(parquet):
                 yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)

@@ -188,6 +188,9 @@ def standing_for(kernel: F, name: str, **functions: Any) -> F:
 
 
 inline = numba.njit(inline="always")
+"""What other kernels take in as their own code. Not for a choice between two arrays: references to both are
+then counted at each call, which in a loop takes longer than most that is done to a value.
+"""
 
 anew = numba.njit(nogil=True, error_model="numpy")
 """Compile anew in each process what cannot be kept on disk: what takes a user's function, and generators.

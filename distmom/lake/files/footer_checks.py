@@ -57,14 +57,19 @@ def check_chunks(parquet: Any, groups: Iterable[int], positions: Sequence[int]) 
     not those of the schema, as under an unknown repetition, or where a key is missing. So batches of no row
     are asked for first, for which it takes it apart as well, and reads nothing.
 
+    What has been looked at is not looked at again while the file is open.
+
     OSError or ArrowException, which `open_parquet` makes one line that names the file.
     """
     for group in groups:
         for position in positions:
+            if (group, position) in parquet.checked:
+                continue
             empty = parquet.reader.iter_batches(
                 0, row_groups=[group], column_indices=[position], use_threads=False
             )
             next(empty, None)
+            parquet.checked.add((group, position))
 
 
 def damaged_columns(parquet: Any) -> frozenset[str]:

@@ -64,6 +64,7 @@ def open_parquet(
     dictionaries: Sequence[str] = (),
     n_columns: int = 1,
     columns: TableColumns | None = None,
+    checked: set[tuple[int, int]] | None = None,
 ) -> Iterator[pq.ParquetFile]:
     """Open a file for streaming; errors inside become one-line errors that name it.
 
@@ -78,6 +79,8 @@ def open_parquet(
         Columns to be read at a time: so many buffers.
     columns : TableColumns, optional
         Under whose names the file's columns go.
+    checked : set of (int, int), optional
+        Row groups and columns of the unchanged file whose metadata have been looked at.
     """
     path = location(root, file)
     try:
@@ -85,6 +88,7 @@ def open_parquet(
             check_unchanged(filesystem, root, file)
             with filesystem.open_input_file(path) as stream:
                 parquet = _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES, columns)
+                parquet.checked = parquet.checked if checked is None else checked
                 check_footer(parquet.metadata, file)
                 check_groups(parquet, file)
                 yield parquet
@@ -98,6 +102,7 @@ def open_parquet(
             source = pa.BufferReader(stream.read_whole()) if small else pa.PythonFile(stream, "r")
             buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
             parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)
+            parquet.checked = parquet.checked if checked is None else checked
             check_footer(parquet.metadata, file)
             check_groups(parquet, file)
             yield parquet
@@ -259,6 +264,11 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     hidden: frozenset[str] = frozenset()  # columns that are encrypted
     stream: pa.NativeFile | None = None
     options: Mapping[str, Any] = MappingProxyType({})  # which it was opened with
+
+    @cached_property
+    def checked(self) -> set[tuple[int, int]]:
+        """Row groups and columns whose metadata have been looked at."""
+        return set()
 
     def _build_nested_paths(self) -> dict[str, list[int]]:
         """Nothing: what a selection by name would need, which is not used, costs as much as the footer."""

@@ -8,11 +8,12 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import entry, inline
+from distmom.numerics._jit import entry, inline, prefetch
 from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.moments_compiled import total_row
 
 U = np.uint64
+AHEAD = 16  # rows whose cells are asked for beforehand: those of many groups are in no near cache
 MAGIC_BITS = 40  # label * magic / 2**40 has the whole part of label / width while label * width < 2**40
 
 
@@ -61,6 +62,7 @@ def add_blocks(x, gone, codes, first_row, key, forward, n_blocks, magic, table):
     some_gone = gone.size > 0
     k_labels = forward.shape[1]
     cells = np.empty(k_labels, np.int64)
+    numbers = table.reshape(-1)
     start = 0
     run = first_row // k_labels
     offset = first_row - run * k_labels
@@ -74,6 +76,7 @@ def add_blocks(x, gone, codes, first_row, key, forward, n_blocks, magic, table):
             label += k_labels if label < 0 else 0
             cells[j] = groups[j] * n_blocks + ((label * magic) >> MAGIC_BITS)
         for j in range(m):
+            prefetch(numbers, table.shape[1] * cells[min(j + AHEAD, m - 1)])
             if some_gone and gone[start + j]:
                 continue
             _add(x[start + j], U(cells[j]), table)

@@ -8,13 +8,14 @@ import math
 
 import numpy as np
 
-from distmom.numerics._jit import entry, inline, njit, prefetch
+from distmom.numerics._jit import entry, njit, prefetch
 from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.leaf import LOST_BITS, SHIFT_PROBES
 from distmom.numerics.blocks.moments_compiled import total_row
 
 RUNS_TOGETHER = 4
 LINE = 8  # values in a cache line
+MANY_GONE = 12  # where more than one row of so many is gone, rows are chosen without a branch
 LEAST_AHEAD = 2048  # values to ask for beforehand: fetching one takes as long as adding hundreds
 
 
@@ -54,14 +55,23 @@ def gather(x, start, gone, run, key, inverse, forward, shift, rows, missing, ahe
     for k in range(whole, k_blocks):
         rows[k] = run_rows[places[k]]
     if gone.size > 0:
-        blocks = forward[choice]
         hidden = gone[start : start + k_blocks]
+        n_hidden = 0
         for j in range(k_blocks):
-            if hidden[j]:
-                block = np.int64(blocks[j]) - rotation
-                block = block + k_blocks if block < 0 else block
-                rows[block] = shift
-                missing[block] += 1
+            n_hidden += hidden[j]
+        if n_hidden * MANY_GONE > k_blocks:  # marks would mislead a branch
+            for k in range(k_blocks):
+                value, out = rows[k], hidden[places[k]]
+                missing[k] += out
+                rows[k] = shift if out else value
+        elif n_hidden > 0:
+            blocks = forward[choice]
+            for j in range(k_blocks):
+                if hidden[j]:
+                    block = np.int64(blocks[j]) - rotation
+                    block = block + k_blocks if block < 0 else block
+                    rows[block] = shift
+                    missing[block] += 1
 
 
 @njit
@@ -147,12 +157,6 @@ def finish(runs, shift, count, mean, m2):
     return lost
 
 
-@inline
-def value_at(x, rest, i):
-    """Value i of a leaf that comes in two arrays."""
-    return x[i] if i < x.size else rest[i - x.size]
-
-
 @entry("=f8[] =f8[] b1[]")
 def middle_value(x, rest, gone):
     """Twin of `leaf.middle_value`."""
@@ -161,7 +165,7 @@ def middle_value(x, rest, gone):
     found = 0
     for p in range(min(n, SHIFT_PROBES)):
         place = p * n // SHIFT_PROBES if n > SHIFT_PROBES else p
-        value = value_at(x, rest, place)
+        value = x[place] if place < x.size else rest[place - x.size]
         if math.isfinite(value) and not (gone.size > 0 and gone[place]):
             j = found  # insertion sort: there are few
             while j > 0 and probes[j - 1] > value:
@@ -172,7 +176,7 @@ def middle_value(x, rest, gone):
     if found:
         return probes[(found - 1) // 2] + 0.0
     for i in range(n):
-        value = value_at(x, rest, i)
+        value = x[i] if i < x.size else rest[i - x.size]
         if math.isfinite(value) and not (gone.size > 0 and gone[i]):
             return value + 0.0
     return 0.0

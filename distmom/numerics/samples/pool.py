@@ -17,9 +17,6 @@ from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
 
-MOST_OF = 0.75
-"""Less of an array than this is copied, so that the rest of it is given back."""
-
 Part = tuple[Floats, Floats, Floats | None, Ints | None, Words | None, Ints | None]
 """Keys, values, weights and groups of some rows; of which files they are, and their numbers there."""
 
@@ -53,12 +50,14 @@ class RowPool(Record):
     def smallest(cls, size: int, below: float, *parts: Part, compiled: bool = False) -> RowPool:
         """The sample of all rows of some parts, at most `size` of them."""
         low = [part[0] <= below for part in parts]
-        if sum(map(np.count_nonzero, low)) > size:
+        n_kept = sum(map(np.count_nonzero, low))
+        if n_kept > size:
             below = float(np.partition(np.concatenate([part[0] for part in parts]), size - 1)[size - 1])
             low = [part[0] <= below for part in parts]
+            n_kept = sum(map(np.count_nonzero, low))
         n_rows = sum(mark.size for mark in low)
         marked = _kernels.marked if compiled and _kernels.ready("marked", n_rows) else _marked
-        kept: list[Any] = [_of_parts([part[i] for part in parts], low, marked) for i in range(6)]
+        kept: list[Any] = [_of_parts([part[i] for part in parts], low, n_kept, marked) for i in range(6)]
         keys, values, weights, *places = kept
         return cls(keys, values, weights, np.float64(below), *places)
 
@@ -118,21 +117,22 @@ def all_in_order(pools: Sequence[RowPool]) -> tuple[RowPool, ...]:
             found.append(replace(found[-1], values=pool.values[order]))
             continue
         last, order = pool, np.argsort(pool.keys)
-        if np.any(np.diff(pool.keys[order]) == 0.0):  # hardly ever
+        keys = pool.keys[order]
+        if (keys[1:] == keys[:-1]).any():  # hardly ever
             last, order = None, np.lexsort((pool.values, pool.keys))
         found.append(pool.at(order))
     return tuple(found)
 
 
-def _of_parts(arrays: Sequence[Any], low: Sequence[Bools], marked: Callable[..., int]) -> Any:
-    """The marked values of one array of each part; parts without rows may have none."""
+def _of_parts(arrays: Sequence[Any], low: Sequence[Bools], n_kept: int, marked: Callable[..., int]) -> Any:
+    """The marked values of one array of each part, in no more memory; parts without rows may have none."""
     some = [(a, m) for a, m in zip(arrays, low, strict=True) if a is not None]
     if not some:
         return None
-    out, n = np.empty(sum(a.size for a, _ in some) + 1, some[0][0].dtype), 0
+    out, n = np.empty(n_kept + 1, some[0][0].dtype), 0
     for a, m in some:
         n = marked(read_only(a), m, out, n)
-    return out[:n] if n > MOST_OF * out.size else out[:n].copy()
+    return out[:n]
 
 
 def _marked(a: Any, low: Bools, out: Any, at: int) -> int:

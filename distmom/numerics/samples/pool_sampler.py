@@ -122,6 +122,7 @@ class PoolSampler:
         self._size, self._quota, self._compiled = size, quota, compiled
         self._parts: list[Part] = []
         self._buffer: Buffer | None = None
+        self._room = NOTHING, NO_ROWS  # for the rows of one leaf
         self._waiting = 0
         self._below = np.inf
         self._file = np.uint64(0)
@@ -211,7 +212,9 @@ class PoolSampler:
         self, leaf: int, n_rows: int, n_used: int, gone: Bools | None, *, held_back: bool
     ) -> tuple[Floats, Ints]:
         """The rows up to the bound, or as many as are wanted with those that are next to them."""
-        keys, rows = np.empty(n_rows), np.empty(n_rows, np.int64)
+        if self._room[0].size < n_rows:
+            self._room = np.empty(n_rows), np.empty(n_rows, np.int64)
+        keys, rows = self._room
         hidden = NONE_GONE if gone is None else gone
         enough = (self._quota + 6.0 * self._quota**0.5 + 16.0) / n_used if held_back else np.inf
         few = 0

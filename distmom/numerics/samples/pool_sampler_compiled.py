@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import entry
+from distmom.numerics._jit import entry, njit
+from distmom.numerics.blocks.labels_compiled import mix
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.blocks.leaf_compiled import value_at
-from distmom.numerics.samples.sample_compiled import distinct_rows, row_uniform, spacings, stream_start
+from distmom.numerics.samples.sample_compiled import distinct_rows, spacings, stream_start, take_rows
 
 U = np.uint64
+CHUNK = 2_048  # rows whose hashes are held at a time: they stay in the nearest cache
 
 
 @entry(
@@ -45,26 +46,57 @@ def draw_rows(names, sizes, which, bounds, columns, out, at):
     rows = out[4][at : at + few]
     n_rows = x.size + rest.size
     distinct_rows(key, 2 * leaf + 1, pool, used, gone, np.zeros(n_rows // 64 + 1, np.uint64), rows)
+    take_rows(x, rest, rows, out[1][at : at + few])
+    if w.size + w_rest.size > 0:
+        take_rows(w, w_rest, rows, out[2][at : at + few])
+    out[3][at : at + few] = file
     for i in range(few):
-        row = rows[i]
-        out[1][at + i] = value_at(x, rest, row)
-        if w.size + w_rest.size > 0:
-            out[2][at + i] = value_at(w, w_rest, row)
-        out[3][at + i] = file
-        rows[i] = leaf * LEAF_ROWS + row
+        rows[i] += leaf * LEAF_ROWS
     return few, below
+
+
+@njit
+def last_word(below):
+    """The largest of 53 bits whose uniform number, as of `sample.uniforms`, is at most `below`; -1: none."""
+    low = np.int64(-1)
+    high = np.int64(1) << 53
+    while high - low > 1:
+        middle = (low + high) // 2
+        if (float(middle) + 0.5) * 2.0**-53 <= below:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @entry("u8 i8 i8 b1[] f8 f8[] i8[]", pays=500e6)
 def hashed_rows(key, leaf, n_rows, gone, below, keys, rows):
-    """Rows that count whose hashed key is at most `below`, and these keys: how many they are."""
+    """Rows that count whose hashed key is at most `below`, and these keys: how many they are.
+
+    Most rows are turned away, in loops without branches.
+    """
+    last = last_word(below)
+    if last < 0:
+        return 0
     start = stream_start(key, 2 * leaf)
     some_gone = gone.size > 0
+    words = np.empty(CHUNK, np.uint64)
+    near = np.empty(CHUNK + 1, np.int64)
     found = 0
-    for row in range(n_rows):
-        at = row_uniform(start, row)  # of rows that are gone, too: their marks mislead, while few are so low
-        if at <= below and not (some_gone and gone[row]):
-            keys[found] = at
+    for first in range(0, n_rows, CHUNK):
+        n = min(CHUNK, n_rows - first)
+        at = start + U(first) * U(0x9E3779B97F4A7C15)
+        for j in range(n):
+            words[j] = mix(at + U(j) * U(0x9E3779B97F4A7C15)) >> U(11)
+        n_near = np.int64(0)
+        for j in range(n):
+            near[n_near] = j
+            n_near += np.int64(words[j] <= U(last))
+        for i in range(n_near):
+            row = first + near[i]
+            if some_gone and gone[row]:
+                continue
+            keys[found] = (float(words[near[i]]) + 0.5) * 2.0**-53
             rows[found] = row
             found += 1
     return found

@@ -10,7 +10,6 @@ import numpy as np
 
 from distmom.numerics._jit import entry, inline, njit
 from distmom.numerics.blocks.labels_compiled import mix
-from distmom.numerics.blocks.leaf_compiled import value_at
 from distmom.numerics.random.counts_compiled import log
 
 U = np.uint64
@@ -71,6 +70,14 @@ def distinct_rows(key, stream, pool, used, gone, seen, rows):
 
 
 @njit
+def take_rows(x, rest, rows, out):
+    """Values of some rows of a leaf that comes in two arrays; no call for each row, see `_jit.inline`."""
+    for i in range(rows.size):
+        row = rows[i]
+        out[i] = x[row] if row < x.size else rest[row - x.size]
+
+
+@njit
 def merge_line(keys_a, values_a, keys_b, values_b, keys, values):
     """Merge two ascending lists; the output may be shorter, or longer: then padded. Ties: the first list."""
     a = 0
@@ -113,7 +120,7 @@ def insert_rows(key, stream, x, rest, gone, keys, values):
             values[i] = values[i - 1]
             i -= 1
         keys[i] = fresh
-        values[i] = value_at(x, rest, row)
+        values[i] = x[row] if row < x.size else rest[row - x.size]
 
 
 @entry("u8 i8 =f8[] =f8[] b1[] f8[] f8[]", pays=1_500e6, keep_lock=True)
@@ -141,8 +148,7 @@ def offer_leaf(key, leaf, x, rest, gone, keys, values):
     rows = np.empty(n_fresh, np.int64)
     distinct_rows(key, 2 * leaf + 1, pool, used, gone, np.zeros(n // 64 + 1, np.uint64), rows)
     drawn = np.empty(n_fresh)
-    for i in range(n_fresh):
-        drawn[i] = value_at(x, rest, rows[i])
+    take_rows(x, rest, rows, drawn)
     old_keys = keys.copy()
     old_values = values.copy()
     merge_line(old_keys, old_values, fresh[:n_fresh], drawn, keys, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import distmom as dm
+from distmom.lake import ReadOptions, open_lake
 from distmom.lake.files import footers
 
 N = 300
@@ -96,3 +98,17 @@ def test_columns_that_are_nested_deeper_than_a_hundred_levels(tmp_path: Path) ->
         pq.ParquetFile(file)
     assert dm.mean(file, "x", rng=0).plain_estimate == 19.5
     assert [one.column for one in dm.describe(file, rng=0)] == ["x", "deep"]
+
+
+def test_metadata_are_looked_at_once(tmp_path: Path) -> None:
+    table = pa.table({"y": np.zeros(N), "x": np.arange(float(N))})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=N // 3)
+    lake = open_lake(tmp_path)
+    read = ReadOptions(("x",))
+    reader = lake.reader(read)
+    every = {(group, column) for group in range(3) for column in range(2)}
+    assert reader.checked == {"a.parquet": every}
+    with footers.open_parquet(lake.filesystem, lake.root, lake.files[0]) as parquet:
+        assert parquet.checked == {(0, 0), (1, 0), (2, 0)}
+    assert sum(batch.n_rows for batch in reader.batches(lake.files[0])) == N
+    assert not pickle.loads(pickle.dumps(reader)).checked
