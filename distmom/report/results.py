@@ -300,22 +300,6 @@ def places_of_doubtful(results: Results) -> list[int]:
     return [i for i, r in enumerate(results) if not r.ok]
 
 
-def accusing(results: Results) -> dict[int, Any]:
-    """The results that accuse files, by their places."""
-    every = results._results
-    if isinstance(every, OnDemand):
-        return {i: every[i] for i in every.accused()}
-    return {i: r for i, r in enumerate(every) if r.accused_files}
-
-
-def remarkable(results: Results) -> Iterator[Any]:
-    """The results that have a flag, or say of rows far out; the others are not made."""
-    every = results._results
-    if isinstance(every, OnDemand):
-        return (every[i] for i in every.remarkable())
-    return (r for r in every if r.flags or getattr(r, "far_rows", None) is not None)
-
-
 def members(results: Results) -> Sequence[Any]:
     """The results, some of which may not have been made yet."""
     every: Sequence[Any] = results._results

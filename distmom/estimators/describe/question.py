@@ -189,7 +189,7 @@ def open_columns(
         asked = tuple(n for n in schema.names if n not in others)
     if not asked:
         told = f"; {unread}" if (unread := getattr(source, "unread", "")) else ""
-        raise ConfigError(f"columns: the data has none but those of folders and of by{told}")
+        raise ConfigError(f"columns: the data has only those of folders and of by{told}")
     types = {n: schema.field(n).type if n in schema.names else None for n in asked}
     if hasattr(source, "first_types"):  # a column may be null throughout in the first file
         types.update(source.first_types([n for n, type_ in types.items() if type_ == pa.null()]))

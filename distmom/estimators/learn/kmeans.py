@@ -65,12 +65,14 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     Notes
     -----
-    Distances are those of scaled features; ``scaling="none"`` takes them as they are. A row costs its squared
-    distance to the nearest centre, at most 36 times that within which 85% of the rows of the sample lie:
-    outlying rows that are scattered draw no centre, small clusters do. So do not the rows of a cluster that
-    is small and much wider than the others; where more than 1% of the rows draw no centre, ``flags_`` has
-    ``share far out``. Blocks hold five rows of the smallest cluster of the start, as far as there are rows
-    for that (at most 1,024; of 64 for ``"pairs"``).
+    Distances are those of scaled features; ``scaling="none"`` takes features as they are. The cost of a row
+    is its squared distance to the nearest centre, but at most 36 times the squared distance within which 85%
+    of the rows of the sample lie. So scattered outliers attract no centre, while small clusters do. Rows of a
+    cluster that is small and much wider than the others attract none either. If more than 1% of the rows
+    attract no centre, ``flags_`` has ``share far out``.
+
+    Blocks hold five rows of the smallest cluster of the start, as far as there are enough rows (at most
+    1,024; 64 for ``"pairs"``).
 
     Examples
     --------

@@ -129,7 +129,7 @@ def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Lear
     for name in options or {}:
         if name not in known or name == "random_state":
             there = ", ".join(n for n in known if n != "random_state")
-            raise ConfigError(f"{name}: is no option of {kind.__name__}; there are {there}")
+            raise ConfigError(f"{name}: is not an option of {kind.__name__}; there are {there}")
     return kind(**(options or {}), random_state=rng)
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from distmom.report import excluded
 from distmom.report.again import Again
+from distmom.report.of_many import total_left_out
 from distmom.report.page.advice import NOTHING, advice, meanings
 from distmom.report.page.parts import MOODS, NOTES, Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
 from distmom.report.result import Result
 from distmom.report.results import Results
-from distmom.report.text import each_once, left_out
+from distmom.report.text import each_once
 from distmom.report.words import cell, listed
 from distmom.words import printable
 
@@ -194,7 +195,7 @@ def data_block(results: Results) -> list[Block]:
 def _rows_of(mine: list[Result]) -> str:
     total = sum(r.n_rows for r in mine)
     used = sum(r.n_used or 0 for r in mine)
-    told = [f"{n:,} {MISSING.get(kind, kind)}" for kind, n in left_out(mine).items() if n]
+    told = [f"{n:,} {MISSING.get(kind, kind)}" for kind, n in total_left_out(mine).items() if n]
     tail = f"; {', '.join(told)}" if told else "; none missing" if used == total else ""
     return f"{total:,}, of which {used:,} used (they have a value){tail}" if used else f"{total:,}{tail}"
 
