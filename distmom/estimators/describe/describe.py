@@ -41,7 +41,8 @@ def describe(
         As for `distmom.mean`. Data in memory is one file. NaN is always left out and counted.
     columns : str or sequence of str, optional
         Columns to describe; by default all that the first readable file stores (not partition columns, nor
-        `by`).
+        `by`). Columns that some file has damaged are left out then, up to ten, and listed with the reason in
+        ``data["left_out"]`` (exit code 4); a damaged column that is named here is an error.
     by : str or sequence of str, optional
         Columns whose values make units (a sensor, a customer): units are ranked and named as files are.
         Profiles are still of all rows.

@@ -77,7 +77,8 @@ class DescribeResult(Results[ColumnProfile]):
     data, run : dict
         As of `Results`; ``data`` also has ``n_rows``, ``folders`` (whether files of one folder were taken
         together because there are so many) and ``not_named`` (why nobody could be named, or None);
-        ``unread`` where some columns are encrypted.
+        ``unread`` where some columns are encrypted; ``left_out``, a list of ``column`` and ``reason``, where
+        some file has columns damaged.
     """
 
     title: ClassVar[str] = "Robust profile"

@@ -185,6 +185,10 @@ def data_block(results: Results) -> list[Block]:
         head = f"{len(skipped):,} files were skipped: their rows are missing from the result"
         marked, many = (True,) * len(lines), len(lines) > OPEN_LINES
         blocks.append(Grid(head, ("file", "reason"), (False, False), lines, marked, folded=many))
+    if broken := data.get("left_out"):
+        lines = tuple((cell(one["column"]), cell(one["reason"])) for one in broken)
+        head = f"{len(broken):,} columns were left out: a file has them damaged"
+        blocks.append(Grid(head, ("column", "reason"), (False, False), lines, (True,) * len(lines)))
     return blocks
 
 
