@@ -138,7 +138,7 @@ def test_rounds_are_resumed_from_a_state(tmp_path: Path, monkeypatch: pytest.Mon
     ):
         play(folder, options)
     state.write_bytes(b"nothing")
-    with pytest.raises(dm.DataError, match="is no saved state"):
+    with pytest.raises(dm.DataError, match="is not a saved state"):
         play(folder, options)
 
 
