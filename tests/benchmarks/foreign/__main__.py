@@ -23,7 +23,7 @@ as each project was run last; nothing ended a process, took a minute or 2 GB, or
     project            items   equal   oracles differ   no answer   refused   refused by all   wrong
     parquet-testing      233     916                3           1         2               28       0
     duckdb               387   2,353                3           1         7               52       0
-    impala               388   3,843                4           2         4               37       2
+    impala               388   3,842                4           2         6               32       0
     hyparquet             32     411                4           0         0                1       0
     fastparquet           86     416                3           3         2                0       0
     polars                11     100                0           0         0                0       0
@@ -31,14 +31,13 @@ as each project was run last; nothing ended a process, took a minute or 2 GB, or
     iceberg               49      87                0           0         0                0       0
     duckdb-iceberg       124   1,161                0           0         0                0       0
     delta-kernel-rs      697   3,967                1          16         0              434       0
-    delta-rs             300   1,025                1           0         0              269       0
-    duckdb-delta          22      99                0           0         0                2       0
+    delta-rs             300   1,099                2          24         0              170       0
+    duckdb-delta          22     100                0           1         0                0       0
 
-Wrong are a mean and a condition over INT96 times whose nanoseconds of the day are negative. PyArrow takes
-them for numbers without a sign, and no reading of it tells them from times 584 years later. Refused: two
-columns of one name, INT96 times that would wrap, no columns at all, rows that are not there, an enumeration
-in a condition. Refused by all are damaged and encrypted files, and of tables deletion vectors, removed
-files, versions without rows, decimals that partition a table, and logs that deltalake does not read.
+Refused: two columns of one name, INT96 times that 64 bits cannot hold, no columns at all, rows that are not
+there, an enumeration in a condition. Refused by all are damaged and encrypted files, and of tables deletion
+vectors, removed files, versions without rows, decimals that partition a table, and logs that deltalake does
+not read. A damaged column leaves the others of its file readable: `describe` is answered without it.
 """
 
 from __future__ import annotations
