@@ -58,7 +58,17 @@ class DoubtfulResultWarning(UserWarning):
 
 
 class BadFileError(DataError):
-    """A file cannot be read or does not fit the others; ``on_bad_file="skip"`` goes on without it."""
+    """A file cannot be read or does not fit the others; ``on_bad_file="skip"`` goes on without it.
+
+    Attributes
+    ----------
+    column : str or None
+        The column that cannot be read, where it is one alone.
+    """
+
+    def __init__(self, message: str, column: str | None = None) -> None:
+        super().__init__(message)
+        self.column = column
 
 
 class AccessError(ResourceError):

@@ -67,10 +67,18 @@ STATUSES = (
     StatusMeaning(
         (Status.SHARE_FAR_OUT,),
         "a share of the rows stands apart, but only 10 to 30 standard deviations away, or as a second group "
-        "decades away; of a model: over a tenth of a column is 20 standard deviations from the middle",
+        "decades away; of a model: over a tenth of a column is 20 standard deviations from the middle, or a "
+        "tenth of the rows does not fit the model of the others",
         "these rows are in the estimate",
         "check these rows",
         ("if they are wrong, leave them out with {where}",),
+    ),
+    StatusMeaning(
+        (Status.RESIDUALS_SKEWED,),
+        "of a regression with the Huber loss: the mean of the residuals is far from zero, since their noise "
+        "is skewed or the targets of some rows are wrong",
+        "nothing: the model is not that of the mean",
+        "check the rows with large residuals; if they are real, take the squared loss",
     ),
     StatusMeaning(
         (Status.FILES_DISAGREE,),

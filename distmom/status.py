@@ -9,6 +9,8 @@ from enum import StrEnum
 class Status(StrEnum):
     """What a result's `status` and `flags` say: texts, so that ``found.status == "ok"`` holds.
 
+    The members are declared in the order in which they decide: of several words the first is the status.
+
     Attributes
     ----------
     fine : bool
@@ -26,10 +28,15 @@ class Status(StrEnum):
     NO_ROWS = "no rows"
     NO_FINITE_ANSWER = "no finite answer"
     BREAKDOWN_POINT_EXCEEDED = "breakdown point exceeded"
+    # of a training whose model is not what was asked for
+    NOT_CONVERGED = "not converged"
+    STILL_IMPROVING = "still improving"
+    CLUSTER_TOO_SMALL = "cluster too small"
     SHARE_SCREENED_OUT = "share screened out"
     FILES_DISAGREE = "files disagree"
     CONTAMINATED = "contaminated"
     SHARE_FAR_OUT = "share far out"
+    RESIDUALS_SKEWED = "residuals skewed"
     ROWS_CORRELATED = "rows correlated"
     DOMINATED_BY_FEW_ROWS = "dominated by few rows"
     SAMPLE_MEAN = "sample mean, no guarantee"
@@ -43,13 +50,10 @@ class Status(StrEnum):
     BEATEN = "beaten"
     CYCLE = "cycle"
     NOT_DECIDED = "not decided"
-    # of a training
-    CONVERGED = "converged"
+    # of any other training
     ALL_STEPS_TAKEN = "all steps taken"
+    CONVERGED = "converged"
     STATIONARY = "stationary"
-    STILL_IMPROVING = "still improving"
-    NOT_CONVERGED = "not converged"
-    CLUSTER_TOO_SMALL = "cluster too small"
 
     @property
     def fine(self) -> bool:

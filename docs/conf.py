@@ -36,6 +36,7 @@ smartquotes = False  # two dashes before a flag are no dash
 html_theme = "furo"
 html_title = f"distmom {VERSION}"
 html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_show_sourcelink = False
 
 myst_enable_extensions = ["colon_fence"]
@@ -56,7 +57,7 @@ def escape_stars(_app: object, _ctx: object, lines: list[str]) -> None:
 
 def block_of_examples(_app: object, _ctx: object, lines: list[str]) -> None:
     """The examples below a command are lines to copy."""
-    words = [line for line in lines if line.strip() and line != "\b"]
+    words = [line.removeprefix("| ") for line in lines if line.strip()]
     lines[:] = [".. code-block:: sh", "", *(f"   {line}" for line in words), ""] if words else []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -91,9 +90,9 @@ def print_results(
         show_results(found, as_json=as_json, quiet=quiet, explain=explained)
     code = found.exit_code_if(statuses)
     if json_stderr.active:
-        counts = Counter(str(one.status) for one in found)
+        counts = {str(status): n for status, n in found.count_statuses().items()}
         text = f"{len(found)} results: {', '.join(f'{n} {word}' for word, n in counts.items())}"
-        tell("results", text, "warning" if code else "info", n_results=len(found), statuses=dict(counts))
+        tell("results", text, "warning" if code else "info", n_results=len(found), statuses=counts)
     return code
 
 

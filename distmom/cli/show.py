@@ -19,7 +19,10 @@ def show_results(results: Results, *, as_json: bool, quiet: bool, explain: bool 
     Notes are brief, unless everything is to be explained: then every status is, too.
     """
     if as_json:
-        show_json(results.to_dict())
+        from distmom.report.write import json_pieces
+
+        for piece in json_pieces(results, ensure_ascii=not _utf8()):
+            write_stdout(piece)
         return
     _show_table(results)
     if not quiet:
@@ -37,7 +40,9 @@ def show_results(results: Results, *, as_json: bool, quiet: bool, explain: bool 
 
 def _hint(results: Results, *, cut: bool) -> list[str]:
     """Where more is told: in notes that were cut, and about the gravest status."""
-    doubtful = sorted({r.status for r in results if not r.ok}, key=list(type(results[0].status)).index)
+    from distmom.report.of_many import doubtful_statuses
+
+    doubtful = doubtful_statuses(results)
     ways = ["--explain"] * cut + [f"distmom explain '{status}'" for status in doubtful[:1]]
     return [f"details: {', or '.join(ways)}"] if ways else []
 
@@ -45,9 +50,9 @@ def _hint(results: Results, *, cut: bool) -> list[str]:
 def _explained(results: Results) -> list[str]:
     """The meaning of every status."""
     from distmom.cli.meanings.lookup import meaning_of
+    from distmom.report.of_many import told_statuses
 
-    found = dict.fromkeys(status for r in results for status in (r.status, *r.flags))
-    return [one.text() for status in found for one in meaning_of(str(status))]
+    return [one.text() for status in told_statuses(results) for one in meaning_of(str(status))]
 
 
 def show_json(document: dict[str, Any]) -> None:
@@ -90,14 +95,15 @@ def plan_document(plan: dict[str, Any]) -> dict[str, Any]:
 def _show_table(results: Results) -> None:
     from rich.console import Console
 
-    from distmom.report.text import UNLIMITED, as_table, table_text, widths
+    from distmom.report.text import MOST_PRINTED, UNLIMITED, as_table, shown, table_text, widths
 
+    few, cut = shown(results, MOST_PRINTED, "--output FILE (.parquet, .csv, .json) has all")
     if sys.stdout is None or not sys.stdout.isatty():
-        text = table_text(results, UNLIMITED)
+        text = "\n".join([table_text(few, UNLIMITED), *cut])
         write_stdout((text if _utf8() else text.replace("─", "-").replace("…", "..")) + "\n")
         return
     terminal = Console()
-    for number, table in enumerate((as_table(results), *results.more_tables())):
+    for number, table in enumerate((as_table(few), *few.more_tables())):
         # on a narrow terminal its own line breaks take over, so that no number is cut
         wide = Console(
             width=max(terminal.width, widths(table).minimum), markup=False, emoji=False, highlight=False
@@ -105,9 +111,10 @@ def _show_table(results: Results) -> None:
         with wide.capture() as captured:
             wide.print(table)
         write_stdout("\n" * (number > 0) + captured.get())
-    closing = results.closing()
+    closing = few.closing()
     if closing:
         write_stdout("\n" + "\n".join(closing) + "\n")
+    write_stdout("".join(line + "\n" for line in cut))
 
 
 def _utf8() -> bool:

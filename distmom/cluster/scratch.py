@@ -40,7 +40,7 @@ class Scratch:
         self._parent = None if folder is None else Path(os.path.abspath(folder))  # noqa: PTH100  # links stay
         self._made: OwnFolder | None = None
         if self._parent is not None and not self._parent.is_dir():
-            raise ConfigError(f"scratch: {self._parent} is no folder; make it, or name another one")
+            raise ConfigError(f"scratch: {self._parent} is not a folder; create it, or name another one")
 
     @property
     def reaches_all(self) -> bool:

@@ -33,6 +33,7 @@ from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
+    from distmom.passes.riding import Rider
 
 ROUNDS = 4
 """What is bad may hide what is less so: the mean is asked at most so many times."""
@@ -82,6 +83,8 @@ class Surveyor:
         So many columns are asked for in one pass, which bounds its memory; 0: all.
     lists : bool
         Columns hold lists, and make one vector.
+    riders : callable, optional
+        Takes a scan and the columns of a pass over it; tells what is summed up in the same pass, if anything.
     """
 
     seed: int
@@ -96,6 +99,7 @@ class Surveyor:
     confidence_level: float = 0.99
     together: int = 0
     lists: bool = False
+    riders: Callable[[Scan, Sequence[str]], Rider | None] | None = None
 
     def survey(self, scan: Scan, columns: Sequence[str]) -> Survey:
         """What is bad in any of these columns."""
@@ -180,7 +184,10 @@ class Surveyor:
         means: list[Any] = []
         step = self.together or len(columns)
         for start in range(0, len(columns), step):
-            question = self._question(scan, columns[start : start + step], design)
+            some = columns[start : start + step]
+            question = self._question(scan, some, design)
+            if self.riders is not None and design is BY_ROWS:
+                question.rider = self.riders(scan, some)
             try:
                 plan, run = question.plan(self.executor, self.progress), run_facts(0.0, self.seed, 1)
                 found = plan.run(self.executor, self.progress, run)

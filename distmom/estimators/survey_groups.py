@@ -6,7 +6,7 @@ variants that lie in files of their own are whole files of other values. So the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from distmom.passes.opening import Names
 from distmom.passes.scan import Scan
 from distmom.report import MeanResult, Results
 from distmom.report.far_rows import FarRows
-from distmom.report.results import remarkable
+from distmom.report.of_many import remarkable
 from distmom.status import Status
 
 Place = tuple[Key, str]
@@ -70,8 +70,9 @@ class GroupSurveyor(Surveyor):
         if scan.source.one_pass:
             return GroupSurveys(scan)
         try:
-            means = self.means(scan, columns)
-            return self._mended(scan, columns, means) if any(map(self.worth, means)) else GroupSurveys(scan)
+            if not any(map(self.worth, self._remarkable(scan, columns))):
+                return GroupSurveys(scan)
+            return self._mended(scan, columns, self.means(scan, columns))
         except (ConfigError, DataError, NoAnswerError):  # the command itself has the words for it
             return GroupSurveys(scan)
 
@@ -80,8 +81,8 @@ class GroupSurveyor(Surveyor):
         if scan.source.one_pass:
             return []
         try:
-            some = _means_of(remarkable(self.found(scan, columns)), columns)
-            return [one.column for one in some if self.worth(one)]
+            found = {one.column for one in self._remarkable(scan, columns) if self.worth(one)}
+            return [name for name in columns if name in found]
         except (ConfigError, DataError, NoAnswerError):
             return []
 
@@ -170,7 +171,11 @@ class GroupSurveyor(Surveyor):
 
     def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
         """The robust mean of each in each group; NoAnswerError if none has one."""
-        return _means_of(self.found(scan, columns, design), columns)
+        return list(_means_of(self.found(scan, columns, design), columns))
+
+    def _remarkable(self, scan: Scan, columns: Sequence[str]) -> Iterator[MeanResult]:
+        """Those with flags or rows far out, one after the other: there may be very many groups."""
+        return _means_of(remarkable(self.found(scan, columns)), columns)
 
     def found(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> Results:
         """The same, perhaps with those of other columns: results which are made when they are asked for."""
@@ -185,9 +190,9 @@ class GroupSurveyor(Surveyor):
         return found
 
 
-def _means_of(results: Iterable[Any], columns: Sequence[str]) -> list[MeanResult]:
+def _means_of(results: Iterable[Any], columns: Sequence[str]) -> Iterator[MeanResult]:
     """Those that are the mean of one of these columns."""
-    return [one for one in results if isinstance(one, MeanResult) and one.column in columns]
+    return (one for one in results if isinstance(one, MeanResult) and one.column in columns)
 
 
 def place_of(one: MeanResult) -> Place:

@@ -18,7 +18,7 @@ from distmom.estimators.survey import BY_ROWS, PASS, Surveyor, bears
 from distmom.estimators.surveyed import Survey, borne, marked
 from distmom.memory import Memory
 from distmom.report import Results
-from distmom.report.results import accusing
+from distmom.report.of_many import accusing
 from distmom.status import Status
 
 

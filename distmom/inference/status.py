@@ -79,12 +79,16 @@ def flags_of(findings: int) -> tuple[Status, ...]:
 
 
 def in_order(flags: Iterable[Status]) -> tuple[Status, ...]:
-    """Words of findings, each once, the deciding one first.
+    """Words of findings, and of the end of a training, each once, the deciding one first.
 
     Examples
     --------
     >>> in_order([Status.CONTAMINATED, Status.BREAKDOWN_POINT_EXCEEDED, Status.CONTAMINATED])
     ('breakdown point exceeded', 'contaminated')
+    >>> in_order([Status.CONVERGED, Status.SHARE_FAR_OUT, Status.STILL_IMPROVING])
+    ('still improving', 'share far out', 'converged')
     """
-    some = set(flags)
-    return tuple(word for one in Finding if (word := Status[str(one.name)]) in some)
+    return tuple(sorted(set(flags), key=_PLACES.__getitem__))
+
+
+_PLACES = {word: place for place, word in enumerate(Status)}

@@ -85,8 +85,10 @@ class Assembler:
 
     Attributes
     ----------
-    positions, enums, int96 : list of int
-        Physical positions of what is read; which of these are of such types.
+    names, positions : list
+        Names and physical positions of what is read.
+    enums, int96 : list of int
+        Which of these are of such types.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Assembler:
     ) -> None:
         stored = [column for column in columns if column.position is not None]
         self.positions = [column.position for column in stored if column.position is not None]
+        self.names = [column.name for column in stored]
         places = [] if schema is None else [*enumerate(self.positions)]
         self.enums = [i for i, at in places if is_enum(schema, at)]
         self.int96 = [i for i, at in places if is_int96(schema, at)]

@@ -24,7 +24,7 @@ from distmom.lake.columns.times import TimeScale, with_times
 from distmom.lake.columns.vectors import measured
 from distmom.lake.extent import Extent
 from distmom.lake.files import footers, partitions
-from distmom.lake.files.footer_checks import check_all_chunks, rows_of
+from distmom.lake.files.footer_checks import damaged_columns, rows_of
 from distmom.lake.files.footers import whole_seconds
 from distmom.lake.files.stores import full_address, is_local
 from distmom.lake.messages import first_line, listing
@@ -42,12 +42,16 @@ KEPT_FOOTERS = 16
 
 
 class Footer(NamedTuple):
-    """What a file says of itself: encrypted columns are hidden, row groups and columns `checked` sound."""
+    """What a file says of itself: encrypted columns are hidden, row groups and columns `checked` sound.
+
+    Of the columns that are `closed`, which those are and damaged ones, chunks cannot be asked for.
+    """
 
     metadata: pq.FileMetaData
     schema: pa.Schema
     hidden: frozenset[str]
     checked: set[tuple[int, int]]
+    closed: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,8 @@ class Lake(Source):
         """Share of a file's bytes that these columns take, by the footer of the first readable file."""
         for file in self.files:
             try:
-                return footers.column_share(*self._footer(file)[:3], names)
+                metadata, schema, _, _, closed = self._footer(file)
+                return footers.column_share(metadata, schema, closed, names)
             except (DataError, OSError):
                 continue
         return 1.0
@@ -141,9 +146,9 @@ class Lake(Source):
         most = max((file.size for file in self.files), default=0)
         for file in (*(file for file in self.files if file.size == most), *self.files)[:SEARCHED_FILES]:
             with suppress(DataError, OSError):
-                metadata, schema, hidden, _ = self._footer(file)
+                metadata, schema, _, _, closed = self._footer(file)
                 stored = footers.column_positions(schema)
-                known = {n: stored[n] for n in names if stored.get(n, -1) >= 0 and n not in hidden}
+                known = {n: stored[n] for n in names if stored.get(n, -1) >= 0 and n not in closed}
                 size = max(file.size, 1)
                 return Extent.of(metadata, known, most / size, total / size)
         return None
@@ -210,7 +215,7 @@ class Lake(Source):
         found = False
         for file in self.files:
             try:
-                _, schema, hidden, _ = self._footer(file)
+                _, schema, hidden, *_ = self._footer(file)
             except (DataError, OSError) as error:
                 failure = failure or error
                 continue
@@ -225,9 +230,8 @@ class Lake(Source):
     def _read_footer(self, file: FileRef, *, chunks: bool = False) -> Footer:
         """With `chunks` also those of columns may be asked for."""
         with footers.open_parquet(self.filesystem, self.root, file, columns=self.columns) as parquet:
-            if chunks:
-                check_all_chunks(parquet)
-            return Footer(parquet.metadata, parquet.schema_arrow, parquet.hidden, parquet.checked)
+            closed = parquet.hidden | damaged_columns(parquet) if chunks else parquet.hidden
+            return Footer(parquet.metadata, parquet.schema_arrow, parquet.hidden, parquet.checked, closed)
 
     def _footer(self, file: FileRef) -> Footer:
         """The same, as it was when it was first asked for where it is one of the first."""

@@ -205,7 +205,7 @@ def _read(
     rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
-    _check_fits(parquet, rows.groups, assembler.positions, batch_rows, file)
+    _check_fits(parquet, rows.groups, assembler, batch_rows, file)
     reached = ReadGroups(parquet, rows.groups, assembler.positions, file)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
     position = rows.first
@@ -223,15 +223,20 @@ def _read(
 
 
 def _check_fits(
-    parquet: pq.ParquetFile, groups: list[int], positions: list[int], batch_rows: int, file: FileRef
+    parquet: pq.ParquetFile, groups: list[int], assembler: Assembler, batch_rows: int, file: FileRef
 ) -> None:
     """ResourceError if decoding one batch takes more than a thread may hold.
 
     A file of some kilobytes may hold gigabytes, of which its footer tells.
     """
-    most = allowed_bytes()
+    most, positions = allowed_bytes(), assembler.positions
     for number in groups if most is not None and positions else ():
-        check_chunks(parquet, [number], positions)
+        for name, position in zip(assembler.names, positions, strict=True):
+            try:
+                check_chunks(parquet, [number], [position])
+            except (pa.ArrowException, OSError) as error:
+                place = f"damaged in row group {number}, column {name!r}"
+                raise BadFileError(f"file {file.path} {problem(error, place)}", name) from error
         group = parquet.metadata.row_group(number)
         chunks = [group.column(i) for i in positions]
         large = sum(max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in chunks)
@@ -280,7 +285,7 @@ def _arrays(
             number = getattr(error, "errno", None)
             if isinstance(error, MemoryError) or number is not None:
                 raise
-            raise BadFileError(_locate(parquet, rows, assembler.positions, done, file, error)) from error
+            raise _located(parquet, rows, assembler, done, file, error) from error
         if found is None:
             break
         done += found[0]
@@ -317,23 +322,22 @@ def _batches(
         del columns
 
 
-def _locate(
-    parquet: pq.ParquetFile, rows: RowGroups, positions: list[int], done: int, file: FileRef, error: Exception
-) -> str:
-    """Say which row group and column is damaged: read on, one column and row group at a time."""
+def _located(
+    parquet: pq.ParquetFile, rows: RowGroups, assembler: Assembler, done: int, file: FileRef, error: Exception
+) -> BadFileError:
+    """With the row group and column that is damaged: read on, one column and row group at a time."""
     seen = 0
     for group in rows.groups:
         seen += parquet.metadata.row_group(group).num_rows
         if seen <= done:
             continue
-        for position in positions:
+        for name, position in zip(assembler.names, assembler.positions, strict=True):
             try:
                 for _ in parquet.reader.iter_batches(
                     65_536, row_groups=[group], column_indices=[position], use_threads=False
                 ):
                     pass
             except (pa.ArrowException, OSError) as cause:
-                name = parquet.schema.column(position).path
-                place = f"damaged in row group {group}, column {name!r}"
-                return f"file {file.path} {problem(cause, place)}"
-    return f"file {file.path} {problem(error, f'damaged after row {rows.first + done}')}"
+                place = f"damaged in row group {group}, column {parquet.schema.column(position).path!r}"
+                return BadFileError(f"file {file.path} {problem(cause, place)}", name)
+    return BadFileError(f"file {file.path} {problem(error, f'damaged after row {rows.first + done}')}")

@@ -77,7 +77,9 @@ class Losses:
             if one.name not in found:
                 with np.errstate(over="ignore", invalid="ignore"):
                     values = self.loss(truth, one.predict(rows, path, counted))
-                found[one.name] = np.where(np.isfinite(values), values, np.inf)
+                    finite = bool(np.isfinite(values.sum()))  # an overflow only takes the longer way
+                    values = values if finite else np.where(np.isfinite(values), values, np.inf)
+                found[one.name] = np.ascontiguousarray(values)
             return found[one.name]
 
         told = {name: loss(self.candidates[name]) for name in names if name != self.common}

@@ -38,6 +38,10 @@ class ResultColumns(Protocol):
         """Whether a group has flags, or rows far out."""
         ...
 
+    def left_out(self) -> tuple[int, dict[str, int]]:
+        """Rows of all groups, and those that did not count, as `Result.left_out` calls them."""
+        ...
+
     def make(self, g: int) -> Any:
         """The result of a group."""
         ...
@@ -127,6 +131,18 @@ class OnDemand(Sequence[Result]):
     def labels(self) -> Iterator[tuple[str, dict[str, Any] | None]]:
         """Name and group of each."""
         return ((part.name, part.group(g)) for part, g in self._places())
+
+    def left_out(self) -> dict[str, tuple[int, dict[str, int]]]:
+        """For each name its rows, and those that did not count."""
+        found: dict[str, tuple[int, dict[str, int]]] = {}
+        for part in self.parts:
+            n_rows, counts = part.left_out()
+            n_before, before = found.get(part.name, (0, {}))
+            found[part.name] = (
+                n_before + n_rows,
+                {what: n + before.get(what, 0) for what, n in counts.items()},
+            )
+        return found
 
     def accused(self) -> list[int]:
         """Places of results that accuse files."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 2
 
-DONE, FILES_SKIPPED, NO_ANSWER, REFUSED = 0, 4, 5, 7
+DONE, LEFT_OUT, NO_ANSWER, REFUSED = 0, 4, 5, 7
 
 MOST_HELD = 20_000
 """Results on demand that a report holds, each of about 10 kB; of more it makes each when it comes to it."""
@@ -105,12 +105,12 @@ class Results(Several[R]):
         """With what a program ends that has these results: 0, 4 or 5.
 
         5 if any status is ``no rows``, ``no finite answer`` or ``breakdown point exceeded``; else 4 if files
-        were skipped; else 0. Where both apply 5 wins: a number nobody should use is worse news than a file
-        that is missing from it.
+        were skipped, or columns of a profile left out; else 0. Where both apply 5 wins: a number nobody
+        should use is worse news than a file that is missing from it.
         """
         if any(status.no_answer for status, _ in self._said()):
             return NO_ANSWER
-        return FILES_SKIPPED if self.data.get("skipped") else DONE
+        return LEFT_OUT if self.data.get("skipped") or self.data.get("left_out") else DONE
 
     @staticmethod
     def failing(*words: str) -> frozenset[str]:
@@ -298,22 +298,6 @@ def places_of_doubtful(results: Results) -> list[int]:
     if isinstance(results._results, OnDemand):
         return [i for i, flags in enumerate(results._results.flags()) if flags]
     return [i for i, r in enumerate(results) if not r.ok]
-
-
-def accusing(results: Results) -> dict[int, Any]:
-    """The results that accuse files, by their places."""
-    every = results._results
-    if isinstance(every, OnDemand):
-        return {i: every[i] for i in every.accused()}
-    return {i: r for i, r in enumerate(every) if r.accused_files}
-
-
-def remarkable(results: Results) -> Iterator[Any]:
-    """The results that have a flag, or say of rows far out; the others are not made."""
-    every = results._results
-    if isinstance(every, OnDemand):
-        return (every[i] for i in every.remarkable())
-    return (r for r in every if r.flags or getattr(r, "far_rows", None) is not None)
 
 
 def members(results: Results) -> Sequence[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -15,32 +16,40 @@ _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minim
 _TEXTS = ("weights", "denominator", "target", "unit")
 _FLAGS = ("n_units_exact", "leaves_interval", "drifted")
 _COUNTS = ("repeats", "block_size_min", "block_size_max")
+TOGETHER = 4_096
+"""Results whose rows are there at once, with all their names; of very many they would take gigabytes."""
+
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
 """Of the columns of values where a run has results of several kinds."""
 
 
 def as_arrow(results: Results) -> pa.Table:
     """See `Results.to_arrow`; a group column keeps its type where its values share one, else it is text."""
-    rows: list[dict[str, Any]] = []
     scales: list[TimeScale | None] = []
-    groups: list[dict[str, Any]] = []
-    for r in results:  # each once: it may have to be made
-        mine = r.records()
-        rows += mine
-        scales += [getattr(r, "scale", None)] * len(mine)
-        groups += [r.group or {}] * len(mine)
-    columns: dict[str, pa.Array] = {}
-    for name in groups[0] if groups else ():
-        columns[name] = _keys([group.get(name) for group in groups])
-    for name in rows[0] if rows else ():
-        values = [row[name] for row in rows]
-        if name in _VALUES:
-            found = _values(name, scales, values)
-        else:
-            found = {name: pa.array(values, _kind(name, values))}
+    keys: dict[str, list[Any]] = {}
+    parts: dict[str, list[pa.Array]] = {}
+    every = iter(results)  # each once: it may have to be made
+    while some := list(islice(every, TOGETHER)):
+        rows = [(r, row) for r in some for row in r.records()]
+        scales += [getattr(r, "scale", None) for r, _ in rows]
+        for name in keys or some[0].group or ():
+            keys.setdefault(name, []).extend((r.group or {}).get(name) for r, _ in rows)
+        for name in parts or rows[0][1]:
+            values = [row[name] for _, row in rows]
+            parts.setdefault(name, []).append(pa.array(values, _kind(name, values)))
+    columns = {name: _keys(values) for name, values in keys.items()}
+    for name, mine in parts.items():
+        joined = _joined(mine)
+        found = _values(name, scales, joined) if name in _VALUES else {name: joined}
         for key, array in found.items():
             columns[key if key not in columns else f"{key}_"] = array
     return pa.table(columns)
+
+
+def _joined(parts: list[pa.Array]) -> pa.Array:
+    """One array of parts, some of which may hold nothing and so have another type."""
+    kind = next((part.type for part in parts if pa.types.is_string(part.type)), parts[0].type)
+    return pa.concat_arrays([part.cast(kind) for part in parts])
 
 
 def _kind(name: str, values: list[Any]) -> pa.DataType:
@@ -53,8 +62,11 @@ def _kind(name: str, values: list[Any]) -> pa.DataType:
     return pa.string() if words else pa.float64()
 
 
-def _values(name: str, scales: list[TimeScale | None], numbers: list[float | None]) -> dict[str, pa.Array]:
+def _values(name: str, scales: list[TimeScale | None], values: pa.Array) -> dict[str, pa.Array]:
     """The columns of one kind of value: one for each kind of result."""
+    if not any(scales):
+        return {name: values}
+    numbers = values.to_pylist()
     kinds = ["number" if scale is None else scale.kind for scale in scales]
     present = [kind for kind in _SUFFIXES if kind in kinds]
     out: dict[str, pa.Array] = {}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from distmom.report.result import Result
+from distmom.report.of_many import rows_left_out, telling
 from distmom.report.results import Results
 from distmom.report.words import cell, listed
 from distmom.words import printable
@@ -19,8 +20,8 @@ from distmom.words import printable
 UNLIMITED = 100_000
 """Columns of a table that is not for a terminal: no line is wrapped."""
 
-MOST_ROWS, ENDS = 100, 25
-"""So many results are shown as text; of more the first and the last ones."""
+MOST_ROWS, MOST_PRINTED, ENDS = 100, 1_000, 25
+"""So many results are shown as text, and by a command; of more the first and the last ones."""
 
 LINES = 12
 """Remarks of a kind."""
@@ -67,9 +68,11 @@ def uncut(table: Table) -> Table:
 def remarks(results: Results, said: Callable[[str], str] = str) -> list[str]:
     """What a reader should know beside the table, each once: missing rows, bad files, why no interval.
 
-    `said` puts each in other words, such as fewer.
+    `said` puts each in other words, such as fewer. Of very many results (`MOST_PRINTED`) only the first, the
+    last and some that accuse files have remarks of their own.
     """
-    lines = each_once(results, [list(dict.fromkeys(map(said, r.remarks()))) for r in results])
+    some = telling(results, MOST_PRINTED, ENDS)
+    lines = each_once(some, [list(dict.fromkeys(map(said, r.remarks()))) for r in some])
     lines += _left_out(results)
     skipped = [
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())
@@ -79,7 +82,7 @@ def remarks(results: Results, said: Callable[[str], str] = str) -> list[str]:
     return lines + _state(results) + skipped
 
 
-def each_once(results: Results, texts: Sequence[Sequence[str]]) -> list[str]:
+def each_once(results: Iterable[Any], texts: Sequence[Sequence[str]]) -> list[str]:
     """Texts about results, each once, after the names of those that it is about."""
     same: dict[str, list[str]] = {}
     for r, mine in zip(results, texts, strict=True):
@@ -102,19 +105,13 @@ def _state(results: Results) -> list[str]:
     return [f"state {printable(state['file'])}: {text}"]
 
 
-def left_out(mine: Sequence[Result]) -> dict[str, int]:
-    """Missing and infinite values of results of one kind together."""
-    return {what: sum(r.left_out()[what] for r in mine) for what in mine[0].left_out()}
-
-
 def _left_out(results: Results) -> list[str]:
     """Missing and infinite values of each column, over all groups."""
     lines = []
-    for name in dict.fromkeys(r.name for r in results):
-        mine = [r for r in results if r.name == name]
-        found = ", ".join(f"{total:,} {what}" for what, total in left_out(mine).items() if total)
+    for name, (n_rows, counts) in rows_left_out(results).items():
+        found = ", ".join(f"{total:,} {what}" for what, total in counts.items() if total)
         if found:
-            lines.append(f"{cell(name)}: {found} of {sum(r.n_rows for r in mine):,} rows")
+            lines.append(f"{cell(name)}: {found} of {n_rows:,} rows")
     return lines
 
 
@@ -126,16 +123,20 @@ def widths(table: Table) -> Measurement:
 
 def as_text(results: Results, width: int = 110) -> str:
     """The tables and the remarks as plain text; of very many results those of the first and last ones."""
-    if len(results) <= MOST_ROWS:
-        return "\n".join([table_text(results, width), *remarks(results)])
-    few = results.ends(ENDS)
+    few, cut = shown(results, MOST_ROWS, "to_arrow(), to_polars() and a loop have all")
+    return "\n".join([table_text(few, width), *cut, *remarks(results)])
+
+
+def shown(results: Results, most: int, ways: str) -> tuple[Results, list[str]]:
+    """The results that a table shows, and what it says of the others: the ways to all of them."""
+    if len(results) <= most:
+        return results, []
     counts = results.count_statuses()
     told = "; ".join(f"{n:,} {status}" for status, n in sorted(counts.items(), key=lambda one: -one[1]))
-    cut = [
-        f"first and last {ENDS} of {len(results):,} results; to_arrow(), to_polars() and a loop have all",
+    return results.ends(ENDS), [
+        f"first and last {ENDS} of {len(results):,} results, with their notes; {ways}",
         f"status of all: {told}",
     ]
-    return "\n".join([table_text(few, width), *cut, *remarks(few)])
 
 
 def table_text(results: Results, width: int) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 
 from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, ResourceError
+from distmom.report.on_demand import OnDemand
 from distmom.report.result import Result
-from distmom.report.results import Results
+from distmom.report.results import Results, members
 
 FORMATS = (".json", ".parquet", ".csv", ".html")
 MOST_NAME_BYTES = 255 - 18
@@ -84,10 +86,22 @@ def write_whole(path: Path, write: Callable[[Path], object], what: str = "output
         ) from error
 
 
+def json_pieces(results: Results, *, ensure_ascii: bool) -> Iterator[str]:
+    """The text of `Results.document`, piece by piece: results of very many groups are not there at once."""
+    text = partial(json.dumps, indent=1, allow_nan=False, ensure_ascii=ensure_ascii)
+    if not isinstance(members(results), OnDemand) or type(results).to_dict is not Results.to_dict:
+        yield text(results.document()) + "\n"
+        return
+    before, empty, after = text(results.ends(0).document()).partition('"results": []')
+    yield before + empty[:-1]
+    for i, one in enumerate(results):
+        yield ",\n" * (i > 0) + "\n" * (i == 0) + indent(text(one.to_dict()), "  ")
+    yield "\n ]" + after + "\n"
+
+
 def _write_json(results: Results, path: Path) -> None:
-    path.write_text(
-        json.dumps(results.document(), indent=1, allow_nan=False, ensure_ascii=False) + "\n", "utf-8"
-    )
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json_pieces(results, ensure_ascii=False))
 
 
 def _write_parquet(results: Results, path: Path) -> None:

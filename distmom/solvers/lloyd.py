@@ -28,6 +28,9 @@ LEAST = 8
 """Distinct rows that make a cluster, in a sample of four times as many a cell; fewer may be outlying rows,
 and equal ones a code."""
 
+NEAR = 4.0
+"""Rows of a cluster lie within so many times the squared distance of most rows from their centre."""
+
 COMMON, TIMES = 0.85, 36.0
 """The cap: this many times the squared distance within which that share of the rows lies."""
 
@@ -71,9 +74,16 @@ def centres_of(rows: Floats, k: int, n_starts: int, seed: int) -> Centres:
                 break
         assert points is not None
         cell, kept = sample.cells(points, cap)
-        together = sample.together(~kept, 4.0 / TIMES * cap)
+        n_together = sample.together(~kept, NEAR / TIMES * cap)
     counts = np.bincount(cell[kept], minlength=k)
-    return Centres(points + middle, counts / len(rows), cap, together / len(rows))
+    return Centres(points + middle, counts / len(rows), cap, n_together / len(rows))
+
+
+def together(rows: Floats, cap: float) -> bool:
+    """Whether `LEAST` distinct rows of these lie as near together as rows of a cluster with this cap."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sample = _Sample(rows - np.median(rows, axis=0), 1)
+        return sample.together(np.ones(len(rows), np.bool_), NEAR / TIMES * cap) >= LEAST
 
 
 def _cap(squares: Floats) -> float:

@@ -4,7 +4,7 @@ Rows that are bad together may be so many that a fit to all rows follows them, a
 another fit is made to the half of the rows nearest the middle of the features, and drawn to the half that
 fits it best, again and again (least trimmed squares: Rousseeuw 1984, JASA; its concentration steps: Rousseeuw
 & Van Driessen 2006). By that fit the residuals of clean rows thin out, whatever their distribution; those of
-another group lie far out, with few between.
+another group lie far out, with few between, or make a second mode of their logarithms.
 """
 
 from __future__ import annotations
@@ -24,6 +24,13 @@ LEAST_SHARE, BETWEEN = 0.1, 0.75
 
 SAME = 0.25
 """A half of which more than this share has one target, as zeros of rare events, fits too well to judge by."""
+
+WIDTH, STEPS_OF_A_WINDOW = 2.0, 8
+"""Residuals are counted in windows whose ends have this ratio, with so many places between two that touch."""
+
+SECOND, DEEP, NOISE = 7.0, 0.8, 3.0
+"""A second mode lies so many spreads away; between it and the first a window has at most this share of the
+rows of the smaller one, and that by so many standard errors of its count."""
 
 EXACT = 1e-9
 """Residuals of less than this share of the largest target are rounding: most rows fit exactly."""
@@ -66,4 +73,34 @@ def share_of_others(rows: Floats, targets: Floats, basis: Floats) -> float:
         return 0.0
     share = float((away > FAR).mean())
     between = float((away > NEAR).mean()) - share
-    return share if share >= LEAST_SHARE and between <= BETWEEN * share else 0.0
+    return share if share >= LEAST_SHARE and between <= BETWEEN * share else second_mode(away)
+
+
+def second_mode(away: Floats) -> float:
+    """Share of the rows of a second mode of the logarithms of residuals in spreads; 0 without one.
+
+    One distribution, however heavy or skewed its tails, has one mode there; wrong targets, even if they are
+    as often near as far, have their own.
+
+    Examples
+    --------
+    >>> g = np.random.default_rng(0)
+    >>> second_mode(np.abs(g.standard_t(1.5, 8_000)))
+    0.0
+    >>> away = np.abs(g.normal(size=8_000))
+    >>> away[:1_600] *= 20.0
+    >>> 0.1 < second_mode(away) < 0.2
+    True
+    """
+    logs = np.sort(np.log(away[(away > 0.0) & np.isfinite(away)]))
+    if not logs.size or logs[-1] < np.log(SECOND):
+        return 0.0
+    width = np.log(WIDTH)
+    middle = np.arange(-width, logs[-1] + width, width / STEPS_OF_A_WINDOW)
+    rows = np.searchsorted(logs, middle + width / 2) - np.searchsorted(logs, middle - width / 2)
+    far = np.where(middle >= np.log(SECOND), rows, 0)
+    modes = np.minimum(np.maximum.accumulate(rows), np.maximum.accumulate(far[::-1])[::-1])
+    beyond = (logs.size - np.searchsorted(logs, middle)) / away.size
+    parts = (middle >= width) & (beyond >= LEAST_SHARE)
+    parts &= rows + NOISE * np.sqrt(rows + 1.0) <= DEEP * modes
+    return float(beyond[parts].max(initial=0.0))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import betainc
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import MOST_WHITENED, whitening, with_ones, wrapped
@@ -29,8 +30,10 @@ FAR_OUT = 1.5
 SURPRISING = 5.0
 """Spreads of the residuals; of labels the root of twice the loss, for which 1 is usual."""
 
-TOGETHER = 2.0
-"""Rows far out must be surprising this many times as often as others, or they are not accused of it."""
+MOSTLY, OF_LABELS, CHANCE = 0.6, 0.25, 1e-4
+"""Rows far out are accused if this share of the furthest is surprising (of labels, which agree half of the
+time anyhow, the second), and that is less probable by chance than the third. Where noise grows with the
+features many of them are surprising, but hardly most."""
 
 MOST_ITERATIONS, CLOSE = 30, 1e-6
 HUBER, BISQUARE = 1.345, 4.685
@@ -72,13 +75,13 @@ def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: F
         fit = _fit(risk, z[few], y[few], away[few], basis)
         if fit is not None:
             surprise = risk.surprise(z @ fit, y)
-            spread, most = 1.0, math.inf
+            spread, most, mostly = 1.0, math.inf, OF_LABELS
             if isinstance(risk, LinearRisk):
-                spread = _spread(surprise)
+                spread, mostly = _spread(surprise), MOSTLY
                 most = max(furthest(surprise), SURPRISING * spread)
             usual = float(np.median(away))
             screen = replace(screen, risk=risk, fit=basis @ fit, most_surprise=most)
-            if _together(away > FAR_OUT * usual, surprise > SURPRISING * spread):
+            if _together(away, FAR_OUT * usual, surprise > SURPRISING * spread, mostly):
                 screen = replace(screen, distance=FAR_OUT * usual, surprise=SURPRISING * spread)
     return finished(risk, rows, targets, screen)
 
@@ -100,10 +103,17 @@ def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: 
     return Pilot(basis, fit, screen, accused)
 
 
-def _together(one: Bools, two: Bools) -> bool:
-    """Whether rows have both marks more often than by chance: tails of the noise have the second anywhere."""
-    chance, m = float(one.mean() * two.mean()), one.size
-    return float((one & two).mean()) > TOGETHER * chance + 3.0 * math.sqrt(chance / m)
+def _together(away: Floats, far: float, surprising: Bools, mostly: float) -> bool:
+    """Whether the rows furthest out, as many as are far out and surprising, are mostly surprising.
+
+    Tails of the noise are so anywhere, and a few rows may be by chance.
+    """
+    k = int(((away > far) & surprising).sum())
+    if not k:
+        return False
+    hits = int(surprising[np.argpartition(away, away.size - k)[away.size - k :]].sum())
+    by_chance = betainc(hits, k - hits + 1, surprising.mean())  # so many or more
+    return bool(hits >= mostly * k and by_chance < CHANCE)
 
 
 def _concentrated(rows: Floats) -> Floats:

@@ -96,7 +96,7 @@ def from_arrays(form: Any, name: str, arrays: Mapping[str, Any]) -> Any:
         return form
     if form in ("array", "scalar"):
         if not isinstance(arrays[name], np.ndarray) or (form == "scalar" and arrays[name].shape):
-            raise ValueError(f"{name} is no {form}")
+            raise ValueError(f"{name} is not of the form {form}")
         return arrays[name] if form == "array" else arrays[name][()]
     if form == "keys":
         return tuple(map(key_from_bytes, arrays[name]))

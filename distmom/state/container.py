@@ -72,7 +72,7 @@ def read_container(data: bytes, what: str) -> Container:
         What messages call it.
     """
     if not data.startswith(_MAGIC):
-        raise DataError(f"{what} is no saved state, or is damaged; name another file, or delete it")
+        raise DataError(f"{what} is not a saved state, or is damaged; name another file, or delete it")
     body, digest = memoryview(data)[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
     if _digest(body).digest() != digest:
         raise DataError(
@@ -154,7 +154,7 @@ def _plain(rest: _Rest, name: Any, dtype: Any, shape: Any) -> Plain:
     if dtype == "bytes":
         lengths = rest.array(_LENGTHS, shape)
         if lengths.ndim != 1 or (lengths < 0).any():
-            raise ValueError(f"{name!r} is no plain list")
+            raise ValueError(f"{name!r} is not a plain list")
         edges = [0, *accumulate(lengths.tolist())]
         whole = bytes(rest.take(edges[-1]))
         return tuple(whole[a:b] for a, b in pairwise(edges))

@@ -48,7 +48,7 @@ class Fingerprint:
 
     def __post_init__(self) -> None:
         if not isinstance(self.question, dict) or not isinstance(self.design, dict):
-            raise TypeError("its question or design is no table")
+            raise TypeError("its question or design is not a table")
 
     @classmethod
     def of(

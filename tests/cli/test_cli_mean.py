@@ -21,6 +21,7 @@ from distmom.cli.commands.mean import mean_command
 from distmom.cli.program import prepare_process, program
 from distmom.cli.words import FIELDS
 from distmom.designs.blocks import DESIGNS
+from distmom.estimators.mean import answer
 
 Run = Callable[..., Any]
 
@@ -85,6 +86,30 @@ def test_table_goes_to_stdout_and_remarks_to_stderr(distmom: Run, lake: Path) ->
     assert row.split()[0] == "x"
     assert "1,960" in row
     assert ended.err == "x: 40 null of 2,000 rows\n"
+
+
+def test_of_very_many_groups_the_first_and_the_last_are_printed(
+    distmom: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, x = np.arange(2_400) % 1_200, np.random.default_rng(0).normal(size=2_400)
+    x[7::1_200] = np.nan  # rows of a group that is not shown are counted all the same
+    pq.write_table(pa.table({"k": keys + 100, "x": x}), tmp_path / "many.parquet")
+    made: list[int] = []
+    make = answer.AnswerColumns.make
+    monkeypatch.setattr(answer.AnswerColumns, "make", lambda self, g: made.append(g) or make(self, g))
+    call = "mean", tmp_path / "many.parquet", "-c", "x", "--by", "k"
+    ended = distmom(*call)
+    assert set(made) <= {*range(25), *range(1_175, 1_200)}
+    _, _, *lines, cut, told = ended.out.splitlines()
+    numbers = [int(line.split()[0].replace(",", "")) for line in lines]
+    assert numbers == [*range(100, 125), *range(1_275, 1_300)]
+    assert cut.startswith("first and last 25 of 1,200 results, with their notes; --output FILE")
+    assert told.startswith("status of all: ")
+    assert "x: 2 NaN of 2,400 rows\n" in ended.err
+    made.clear()
+    distmom(*call, "--output", tmp_path / "all.csv", "--quiet")
+    assert set(made) == set(range(1_200)) and len(made) < 1_210
+    assert len((tmp_path / "all.csv").read_text("utf-8").splitlines()) == 1_201
 
 
 def test_the_numbers_are_those_of_python(distmom: Run, lake: Path) -> None:

@@ -79,7 +79,7 @@ def test_interrupt_on_threads(long_lake: Path, tmp_path: Path) -> None:
         wait_until(lambda: watched.num_threads() > 2, "threads that read")
         time.sleep(0.2)
         running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=30)
+        _, err = running.communicate(timeout=120)
     assert (running.returncode, err) == (130, b"distmom: interrupted\n")
     assert list(tmp_path.iterdir()) == []
 

@@ -52,7 +52,7 @@ def test_on_threads(long_lake: Path, room: Path, tmp_path: Path, number: int, co
         wait_until(lambda: watched.num_threads() > 2, "threads that read")
         time.sleep(0.2)
         running.send_signal(number)
-        _, err = running.communicate(timeout=30)
+        _, err = running.communicate(timeout=120)
     assert (running.returncode, err.decode()) == (code, f"distmom: {word}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["room"]
 
@@ -126,5 +126,5 @@ def test_a_program_told_to_ignore_the_end_of_its_terminal_does(long_lake: Path, 
         time.sleep(0.5)
         assert running.poll() is None
         running.send_signal(signal.SIGTERM)
-        _, err = running.communicate(timeout=30)
+        _, err = running.communicate(timeout=120)
     assert (running.returncode, err) == (143, b"distmom: terminated\n")

@@ -334,14 +334,14 @@ def test_dates_and_times():
         assert kept(condition, table) == [0], condition
         assert kept(f"not ({condition})", table) == [], condition
     wrong = {
-        "day = '31.01.2024'": "which is no date; write '2024-01-31'",
-        "day = '2024-02-30'": "which is no date",
-        "ms = '2024-01-31T25:00:00'": "which is no date",
+        "day = '31.01.2024'": "which is not a date; write '2024-01-31'",
+        "day = '2024-02-30'": "which is not a date",
+        "ms = '2024-01-31T25:00:00'": "which is not a date",
         "day = 20240131": "column 'day' is a date, not a number; write it as '2024-01-31'",
         "ms = '2024-01-31T00:00:00Z'": "column 'ms' has no time zone",
         "utc = '2024-01-31'": "column 'utc' has a time zone; write date, time and offset",
         "utc > ms": "they cannot be compared",
-        "time = 'noon'": "which is no time; write '10:30:00'",
+        "time = 'noon'": "which is not a time; write '10:30:00'",
         "day": "column 'day' is a date, no condition",
     }
     for condition, message in wrong.items():
@@ -398,8 +398,8 @@ def test_mismatches_are_errors_and_never_match_nothing(condition, message):
         ("s not like 'a%'", r"'like' is not supported.*at character 7"),
         ("i + 1 = 3", "arithmetic is not supported, at character 3"),
         ("i = -u", "a minus sign must precede a number"),
-        ("3", "3 alone is no condition"),
-        ("'a'", "'a' alone is no condition"),
+        ("3", "3 alone is not a condition"),
+        ("'a'", "'a' alone is not a condition"),
         ("s = 'a", "a text has no closing quote, at character 5"),
         ('"s = 3', "a quoted column name has no closing quote"),
         ("a.b = 3", "write the column's name in double quotes"),

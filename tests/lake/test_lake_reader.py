@@ -180,7 +180,7 @@ def test_random_bytes_in_the_header(write, tmp_path):
 def test_files_that_are_no_parquet(write, tmp_path, content):
     path = write("t/1.parquet", {"x": np.ones(10)})
     path.write_bytes(path.read_bytes()[:-20] if content is None else content)
-    with pytest.raises(DataError, match=r"file 1\.parquet is damaged or no Parquet file: ") as caught:
+    with pytest.raises(DataError, match=r"file 1\.parquet is damaged or not a Parquet file: ") as caught:
         batches(tmp_path / "t")
     assert "\n" not in str(caught.value)
     write("t/2.parquet", {"x": np.ones(10)})  # the damaged first file does not hide the schema

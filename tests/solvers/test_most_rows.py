@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import distmom as dm
-from distmom.estimators.learn.start import whitened
+from distmom.estimators.learn.start import look
 from distmom.solvers.most_rows import share_of_others
 
 N, FEATURES = 4_000, 10
@@ -71,7 +71,7 @@ def test_models_that_follow_another_group_are_marked(
     assert "do not fit the model of the others" in found.notes_[-1]
     if away > 3.0:  # such values are seen without a model, too
         return
-    monkeypatch.setattr(whitened, "share_of_others", lambda *_: 0.0)  # the control
+    monkeypatch.setattr(look, "share_of_others", lambda *_: 0.0)  # the control
     assert "share far out" not in dm.RobustLinearRegression(random_state=0, max_iter=50).fit(x, y).flags_
 
 

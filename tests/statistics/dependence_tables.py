@@ -2,7 +2,7 @@
 
 Files have means from a distribution of their own, and sizes that are equal or log-normal (0.7); the target is
 the mean of that distribution. In a table, rows are an autoregressive series, or blocks of neighbours with an
-effect each.
+effect each. Beside the interval of `distmom.mean` stand blocks of K whole files with order statistics.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scipy.signal import lfilter
 
 from distmom.inference.files.dependence import Pieces, dependence, levels_of
 from distmom.numerics.samples.stretches import FEW_ROWS, FINE_ROWS, stretch_rows
+from distmom.theory.intervals import order_rank
 
 EFFECTS: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "normal": lambda g, n: g.standard_normal(n),
@@ -25,6 +26,8 @@ EFFECTS: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "log-normal": lambda g, n: g.lognormal(0.0, 1.0, n) - np.exp(0.5),
 }
 FILES = (24, 30, 60, 120, 365, 500)
+BLOCKS = (9, 15, 35, 63)
+"""Of whole files."""
 
 
 def of_files(
@@ -58,6 +61,29 @@ def of_files(
         wide += (high - low) / (2.0 * t)
     assert none <= 0.05 * runs
     return covered / (runs - none), by_t / (runs - none), wide / (runs - none)
+
+
+def of_blocks(distribution: str, n_files: int, unequal: bool, runs: int, seed: int = 11) -> list[str]:
+    """Coverage of order statistics of K blocks of whole files, and width over the t interval, for each K."""
+    g = np.random.default_rng(seed)
+    fitting = [k for k in BLOCKS if 2 * k <= n_files]
+    covered, wide = np.zeros(len(fitting)), np.zeros(len(fitting))
+    for _ in range(runs):
+        mean = EFFECTS[distribution](g, n_files)
+        size = 1000.0 * np.exp(0.7 * g.standard_normal(n_files)) if unequal else np.full(n_files, 1e3)
+        centre = np.sum(size * mean) / size.sum()
+        error = np.sqrt(np.sum((size * (mean - centre)) ** 2) * n_files / (n_files - 1)) / size.sum()
+        order = g.permutation(n_files)
+        for i, k in enumerate(fitting):
+            block = np.arange(n_files) % k
+            values = np.bincount(block, (size * mean)[order]) / np.bincount(block, size[order])
+            rank = order_rank(k, 0.01)
+            assert rank is not None
+            low, high = np.sort(values)[[rank - 1, k - rank]]
+            covered[i] += low <= 0.0 <= high
+            wide[i] += (high - low) / (2.0 * stats.t.ppf(0.995, n_files - 1) * error)
+    cells = [f"{c:.3f}, {w:.2f}" for c, w in zip(covered / runs, wide / runs, strict=True)]
+    return cells + [""] * (len(BLOCKS) - len(fitting))
 
 
 def series(kind: str, n: int, g: np.random.Generator) -> Any:
@@ -100,7 +126,8 @@ def of_table(kind: str, n: int, runs: int, seed: int = 3) -> tuple[float, float,
 
 def main(runs: int) -> None:
     """Print both tables."""
-    print("| files, sizes | effects | covers | t covers | width over t |\n|---|---|---|---|---|")
+    heads = ["files, sizes", "effects", "covers", "t covers", "width over t", *(f"K = {k}" for k in BLOCKS)]
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for n_files in FILES:
         for unequal in (False, True):
             for distribution in EFFECTS:
@@ -108,7 +135,9 @@ def main(runs: int) -> None:
                 sizes = "unequal" if unequal else "equal"
                 print(
                     f"| {n_files}, {sizes} | {distribution} |",
-                    " | ".join(f"{c:.3f}" for c in cells),
+                    " | ".join(
+                        [*(f"{c:.3f}" for c in cells), *of_blocks(distribution, n_files, unequal, runs)]
+                    ),
                     "|",
                     flush=True,
                 )

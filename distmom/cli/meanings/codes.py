@@ -27,7 +27,11 @@ CODES = (
     ),
     ExitCode(2, "usage or configuration", "correct the option, the key or the name that the message gives"),
     ExitCode(3, "data refused", "correct the file that the message names, or leave it out with --exclude"),
-    ExitCode(4, "done, but files were skipped", "look at the list of skipped files"),
+    ExitCode(
+        4,
+        "done, but files were skipped, or columns of a profile left out",
+        "look at the list of what is missing",
+    ),
     ExitCode(5, "no answer to rely on", "look at the status and the notes; 5 wins over 7 and 4"),
     ExitCode(6, "memory, disk or cluster", "free what the message names and run the same command again"),
     ExitCode(

@@ -66,7 +66,7 @@ def meaning_of(word: str) -> list[Meaning]:
     if found := [one for one in every if one.word == asked] or of_kind or near:
         return found
     hint = did_you_mean(asked, [one.word for one in every]) or "; 'distmom explain' lists all words"
-    raise ConfigError(f"WORD: {word!r} is no status, interval, exit code or subject of a note{hint}")
+    raise ConfigError(f"WORD: {word!r} is not a status, interval, exit code or subject of a note{hint}")
 
 
 def listing() -> str:

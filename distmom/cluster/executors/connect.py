@@ -189,7 +189,7 @@ def refuse_after_fork() -> None:
     threads = getattr(getattr(utils, "_offload_executor", None), "_threads", ())
     if any(not thread.is_alive() for thread in threads):
         raise ResourceError(
-            "executor: this process was forked from one that uses Dask, whose threads did not come along; "
+            "executor: this process was forked from one that uses Dask, whose threads were not copied; "
             "use Threads, or start processes by 'spawn' or 'forkserver'"
         )
 

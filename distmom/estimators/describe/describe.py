@@ -41,7 +41,8 @@ def describe(
         As for `distmom.mean`. Data in memory is one file. NaN is always left out and counted.
     columns : str or sequence of str, optional
         Columns to describe; by default all that the first readable file stores (not partition columns, nor
-        `by`).
+        `by`). Columns that some file has damaged are left out then, up to ten, and listed with the reason in
+        ``data["left_out"]`` (exit code 4); a damaged column that is named here is an error.
     by : str or sequence of str, optional
         Columns whose values make units (a sensor, a customer): units are ranked and named as files are.
         Profiles are still of all rows.
@@ -52,7 +53,7 @@ def describe(
     confidence_level : float
         Of the intervals, in (0, 1).
     rng : int, SeedSequence, Generator or None
-        Decides every draw, alone.
+        Seed of all random draws.
     executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`.
 
@@ -70,39 +71,20 @@ def describe(
 
     Notes
     -----
-    One pass; the robust mean, its interval and status have the bits of `distmom.mean` with the same seed,
-    unless a share of the rows is screened out.
+    One pass. Robust mean, interval and status have the bits of `distmom.mean` with the same seed, unless a
+    share of the rows is screened out: then mean, interval, standard deviation and Gini's difference are those
+    of the remaining rows of a sample of 16,384.
 
-    *Values far outside.* By the rule of `distmom.mean` rows are sought that stand apart from all others in
-    a uniform sample of 16,384 rows; `far_rows` names the values that repeat there, with their share. Where
-    they would move the mean (status ``share screened out``), mean, interval, standard deviation and Gini's
-    difference are those of the sampled rows that are left. `quantiles` are order statistics of the sample;
-    an interval from rank l to rank u has a level of at least 1 - delta, P(Bin(m, q) < l) and
-    P(Bin(m, q) >= u) being at most delta/2 each, whatever the distribution.
+    A file is named if one of its figures in a column is more than 8 robust standard deviations from the
+    median over all files, and if the difference is material: another mean, unit, sign, constants, missing
+    values. Ten files are needed, and a majority of good ones. The robust standard deviation is low for skewed
+    distributions.
 
-    *Contributions.* With n_f used rows of mean m_f in file f, the discrepancy between sample mean m and
-    robust mean t is the sum over all files of n_f/n (m_f - t); contributions are shares of that sum.
+    Memory: the state of the means, 260 kB a column for the sample, and 64 bytes a file and column. With more
+    than 100,000 files those of one folder are taken together, and the result says so.
 
-    *Anomalies.* Each file's figure in a column is compared with the lower median over all files, in robust
-    standard deviations: 1.4826 times the median distance on that side, or the noise of the file's own rows if
-    that is more. A file is named beyond 8 of these, if the difference is material too, since real days and
-    sensors differ with heavy tails: a mean more than one standard deviation of a row away; a standard
-    deviation more than 30 times, or less than a tenth of, the typical one; a constant where chance explains
-    none; a lopsidedness log((max - mean)/(mean - min)) of the opposite sign, where it is clear in the typical
-    file; all values beyond the typical mean; at least 1% more missing rows (on the scale of log odds). At
-    least ten files are needed, and a majority of good ones. A file with smaller shifts is not named, but is
-    ranked if it moves the mean out of its interval. In exchangeable files of heavy-tailed rows a single row
-    may be reason enough.
-
-    The robust standard deviation is the root of the median of block variances (the U-statistic of the
-    variance kernel): for skewed distributions it is low, as variances of blocks are skewed. Gini's mean
-    difference comes from a uniform sample of 16,384 rows, in random order cut into 63 blocks (1,023 if the
-    column is contaminated), each taking all its pairs, and their median: pairs of neighbouring rows would be
-    too close on sorted lakes. The skewness gap is theta_2K - theta_K of the ladder, its noise the robust
-    standard deviation over sqrt(n).
-
-    State: that of the means, 260 kB a column for the sample, and 64 bytes a file and column. With more than
-    100,000 files those of one folder are taken together, which the result says.
+    What exactly is compared, and how Gini's difference and the contributions are computed:
+    :doc:`/statistics/profiles`.
 
     Examples
     --------

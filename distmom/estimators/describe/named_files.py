@@ -17,8 +17,9 @@ from distmom.estimators.describe.question import DescribeQuestion
 from distmom.estimators.facts import run_facts
 from distmom.estimators.options import MeanOptions
 from distmom.passes.scan import Scan
+from distmom.report.of_many import accusing
 from distmom.report.on_demand import OnDemand
-from distmom.report.results import Results, accusing, members
+from distmom.report.results import Results, members
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from distmom.checks import names_of
 from distmom.cluster import Executor, Progress, Unit, run_units
 from distmom.cluster.work import ReadAndReduce
-from distmom.errors import ConfigError
+from distmom.errors import BadFileError, ConfigError
 from distmom.estimators.describe.answer import describe_result
 from distmom.estimators.facts import data_facts
 from distmom.estimators.mean.counts import check_state
@@ -39,6 +39,9 @@ SAMPLE = 16_384
 MOST_FILES = 100_000
 """With more files, those of one folder are taken together."""
 
+MOST_BROKEN = 10
+"""Columns that are left out as they cannot be read, each at the cost of a pass; with more the data is bad."""
+
 LIBRARIES = 20_000_000
 """Bytes of SciPy's parts that name files which are not like the others."""
 
@@ -57,11 +60,21 @@ class DescribeQuestion(RowsQuestion):
     columns: Names
     by: Names
     options: MeanOptions
+    broken: dict[str, str] = field(default_factory=dict)
+    """Columns that cannot be read, and why: found while others were asked for."""
 
     @cached_property
     def opened(self) -> tuple[Source, ReadOptions, Columns]:
         """The source, what to read of it, and what can be said of each column."""
-        return open_columns(self.scan, self.columns, self.by)
+        return open_columns(self.scan, self.columns, self.by, self.broken)
+
+    def without(self, error: BadFileError) -> DescribeQuestion:
+        """The same of the other columns; the error where the column was asked for, or it is not one alone."""
+        of_all, column = not names_of("columns", self.columns), error.column
+        types = self.opened[2].types
+        if not of_all or column not in types or len(types) == 1 or len(self.broken) >= MOST_BROKEN:
+            raise error
+        return self.about(broken={**self.broken, column: str(error)})
 
     def plan(self, executor: Executor, progress: Progress | None) -> DescribePlan:
         """Plan the robust means without groups, and what rides along."""
@@ -77,7 +90,7 @@ class DescribeQuestion(RowsQuestion):
         )
         memory = plan.check_memory(executor, _held(reduction, units, executor.threads_per_process))
         mean = replace(plan, units=units, memory=memory)
-        return DescribePlan(source, mean, reduction, columns, naming, read.by)
+        return DescribePlan(self, source, mean, reduction, columns, naming, read.by)
 
 
 def _held(reduction: Profile, units: Sequence[Unit], threads: int) -> Memory:
@@ -99,6 +112,7 @@ def _held(reduction: Profile, units: Sequence[Unit], threads: int) -> Memory:
 class DescribePlan:
     """Everything a profile needs."""
 
+    question: DescribeQuestion
     source: Source
     mean: MeanPlan
     reduction: Profile
@@ -114,7 +128,7 @@ class DescribePlan:
         return {**self.mean.describe(executor), **told, "folders": folders, "skipped": skipped}
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> DescribeResult:
-        """Read the rows; the profile."""
+        """Read the rows; the profile, where nobody named columns without those that cannot be read."""
         mean = self.mean
         work = ReadAndReduce(
             mean.reader,
@@ -124,10 +138,16 @@ class DescribePlan:
             compiled=mean.reduction.compiled,
         )
         merge, grows = self.reduction.merge, self.reduction.units is not None
-        found = run_units(work, mean.units, merge, executor, progress=progress, grows=grows)
+        try:
+            found = run_units(work, mean.units, merge, executor, progress=progress, grows=grows)
+        except BadFileError as error:
+            return self.question.without(error).plan(executor, progress).run(executor, progress, run)
         skipped = [*mean.skipped, *found.skipped]
         check_state(found.state, skipped, filtered=mean.reader.options.where is not None)
-        return describe_result(self, found.state, data_facts(mean.files, skipped, self.source), run)
+        facts = data_facts(mean.files, skipped, self.source)
+        if broken := self.question.broken:
+            facts["left_out"] = [{"column": name, "reason": why} for name, why in broken.items()]
+        return describe_result(self, found.state, facts, run)
 
 
 def _of_units(blocks: BlockMeans, executor: Executor) -> BlockMeans:
@@ -154,8 +174,10 @@ class Naming:
     folders: bool
 
 
-def open_columns(scan: Scan, columns: Names, by: Names) -> tuple[Source, ReadOptions, Columns]:
-    """The source, what to read of it, and what can be said of each column."""
+def open_columns(
+    scan: Scan, columns: Names, by: Names, broken: Collection[str] = ()
+) -> tuple[Source, ReadOptions, Columns]:
+    """The source, what to read of it, and what can be said of each column; not of those that are broken."""
     source, schema = scan.source, scan.schema
     keys = names_of("by", by)
     asked = names_of("columns", columns)
@@ -163,10 +185,11 @@ def open_columns(scan: Scan, columns: Names, by: Names) -> tuple[Source, ReadOpt
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to describe; drop it from one of them")
     if not asked:  # folders are told of as such, and keys have no values of their own
-        asked = tuple(n for n in schema.names if n not in source.partition_names and n not in keys)
+        others = {*source.partition_names, *keys, *broken}
+        asked = tuple(n for n in schema.names if n not in others)
     if not asked:
         told = f"; {unread}" if (unread := getattr(source, "unread", "")) else ""
-        raise ConfigError(f"columns: the data has none but those of folders and of by{told}")
+        raise ConfigError(f"columns: the data has only those of folders and of by{told}")
     types = {n: schema.field(n).type if n in schema.names else None for n in asked}
     if hasattr(source, "first_types"):  # a column may be null throughout in the first file
         types.update(source.first_types([n for n, type_ in types.items() if type_ == pa.null()]))

@@ -69,7 +69,7 @@ def difference(
     confidence_level : float
         In (0, 1), of each interval: with several variants they do not hold together.
     rng : int, SeedSequence, Generator or None
-        Decides every draw, alone. None draws a fresh seed, which the result shows.
+        Seed of all random draws. None draws a fresh seed, which the result shows.
     executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`.
 
@@ -92,27 +92,23 @@ def difference(
 
     Notes
     -----
-    With N_i and D_i the sums of metric and denominator (without one: the rows) over the fine blocks of a
-    variant and d the robust mean of D_i, the linearised blocks are y_i = R + (N_i - R D_i)/d, where R is such
-    that the robust mean of y_i is R. E(N_i - R D_i) = 0 at the ratio, however numerator and denominator
-    depend on each other, while N_i/D_i has a bias of the order of its variance; blocks may be empty; a block
-    with an outlying denominator is an outlying block. The difference is that of the rule of `distmom.mean`
-    (945 fine blocks of which each level of the ladder holds at least 8 units a block, screen, ladder,
-    statuses) on e_i = y_i of the variant minus y_i of the control; without outliers blocks of the answer have
-    at least 20 units of the smaller variant, as long as there are nine. A block is outlying if it is so in
-    either: the breakdown point of about 0.69 times the fine blocks counts the outlying units of both
-    together. The variance is that between blocks.
+    *The estimate* is the robust mean of the differences of paired blocks, by the rule of `distmom.mean`. With
+    a denominator, the values of blocks are linearised about the robust ratio, so that empty blocks and a
+    dependence of numerator and denominator do no harm. It is not quite the difference of the two means shown
+    beside it.
 
-    The mean of metric and denominator of each variant is asked first, in one pass more. Files that it accuses
-    and that stand out alone are left out (``files disagree``) where files are not the units; so are rows that
-    share one value far from all others, a code (``share screened out``). Other rows far out may be what the
-    experiment is about: they stay in, and the status tells (``share far out``). Where more is bad than can be
-    told, the result is ``breakdown point exceeded`` and has no lift.
+    *The lift* has Fieller's interval, which allows for the error of the control. It is missing unless the
+    control's mean is twice as far from 0 as its interval reaches.
 
-    The median of paired differences is not quite the difference of the two means shown beside it. The lift
-    is the root L of the same median of y_variant - (1 + L) y_control, its interval Fieller's, which knows the
-    error of the control; both are missing unless the control's mean is twice as far from 0 as its interval
-    reaches. Two passes; state 60 kB (120 with a denominator) for each variant.
+    *Bad files and rows.* The mean of each variant is computed first, in one more pass. Bad files that stand
+    out alone are left out (``files disagree``), unless files are the units, and so are rows that share one
+    value far from all others (``share screened out``). Other rows far out stay in, since they may be what the
+    experiment is about (``share far out``). If more is bad, the result is ``breakdown point exceeded`` and
+    has no lift.
+
+    *Cost.* Two passes, and 60 kB (120 with a denominator) for each variant.
+
+    Formulas: :doc:`/statistics/experiments`.
 
     References
     ----------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from collections.abc import Sequence
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,18 @@ from distmom.checks import check_choice, check_count, check_positive
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.bases import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from distmom.estimators.learn.data import is_lake
+from distmom.estimators.learn.doubts.far_clusters import far_clusters
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.estimators.learn.scale import Scale
+from distmom.estimators.learn.survey import Real, Sample
 from distmom.estimators.surveyed import Survey
 from distmom.inference.status import in_order
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.cell_risks import CellRisk, QuantisationRisk, SoftCellRisk, squared_to_centres
 from distmom.solvers.lloyd import centres_of
-from distmom.solvers.status import SMALL_CLUSTER
+from distmom.solvers.status import SMALL_CLUSTER, DescentStatus
 from distmom.status import Status
 
 SEEN, LEAST_SEEN = 5, 3
@@ -65,12 +68,15 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     Notes
     -----
-    Distances are those of scaled features; ``scaling="none"`` takes them as they are. A row costs its squared
-    distance to the nearest centre, at most 36 times that within which 85% of the rows of the sample lie:
-    outlying rows that are scattered draw no centre, small clusters do. So do not the rows of a cluster that
-    is small and much wider than the others; where more than 1% of the rows draw no centre, ``flags_`` has
-    ``share far out``. Blocks hold five rows of the smallest cluster of the start, as far as there are rows
-    for that (at most 1,024; of 64 for ``"pairs"``).
+    Distances are those of scaled features; ``scaling="none"`` takes features as they are. The cost of a row
+    is its squared distance to the nearest centre, but at most 36 times the squared distance within which 85%
+    of the rows of the sample lie. So scattered outliers attract no centre, while small clusters do. Rows of a
+    cluster that is small and much wider than the others attract none either. If more than 1% of the rows
+    attract no centre, ``flags_`` has ``share far out``. Rows that the mean of a column would leave out are
+    left out here, too, unless they lie as close together as those of a cluster.
+
+    Blocks hold five rows of the smallest cluster of the start, as far as there are enough rows (at most
+    1,024; 64 for ``"pairs"``).
 
     Examples
     --------
@@ -85,7 +91,6 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     """
 
     _needs_target = False
-    _clusters = True
     _bounded = True  # by the cap of what a row may cost
     _smallest = 1.0
     """Share of the rows of the sample in the smallest cell of the start."""
@@ -113,6 +118,10 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.labels_ = self.predict(X)
         return self
 
+    def _real(self, columns: Sequence[str], sample: Sample, seed: int) -> Real:
+        k = int(self.n_clusters)
+        return lambda cuts: far_clusters(columns, cuts, sample()[0], k, seed)
+
     def _check_own(self) -> None:
         check_choice("loss", self.loss, ("kmeans", "pairs"))
         check_count("n_clusters", self.n_clusters)
@@ -125,24 +134,24 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         centres = found.risk.centres(found.x)
         self.cluster_centers_ = centres * found.scale.spread + found.scale.centre
 
-    def _remember(self, found: Training) -> None:
-        super()._remember(found)
+    def _end(self, found: Training) -> DescentStatus:
         size = found.shape.block_size
         if self._left_out:
-            self.status_ = SMALL_CLUSTER.name
-            self.advice_ = (
+            advice = (
                 f"{self._left_out:.2%} of the rows form a cluster far from all centres; take more clusters, "
                 "or check whether these rows are bad"
             )
-        elif self._smallest * size < LEAST_SEEN:
-            self.status_ = SMALL_CLUSTER.name
-            self.advice_ = (
+            return replace(SMALL_CLUSTER, advice=advice)
+        if self._smallest * size < LEAST_SEEN:
+            advice = (
                 f"the smallest cluster has {self._smallest:.2%} of the rows, {self._smallest * size:.1f} of "
                 f"a block of {size}; {SMALL_CLUSTER.advice}"
             )
+            return replace(SMALL_CLUSTER, advice=advice)
+        return found.status
 
-    def _tell(self, seen: Survey | None, largest_share: float) -> None:
-        super()._tell(seen, largest_share)
+    def _tell(self, seen: Survey | None, found: Training) -> None:
+        super()._tell(seen, found)
         if self._beyond > FEW:
             self.flags_ = list(map(str, in_order({*map(Status, self.flags_), Status.SHARE_FAR_OUT})))
             self.notes_.append(
@@ -190,7 +199,7 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
             risk = SoftCellRisk(self.n_clusters, self.temperature * (width or 1.0))
             step = 0.25 * self.n_clusters / float(start.shares.max())
-            return Problem(risk, start.points.ravel(), step, block_size=min(size, MOST_ROWS_OF_PAIRS))
+            return Problem(risk, start.points.ravel(), step, wanted=min(size, MOST_ROWS_OF_PAIRS))
         units = np.sqrt(np.maximum(start.shares, SEEN / MOST_ROWS))
         judge = QuantisationRisk(self.n_clusters, start.cap, tuple(units.tolist()))
-        return Problem(judge, judge.parameters(start.points), STEP, block_size=size)
+        return Problem(judge, judge.parameters(start.points), STEP, wanted=size)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from distmom.cluster import plan_units, run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
-from distmom.errors import ConfigError
+from distmom.errors import ConfigError, DataError
 from distmom.lake import BatchReader
 from distmom.lake.keys.encoder import KeyEncoder
 from distmom.lake.keys.keyvalues import NAN, NULL, Key
+from distmom.numerics.arrays import Floats
 from distmom.passes.census import column_share
 from distmom.reductions.counting import DistinctKeys
 
@@ -94,3 +95,18 @@ def values_of(labels: Sequence[Key]) -> NDArray[Any]:
         return np.array(values) if whole and values else np.array(values, np.float64)
     except OverflowError:
         return np.array(values, np.float64)
+
+
+def labels_of(y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+    """Distinct labels, sorted, and the number of each row's label."""
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.float64)
+
+
+def check_sample_of_labels(labels: Floats, what: str) -> None:
+    """Refuse labels of which no pair can be formed."""
+    counts = np.unique(labels, return_counts=True)[1]
+    if counts.size < 2:
+        raise DataError(f"{what}: there is one class only, so no pair of different labels can be formed")
+    if counts.max() < 2:
+        raise DataError(f"{what}: no label occurs twice, so no pair of equal labels can be formed")

@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from distmom.cluster.executors.backends import as_backend
-from distmom.errors import ConfigError, DataError
+from distmom.errors import ConfigError
 from distmom.estimators.command import answer
+from distmom.estimators.learn import parameters
 from distmom.estimators.learn.bases import BaseEstimator
 from distmom.estimators.learn.data import is_lake, lake_arguments
-from distmom.estimators.learn.parameters import LearnOptions, SharedParameters, for_batches
+from distmom.estimators.learn.doubts.skew import residuals_skewed
+from distmom.estimators.learn.parameters import LearnOptions, Shape, SharedParameters, for_batches
 from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import ArrayRows, TrainingRows
 from distmom.estimators.learn.run import (
@@ -33,12 +35,16 @@ from distmom.estimators.learn.run import (
 )
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
+from distmom.estimators.learn.start.look import look
 from distmom.estimators.learn.start.whitened import judging, whitened
 from distmom.estimators.learn.steps import StepPosition
 from distmom.estimators.learn.survey import (
     MOST_LOSSES,
+    Real,
+    Sample,
     columns_of,
     far_from_the_middle,
+    labels_stay,
     screened_out,
     survey_of_arrays,
     warn,
@@ -50,6 +56,7 @@ from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.scan import as_scan
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.descent import Descent
+from distmom.solvers.status import DescentStatus
 from distmom.state.saved import with_states
 from distmom.status import Status
 
@@ -66,8 +73,6 @@ class Learner(SharedParameters, BaseEstimator):
     """Different targets of a lake at most, where they may be anything that can be told apart."""
     _pairs_given = False
     """Whether rows are differences of two, of which either may be the first: they have no middle but zero."""
-    _clusters = False
-    """Whether rows far from all others may be what is looked for."""
     _linear = False
     """Whether parameters are those of linear predictors, so that features may be whitened."""
     _begun: Training | None = None
@@ -152,8 +157,7 @@ class Learner(SharedParameters, BaseEstimator):
                     )
                 seed, self.seed_ = self._seed()
                 begun = self._begun = self._prepare(rows, options, seed)
-                self._tell(None, begun.scale.largest_share)
-                self._tell_accused(begun)
+                self._tell(None, begun)
                 self.mode_, self.mode_reason_ = "resident", "rows come in batches"
             shape, place = begun.shape._replace(n_held_out=0), begun.place
             n_steps = rows.n_rows // (shape.n_blocks * shape.block_size)
@@ -189,10 +193,14 @@ class Learner(SharedParameters, BaseEstimator):
         """Steps on rows in memory, but for those that lie far from all others."""
         seed, shown_seed = self._seed()
         columns = columns_of(rows, names, targets=self._most_labels is None)
-        sample = None if self._most_labels is None else lambda: sample_of(rows, seed)[:2]
-        seen, left = survey_of_arrays(rows, columns, seed, sample, clusters=self._clusters)
+        real = self._real(list(columns), lambda: sample_of(rows, seed)[:2], seed)
+        seen, left = survey_of_arrays(rows, columns, seed, real)
         self._run(left, seed, shown_seed, seen)
         warn(self)
+
+    def _real(self, columns: Sequence[str], sample: Sample, seed: int) -> Real | None:
+        """Tells rows far out that are to be learned; None where there can be none."""
+        return None if self._most_labels is None else labels_stay(columns, sample)
 
     def _run(
         self,
@@ -214,9 +222,8 @@ class Learner(SharedParameters, BaseEstimator):
             watch = Watch(options.max_iter, progress)
             with nullcontext() if crew is None or crew is executor else closing(crew):
                 learn(found, rows, options, keeper, watch, crew)
+        self._tell(seen, found)
         self._remember(found)
-        self._tell(seen, found.scale.largest_share)
-        self._tell_accused(found)
         found.place = StepPosition(1, 0, found.place.met)
         self._begun = found
         self.mode_, self.mode_reason_ = "resident", "the data is in memory"
@@ -249,29 +256,32 @@ class Learner(SharedParameters, BaseEstimator):
         of_targets = targets if self._scale_targets else None
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
         n_rows = math.floor(share * rows.n_rows)
-        outlying = 0.0 if options.scaling == "whitened" else scale.outlier_share
-        shape = options.shape(n_rows, self._least_size, outlying, bounded=self._bounded)
+        shape = Shape(options.n_blocks, parameters.BLOCK_SIZE, 0, 0)  # not known yet
         sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
-        problem = self._problem(sample)
+        problem, whitens = self._problem(sample), options.scaling == "whitened"
+        sizes: dict[str, Any] = {"share": scale.outlier_share, "wanted": problem.wanted}
+        seen = None
+        if self._linear:
+            near = sample.features if scaled else robust_scale(features, None).features(features)
+            labels = self._most_labels is not None
+            seen = look(problem, replace(sample, features=near), scale.outlier_share, labels=labels)
+            sizes = {"share": seen.share, "wanted": seen.wanted, "accused": True, "passed_over": whitens}
+        shape = options.shape(n_rows, self._least_size, bounded=self._bounded, **sizes)
+        sample = replace(sample, shape=shape)
         judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
         begun: dict[str, Any] = {"judges": judges, "judge": judging(problem, sample.features)}
-        start, step = problem.start, problem.step
-        if options.scaling == "whitened":
-            labels = self._most_labels is not None
-            given = options, n_rows, self._least_size, scale.outlier_share
-            seen = whitened(problem, sample, *given, labels=labels)
-            begun |= seen.of_training()
-            shape, start, step = seen.shape, seen.start, seen.step
+        begun["sample"] = sample.features, sample.targets
+        if seen is not None and whitens:
+            white = whitened(problem, sample, seen)
+            begun |= white.of_training()
+            start, step = white.start, white.step
         else:
-            shape = problem.shape(options, n_rows, shape)
-            start = seeing_start(problem, sample) if problem.blind else start
-        descent = Descent(
-            AGGREGATORS[options.aggregator],
-            options.steps(step),
-            problem.projection,
-            options.clip,
-            options.averaging,
-        )
+            problem = self._problem(sample) if self._linear else problem
+            start = seeing_start(problem, sample) if problem.blind else problem.start
+            step = problem.step
+        of = AGGREGATORS[options.aggregator], options.steps(step), problem.projection
+        descent = Descent(*of, options.clip, options.averaging)
+        begun["too_many"] = 0.0 if seen is None else seen.too_many
         return Training(seed, scale, shape, problem.risk, descent, descent.begin(start), **begun)
 
     def _check_own(self) -> None:
@@ -293,32 +303,34 @@ class Learner(SharedParameters, BaseEstimator):
         raise NotImplementedError
 
     def _remember(self, found: Training) -> None:
-        """Attributes of the model, and those that all learners have."""
+        """Attributes of the model, and those that all learners have; the flags are known."""
         self._settle(found)
-        state, shape = found.state, found.shape
+        state, shape, end = found.state, found.shape, self._end(found)
         self.n_iter_ = state.step
-        self.status_, self.advice_ = found.status.name, found.status.advice
         self.history_ = {name: np.array(values) for name, values in vars(state.history).items()}
         self.n_skipped_blocks_ = int(np.sum(state.history.skipped))
         self.n_blocks_, self.block_size_ = shape.n_blocks, shape.block_size
         self.outlier_share_, self.accused_share_ = found.scale.outlier_share, found.accused_share
         self.step_seconds_ = found.step_seconds
         self.loss_flags_ = list(map(str, found.loss_flags))
+        of_losses = [Status.NO_FINITE_ANSWER] * (Status.NO_FINITE_ANSWER in found.loss_flags)
+        words = in_order([Status(end.name), *map(Status, self.flags_), *of_losses])
+        self.status_, self.advice_ = str(words[0]), str(end)
         for name, count in found.place.met._asdict().items():
             setattr(self, f"{name}_", count)
 
-    def _tell(self, seen: Survey | None, largest_share: float) -> None:
-        """What the survey found, and the sample of the rows that are left, in attributes."""
-        flags, notes = far_from_the_middle(largest_share)
-        self.flags_ = list(map(str, in_order([*flags, *(() if seen is None else seen.flags())])))
-        self.notes_ = [*([] if seen is None else seen.words()), *notes]
-        self.accused_files_ = [] if seen is None else list(seen.files)
+    def _end(self, found: Training) -> DescentStatus:
+        """How the training ended."""
+        return found.status
 
-    def _tell_accused(self, found: Training) -> None:
-        """The same of rows that a fit to the sample accuses."""
-        flags, notes = screened_out(found.accused_share, found.too_many)
-        self.flags_ = list(map(str, in_order({*map(Status, self.flags_), *flags})))
-        self.notes_ += notes
+    def _tell(self, seen: Survey | None, found: Training) -> None:
+        """What the survey found, the sample of the rows that are left, and a fit to it, in attributes."""
+        told = [([], []) if seen is None else (seen.flags(), seen.words())]
+        told += [far_from_the_middle(found.scale.largest_share)]
+        told += [screened_out(found.accused_share, found.too_many), residuals_skewed(found.mean_residual)]
+        self.flags_ = list(map(str, in_order(flag for flags, _ in told for flag in flags)))
+        self.notes_ = [note for _, notes in told for note in notes]
+        self.accused_files_ = [] if seen is None else list(seen.files)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -329,18 +341,3 @@ class Learner(SharedParameters, BaseEstimator):
         """Rows to apply the model to."""
         check_is_fitted(self)
         return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
-
-
-def labels_of(y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
-    """Distinct labels, sorted, and the number of each row's label."""
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes, codes.astype(np.float64)
-
-
-def check_sample_of_labels(labels: Floats, what: str) -> None:
-    """Refuse labels of which no pair can be formed."""
-    counts = np.unique(labels, return_counts=True)[1]
-    if counts.size < 2:
-        raise DataError(f"{what}: there is one class only, so no pair of different labels can be formed")
-    if counts.max() < 2:
-        raise DataError(f"{what}: no label occurs twice, so no pair of equal labels can be formed")

@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from distmom.checks import check_choice, check_fraction, check_positive
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
-from distmom.estimators.learn.learner import Learner, labels_of
+from distmom.estimators.learn.labels import labels_of
+from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
@@ -48,18 +49,18 @@ class RobustLinearRegression(RegressorMixin, Learner):
 
     Notes
     -----
-    A step takes the parameters w to w - s T T' g: g is the trimmed mean of the gradients T'g_k of the blocks,
-    and T M T = I for the second moments M of features and a one, weighted by how much the loss bends, over
-    the rows of a sample that are not accused. So s is near 1, and correlated features need no more steps.
-    The first w is a robust fit to that sample: rows far out weigh less, then those with a large residual.
-    With more than 512 features M is its diagonal, and there is no such fit. Rows whose residual is more than
-    five spreads, and whose distance is more than 1.5 times the median one, are accused if they are twice as
-    many as by chance; so are rows further out than any others, of features or residual. Targets are
-    centred and scaled by their median and median absolute deviation, features likewise. Cost of a step:
-    2 K B d.
+    The model starts at a robust fit to a sample of rows. Rows far out, and rows with a large residual, weigh
+    less in it. Steps are taken in coordinates in which the features of that sample are uncorrelated, so
+    correlated features need no more steps than others. With more than 512 features only scales are equalised,
+    and there is no such fit.
 
-    ``aggregator="median_block", scaling="robust"`` is the descent of the paper, whose target is the
-    minimiser of the median-of-means risk.
+    Rows of the sample are accused if their residual is more than five scales and their distance more than 1.5
+    times the median distance, provided that most of the rows furthest out have such residuals. Blocks with
+    such rows are skipped. Targets and features are centred and scaled by their median and median absolute
+    deviation. A step costs 2 K B d. See :doc:`/statistics/learning`.
+
+    ``aggregator="median_block", scaling="robust"`` is the descent of the paper. Its target is the minimiser
+    of the median-of-means risk.
 
     References
     ----------
@@ -129,12 +130,13 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
 
     Notes
     -----
-    Steps are those of `RobustLinearRegression`; of more than two classes without a fit to begin at. A row far
-    out with a label that the others make all but impossible is accused. Blocks hold ten rows of the rarest
-    label on average: the middle one of smaller blocks has none, and a model that goes by it predicts none.
-    Labels of a lake are a column of numbers, of true and false, or
-    of text; a pass over it before the first step finds the classes, which are those of all rows that pass the
-    filter.
+    Steps are those of `RobustLinearRegression`. With more than two classes there is no fit to start from. A
+    row far out is accused if the other rows make its label all but impossible. Blocks hold ten rows of the
+    rarest label on average, since most smaller blocks have none, and the model would never predict that
+    label.
+
+    Labels of a lake are a column of numbers, of true and false, or of text. A pass before the first step
+    finds the classes, which are those of all rows that pass the filter.
 
     Examples
     --------

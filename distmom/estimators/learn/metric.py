@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from distmom.checks import check_choice
 from distmom.errors import ConfigError, DataError
 from distmom.estimators.learn.bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from distmom.estimators.learn.learner import Learner, check_sample_of_labels, labels_of
+from distmom.estimators.learn.labels import check_sample_of_labels, labels_of
+from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import with_shared_parameters
 from distmom.estimators.learn.ranker import share_in_order
 from distmom.estimators.learn.rows import ArrayRows
@@ -56,10 +57,12 @@ class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learn
 
     Notes
     -----
-    Target: the matrix of least median-of-means risk, not quite that of least risk, since the block of a step
-    is chosen by its loss. Blocks of one step share no row, and each by itself is a simple random sample.
-    Blocks without two equal and two different labels are passed over and counted in ``n_skipped_blocks_``.
-    A step costs K B^2 and one product of B x d matrices for each block, and an eigendecomposition, d^3.
+    The target is the matrix of least median-of-means risk. It is not quite the matrix of least risk, since
+    the block of a step is chosen by its loss. Blocks of one step share no row, and each is a simple random
+    sample. Blocks without two equal and two different labels are skipped and counted in
+    ``n_skipped_blocks_``.
+
+    A step costs K B^2, one product of B x d matrices for each block, and an eigendecomposition, d^3.
 
     References
     ----------

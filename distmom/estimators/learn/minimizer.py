@@ -86,7 +86,7 @@ class RobustMinimizer(Learner):
         if not start.size or not np.isfinite(start).all():
             raise ConfigError("start: must be finite numbers, one for each parameter")
         if self.projection == "psd" and round(start.size**0.5) ** 2 != start.size:
-            raise ConfigError(f"start: {start.size} numbers are no square matrix")
+            raise ConfigError(f"start: {start.size} numbers do not make a square matrix")
         self._check_loss(start, sample)
         return Problem(UserRisk(self.loss, start.size), start, 1.0, sets[self.projection])
 

@@ -50,7 +50,7 @@ def check_model_folder(folder: str | os.PathLike[str]) -> Path:
     target = Path(folder).expanduser()
     around = target.absolute().parent
     if not around.is_dir() or not os.access(around, os.W_OK):
-        raise ConfigError(f"model {str(folder)!r}: {str(around)!r} is no folder that can be written")
+        raise ConfigError(f"model {str(folder)!r}: {str(around)!r} is not a writable folder")
     if target.exists() and not (target / DESCRIPTION).is_file():
         raise ConfigError(f"model {str(folder)!r}: exists and holds no model; name another folder")
     return target
@@ -191,7 +191,7 @@ def load_model(folder: str | os.PathLike[str]) -> Learner:
             _set(model, name, value)
         for name in description["arrays"]:
             if not all(part.isidentifier() for part in name.split(".")):
-                raise ValueError(f"{name!r} is no name of an array")
+                raise ValueError(f"{name!r} is not the name of an array")
             _set(model, name, np.load(place / f"{name}.npy", allow_pickle=False))
         _try(model)
     except OSError as error:
@@ -219,7 +219,7 @@ def _set(model: Learner, name: str, value: Any) -> None:
     first, _, key = name.partition(".")
     first = RETIRED.get(first, first)
     if not _is_learned(first):
-        raise ValueError(f"{name!r} is nothing that is learned")
+        raise ValueError(f"{name!r} is not a learned attribute")
     if key:
         value = {**getattr(model, first, {}), key: value}
     elif first == NAMES:

@@ -40,8 +40,9 @@ class SharedParameters:
     n_blocks : int
         K, the blocks of a step; odd.
     block_size : int, optional
-        B, the rows of a block; by default 0.35 over the contamination. Without one 16, or with "whitened" as
-        many as hold ten rows of the rarest label or level (64 to 1,024).
+        B, the rows of a block; by default 0.35 over the contamination. Where none is given 16, of linear
+        models as many as hold ten rows of the rarest label or four of the rarest level (64 to 1,024; 32 for
+        pairs), of clusters five of the smallest; but fewer where more of them would not be clean.
     contamination : float or "auto"
         Share of rows that may be outlying; "auto" finds it in a sample of the rows.
     aggregator : {"median_block", "geometric_median", "coordinatewise_median", "trimmed_mean", "plain"}
@@ -78,11 +79,13 @@ class SharedParameters:
     n_iter_ : int
         Steps taken.
     status_ : str
-        How the descent ended: ``"converged"``, ``"not converged"``, ``"still improving"``, ``"all steps
-        taken"`` or ``"stationary"``. Of linear models the gradient decides, on held-out blocks or without
-        them on those of the sample: at a minimum its square is that of its noise, in whitened coordinates.
+        The most serious of ``flags_`` and of how the descent ended: ``"converged"``, ``"not converged"``,
+        ``"still improving"``, ``"all steps taken"`` or ``"stationary"``; of ``loss_flags_``, which tell of a
+        mean, only ``"no finite answer"``. Of linear models the gradient decides the end, on held-out blocks
+        or without them on those of the sample: at a minimum its square is that of its noise, in whitened
+        coordinates.
     advice_ : str
-        What that means, and what to do about it.
+        How the descent ended, what that means, and what to do about it.
     history_ : dict of ndarray
         For each step ``objective`` (the loss that it went by, of the chosen block, which is biased low),
         ``block`` (-1 for a combination, -2 where the step was left out), ``gradient_norm`` (before clipping)
@@ -210,25 +213,31 @@ class LearnOptions(SharedParameters):
         self,
         n_rows: int,
         least_size: int,
-        outlier_share: float = 0.0,
-        wanted: int | None = None,
+        share: float = 0.0,
+        wanted: int = BLOCK_SIZE,
         *,
+        accused: bool = False,
+        passed_over: bool = False,
         bounded: bool = False,
     ) -> Shape:
         """Blocks for so many rows; `least_size` rows make a block that says something.
 
-        Where neither block size nor contamination are given, the share of rows that look outlying is taken
-        for the latter, as far as it makes blocks smaller. Blocks of a `wanted` size may take most rows; if
-        they are too large to be clean, half of them are. Where the loss of a row is `bounded`, blocks
-        need not be.
+        They have the `wanted` rows, or fewer where that is more than a step can have, or too many to be
+        clean. Where neither block size nor contamination are given, the `share` of rows that look outlying,
+        or are `accused`, is taken for the latter. Then held-out blocks may be smaller; blocks with accused
+        rows may be `passed_over`, and half of them are to be clean. Where the loss of a row is `bounded`,
+        blocks need not be clean.
 
         Refuses a given block size that cannot be combined with the contamination or is below `least_size`,
         and too few rows.
         """
-        n_blocks = self.n_blocks
-        if wanted is not None:
+        n_blocks, safe = self.n_blocks, SAFE
+        if passed_over:
             wanted = min(wanted, max(least_size, int(MOST_STEP_SHARE * n_rows) // n_blocks))
-        size = self._block_size(least_size, outlier_share, wanted, bounded=bounded)
+            safe = LEAST if self.given_share is None else SAFE
+        size = self._block_size(least_size, int(safe / max(self.given_share or share, 1e-9)), wanted, bounded)
+        if self.given_share is None and self.aggregator != "plain" and share * size > safe:
+            self._warn(size, share, accused=accused, bounded=bounded)
         if n_rows < n_blocks * size:
             if self.block_size is not None:
                 raise NoAnswerError(
@@ -245,44 +254,44 @@ class LearnOptions(SharedParameters):
                 stacklevel=2,
             )
         held_out = size
-        if wanted is not None:
+        if accused:
             free = min(int(HELD_OUT_SHARE * n_rows), n_rows - n_blocks * size)
             smaller = min(size, free // HELD_OUT_BLOCKS)
             held_out = smaller if smaller >= max(least_size, FEWEST_HELD_OUT) else size
         return Shape(n_blocks, size, self._held_out(n_rows, n_blocks * size, held_out), held_out)
 
-    def _block_size(self, least_size: int, outlier_share: float, wanted: int | None, *, bounded: bool) -> int:
-        """Rows of a block; a warning where too few blocks can be clean."""
+    def _block_size(self, least_size: int, clean: int, wanted: int, bounded: bool) -> int:
+        """Rows of a block; those of more than `clean` are too many, which a given size may have."""
         eta, size = self.given_share, self.block_size
-        # blocks with accused rows are passed over, so half of them may have any
-        safe = SAFE if wanted is None or eta is not None else LEAST
         if size is None:
-            most = MOST_BLOCK_SIZE if eta is not None else BLOCK_SIZE if wanted is None else wanted
-            size = max(least_size, min(most, int(safe / max(eta or outlier_share, 1e-9))))
-        elif size < least_size:
+            most = MOST_BLOCK_SIZE if eta is not None else BLOCK_SIZE if bounded else wanted
+            return max(least_size, min(most, clean), wanted if bounded else 0)
+        if size < least_size:
             raise ConfigError(f"block_size: must be at least {least_size} for this loss, not {size}")
-        elif eta is not None and self.aggregator != "plain" and size > SAFE / eta:
+        if eta is not None and self.aggregator != "plain" and size > SAFE / eta:
             text = (
                 f"block_size: with a share of {eta:g} outlying rows only {(1 - eta) ** size:.0%} of blocks "
                 f"of {size} rows are clean; take at most {max(1, int(SAFE / eta))}"
             )
             if size > LEAST / eta:
                 raise ConfigError(text)
-            warnings.warn(text, stacklevel=2)
-        told = self.block_size is not None or not bounded
-        if eta is None and told and self.aggregator != "plain" and outlier_share * size > safe:
-            why = (
-                "have a value more than 20 robust standard deviations from the centre"
-                if wanted is None
-                else "are accused"
-            )
-            warnings.warn(
-                f"block_size: {outlier_share:.2%} of the rows {why}, so only "
-                f"{(1 - outlier_share) ** size:.0%} of blocks of {size} rows are without one; "
-                f"take at most {max(1, int(SAFE / outlier_share))}, or give contamination",
-                stacklevel=2,
-            )
+            warnings.warn(text, stacklevel=3)
         return size
+
+    def _warn(self, size: int, share: float, *, accused: bool, bounded: bool) -> None:
+        """Too few blocks can be clean: the size was given, or smaller ones say nothing."""
+        if self.block_size is None and bounded:
+            return
+        why = (
+            "are accused"
+            if accused
+            else "have a value more than 20 robust standard deviations from the centre"
+        )
+        warnings.warn(
+            f"block_size: {share:.2%} of the rows {why}, so only {(1 - share) ** size:.0%} of blocks of "
+            f"{size} rows are without one; take at most {max(1, int(SAFE / share))}, or give contamination",
+            stacklevel=3,
+        )
 
     def _held_out(self, n_rows: int, n_step: int, size: int) -> int:
         """Number of held-out blocks of a size, beside the rows of a step."""

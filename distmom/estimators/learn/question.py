@@ -216,9 +216,8 @@ class LearnPlan:
             places = [self.names.index(name) for name in columns]
             return features[:, places], labels
 
-        labelled = sample if question.opened[1].by else None
-        seed, clusters = question.seed, machine._clusters
-        return survey_of(scan, columns, seed, executor, progress, labelled, clusters=clusters)
+        real = machine._real(columns, sample, question.seed)
+        return survey_of(scan, columns, question.seed, executor, progress, real)
 
     def _with_labels(self) -> tuple[LakeRows, NDArray[Any] | None]:
         """The rows, those of labels with their numbers, and these."""

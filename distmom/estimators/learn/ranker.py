@@ -36,9 +36,9 @@ class PairwiseRanker(Learner):
 
     Notes
     -----
-    Steps are taken in coordinates in which features have no correlation, as by `RobustLinearRegression`, but
-    without a fit to begin at. Pairs of equal outcomes contribute nothing but count. Blocks of equal outcomes
-    are passed over and counted. Cost of a step: K B^2 + B d.
+    Steps are taken in coordinates in which features are uncorrelated, as by `RobustLinearRegression`, but
+    without a fit to start from. Pairs of equal outcomes contribute nothing but are counted. Blocks of equal
+    outcomes are skipped and counted. A step costs K B^2 + B d.
 
     Examples
     --------

@@ -13,7 +13,8 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.parameters import LearnOptions, Shape
+from distmom.estimators.learn.doubts.skew import mean_residual
+from distmom.estimators.learn.parameters import BLOCK_SIZE, LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.shared import SharedBlocks
@@ -65,8 +66,8 @@ class Problem:
     """What is to be found, from where, and the natural size of a step.
 
     At a `blind` start losses do not tell blocks apart. Then it is moved by one step along the median,
-    coordinate by coordinate, of the gradients of the blocks of the sample. Blocks of `block_size` rows would
-    hold what is rare; the rows may be too few for them.
+    coordinate by coordinate, of the gradients of the blocks of the sample. Blocks of the `wanted` size hold
+    what is rare.
 
     With a `curvature`, the greatest second derivative of the loss by a linear predictor, features may be
     whitened, and the gradient is judged.
@@ -78,14 +79,7 @@ class Problem:
     projection: Projection = unconstrained
     blind: bool = False
     curvature: float | None = None
-    block_size: int | None = None
-
-    def shape(self, options: LearnOptions, n_rows: int, usual: Shape) -> Shape:
-        """The usual blocks, or those that are wanted, as large as one step can have them."""
-        if self.block_size is None or options.block_size is not None:
-            return usual
-        wanted = min(self.block_size, n_rows // options.n_blocks)
-        return options.shape(n_rows, max(wanted, usual.block_size))
+    wanted: int = BLOCK_SIZE
 
 
 @dataclass(frozen=True)
@@ -131,12 +125,14 @@ class Training:
     judges: tuple[Floats, Floats] | None = (
         None  # scaled rows of the sample, which judge the loss if none are held out
     )
+    sample: tuple[Floats, Floats] | None = None  # all of its rows, scaled
     loss_flags: tuple[Status, ...] = ()  # what the mean says of their losses
     coordinates: Coordinates | None = None  # in which steps are taken
     accused: Accused | None = None  # rows whose blocks are passed over
     judge: Coordinates | None = None  # in which the gradient is judged
     accused_share: float = 0.0  # of the rows of the sample
     too_many: float = 0.0  # share of them that would be accused, were they not too many
+    mean_residual: float = 0.0  # if it is far from zero, in standard deviations of the targets
     step_seconds: float = field(init=False)  # mean time of a step, fetching its rows included
 
     def order(self, source: TrainingRows) -> VirtualOrder:
@@ -229,6 +225,9 @@ def learn(
     training.place = training.place._replace(met=training.place.met.joined(met))
     if looks is not None and steered is None:
         training.status = judged(training.status, looks, training.found)
+    if training.sample is not None:
+        of = training.risk, training.x, *training.sample, training.accused
+        training.mean_residual, training.sample = mean_residual(*of), None
     if judges is not None:
         training.loss_flags = loss_flags(training.risk, training.x, *judges, training.seed)
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 Sample = Callable[[], tuple[Floats, Floats]]
 """Gives features of some rows, and their labels as numbers."""
 
+Real = Callable[[Mapping[str, FarRows]], Collection[str]]
+"""Takes rows far out by column; tells the columns where they are what is to be learned."""
+
 ENOUGH = 8
 """Sampled rows of a label from which on it is asked whether most of them lie far out."""
 
@@ -55,19 +58,18 @@ def survey_of(
     seed: int,
     executor: Executor,
     progress: Progress | None,
-    labelled: Sample | None,
-    *,
-    clusters: bool,
+    real: Real | None,
 ) -> Survey:
     """What is bad in these columns; of a label, or a cluster, that lies far out it is told, and it stays."""
-
-    def real(cuts: Mapping[str, FarRows]) -> Collection[str]:
-        return () if labelled is None else far_labels(columns, cuts, *labelled())
-
-    surveyor = Surveyor(seed, executor, progress, experiment=clusters, real=real)
+    surveyor = Surveyor(seed, executor, progress, real=real)
     seen = surveyor.survey(data, columns)
     concerns = tuple(flag for flag in seen.passed_on if flag is Status.CONTAMINATED)
     return replace(seen, passed_on=concerns, correlated=())  # a model has no interval
+
+
+def labels_stay(columns: Sequence[str], sample: Sample) -> Real:
+    """Rows far out are real where they are most rows of some label of the sample."""
+    return lambda cuts: far_labels(columns, cuts, *sample())
 
 
 def far_labels(
@@ -102,12 +104,12 @@ def columns_of(rows: ArrayRows, names: Sequence[str] | None, *, targets: bool) -
 
 
 def survey_of_arrays(
-    rows: ArrayRows, columns: dict[str, pa.Array], seed: int, sample: Sample | None, *, clusters: bool
+    rows: ArrayRows, columns: dict[str, pa.Array], seed: int, real: Real | None
 ) -> tuple[Survey, ArrayRows]:
     """The same for rows in memory, and the rows, of which those that were screened out do not count."""
     with as_backend(None).here().open() as executor:
         data = scan(pa.table(columns))
-        seen = survey_of(data, list(columns), seed, executor, None, sample, clusters=clusters)
+        seen = survey_of(data, list(columns), seed, executor, None, real)
     if seen.scan is data:
         return seen, rows
     kept = seen.scan.where.mask(columns, rows.n_rows)
@@ -159,7 +161,9 @@ def loss_flags(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, seed: 
 
 
 def warn(model: Any) -> None:
-    """Warn of what the survey found, as every call does."""
-    if model.flags_ and warns():
-        words = f"{type(model).__name__}: {'; '.join(model.flags_)}; look at its flags_ and notes_"
-        warnings.warn(words, DoubtfulResultWarning, stacklevel=4)
+    """Warn of a status that is not fine, as every call does; not of steps that nothing but their end ends."""
+    status = Status(model.status_)
+    if not status.fine and status is not Status.ALL_STEPS_TAKEN and warns():
+        words = "; ".join(dict.fromkeys((model.status_, *model.flags_)))
+        text = f"{type(model).__name__}: {words}; look at its advice_, flags_ and notes_"
+        warnings.warn(text, DoubtfulResultWarning, stacklevel=4)

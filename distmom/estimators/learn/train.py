@@ -129,7 +129,7 @@ def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Lear
     for name in options or {}:
         if name not in known or name == "random_state":
             there = ", ".join(n for n in known if n != "random_state")
-            raise ConfigError(f"{name}: is no option of {kind.__name__}; there are {there}")
+            raise ConfigError(f"{name}: is not an option of {kind.__name__}; there are {there}")
     return kind(**(options or {}), random_state=rng)
 
 
@@ -154,7 +154,7 @@ def _result(machine: Learner, plan: LearnPlan, run: dict[str, Any]) -> TrainResu
     chosen = history["objective"][len(history["objective"]) // 2 :]
     chosen = chosen[np.isfinite(chosen)]
     loss = history["held_out"][-1] if held else np.median(chosen) if chosen.size else np.nan
-    notes = [f"{machine.status_}: {machine.advice_}", f"{machine.mode_}: {machine.mode_reason_}"]
+    notes = [machine.advice_, f"{machine.mode_}: {machine.mode_reason_}"]
     counts = {name: getattr(machine, f"{name}_") for name in Met._fields}
     n_dropped = counts["n_dropped"]
     n_met = sum(counts.values()) - counts["n_inf"]
@@ -168,7 +168,6 @@ def _result(machine: Learner, plan: LearnPlan, run: dict[str, Any]) -> TrainResu
     if machine.loss_flags_:
         notes.append(f"the mean of the losses is flagged: {'; '.join(machine.loss_flags_)}")
     flags = in_order(map(Status, (*machine.flags_, *machine.loss_flags_)))
-    bad = [flag for flag in flags if flag.no_answer]
     return TrainResult(
         learner=type(machine).__name__,
         target=plan.question.opened[2],
@@ -180,7 +179,7 @@ def _result(machine: Learner, plan: LearnPlan, run: dict[str, Any]) -> TrainResu
         block_size=machine.block_size_,
         n_skipped_blocks=machine.n_skipped_blocks_,
         mode=machine.mode_,
-        status=bad[0] if bad else Status(machine.status_),
+        status=Status(machine.status_),
         flags=flags,
         notes=(*machine.notes_, *notes),
         n_rows=n_met - n_dropped,

@@ -27,6 +27,7 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 from distmom.reductions.state import Key, MeanState
 from distmom.report import MeanResult, Results, VectorResult
+from distmom.report.of_many import total_left_out
 from distmom.report.on_demand import OnDemand
 from distmom.report.times import as_times
 from distmom.theory.variances import mean_variance, row_inverse_inclusion
@@ -88,6 +89,12 @@ class AnswerColumns:
             first = [own.get("accused_files", ()) for own in self.every]
         later = {g for g, own in self.changed.items() if own.get("accused_files")}
         return [g for g, files in enumerate(first) if files or g in later]
+
+    def left_out(self) -> tuple[int, dict[str, int]]:  # noqa: D102
+        if isinstance(self.shared, SharedFields):
+            return self.shared.left_out()
+        made = [self.make(g) for g in range(len(self))]
+        return sum(one.n_rows for one in made), total_left_out(made)
 
     def make(self, g: int) -> MeanResult | VectorResult:  # noqa: D102
         fields = {**self.shared[g], **self.every[g], **self.changed.get(g, {})}

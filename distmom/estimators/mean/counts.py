@@ -69,6 +69,12 @@ class SharedFields:
         """Values of the `by` columns."""
         return group_of(self.keys[g], self.plan.reader.options.by)
 
+    def left_out(self) -> tuple[int, dict[str, int]]:
+        """Rows of all groups, and those that did not count, as results call them."""
+        names = {"null": NULLS, "NaN": NANS, "infinite": INFS}
+        mine = self.counts.counts[self.c].sum(axis=0)
+        return int(self.counts.n_rows.sum()), {name: int(mine[kind]) for name, kind in names.items()}
+
     def __len__(self) -> int:
         return len(self.keys)
 

@@ -183,11 +183,10 @@ class Found:
         allowed = np.multiply(scales, errors)
         if self._agree(centres, allowed / 2.0):
             return told
+        [estimate] = self._of_parts(np.zeros(m, np.int64), 1)
+        if self._agree(estimate, allowed) or self._agree(estimate, allowed + self._explained(estimate)):
+            return told
         again, m = self._of_sample(self.kept)
-        if self._agree(again["estimate"], allowed):
-            return told
-        if self._agree(again["estimate"], np.add(allowed, self._explained(again))):
-            return told
         again = correlated(self.first, again, of_sample=self.blind)
         return (
             again
@@ -203,7 +202,7 @@ class Found:
         allowed = DISAGREE * np.hypot(np.divide(scales, math.sqrt(n)), own)
         agree = self._agree(again["estimate"], allowed)
         if not agree and self.second is None:
-            agree = self._agree(again["estimate"], allowed + self._explained(again))
+            agree = self._agree(again["estimate"], allowed + self._explained(again["estimate"]))
         apart = any(look.apart.n for look in self.looks)
         if agree:
             near = any(look.near.n for look in self.looks)
@@ -250,25 +249,25 @@ class Found:
             again["n_effective"] = n_effective(plan, state, columns.start, 0)
         return again, n
 
-    def _explained(self, again: dict[str, Any]) -> Floats:
+    def _explained(self, estimate: Any) -> Floats:
         """How much of the difference to the sample's answer comes of its fewer rows, under a heavy tail."""
         m = int(self.kept.sum())
         parts = np.arange(self.kept.size) * PARTS // self.kept.size
-        grown = growth(again["estimate"], self._of_parts(parts), m, int(self.shared["n_used"]))
-        return explained(self.first["estimate"], again["estimate"], grown)
+        grown = growth(estimate, self._of_parts(parts, PARTS), m, int(self.shared["n_used"]))
+        return explained(self.first["estimate"], estimate, grown)
 
-    def _of_parts(self, parts: Ints) -> list[Any]:
+    def _of_parts(self, parts: Ints, n_parts: int) -> list[Any]:
         """The estimate of the kept rows of each part: of all at once, but for those that may have odd files.
 
         What else is said of a sample, as its dependence, does not move an estimate.
         """
-        pools, alone = [look.pool.at(self.kept) for look in self.looks], np.ones(PARTS, np.bool_)
+        pools, alone = [look.pool.at(self.kept) for look in self.looks], np.ones(n_parts, np.bool_)
         if self.units is None and pools[0].weights is None:
             of_rows, plan = parts[self.kept], _plan_of_sample(self.plan, self.looks)
-            state = state_of_parts(pools, np.bincount(of_rows, minlength=PARTS), *_sizes(plan))
+            state = state_of_parts(pools, np.bincount(of_rows, minlength=n_parts), *_sizes(plan))
             at_once = answer_columns(plan, state, slice(0, len(pools)))
             whole = state.moments.at((..., slice(plan.blocks.layout.n_blocks))).total()
-            alone = np.zeros(PARTS, np.bool_)
+            alone = np.zeros(n_parts, np.bool_)
             for pool, variance in zip(pools, whole.row_variance, strict=True):
                 if pool.files is not None:
                     alone |= may_be_odd(pool.files, pool.values, of_rows, variance)

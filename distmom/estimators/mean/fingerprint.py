@@ -149,7 +149,7 @@ def known_scale(**facts: Any) -> TimeScale:
     scale = TimeScale(**facts)
     words = scale.kind in get_args(TimeKind) and scale.unit in get_args(Unit)
     if not words or not isinstance(scale.zone, str | None):
-        raise ValueError(f"{facts!r} is no scale of times")
+        raise ValueError(f"{facts!r} is not a scale of times")
     if type(scale.base) is not int or abs(scale.base) > MOST_DAYS:
-        raise ValueError(f"{scale.base!r} is no day")
+        raise ValueError(f"{scale.base!r} is not a day")
     return scale

@@ -87,10 +87,10 @@ def mean(
 ) -> MeanResult | VectorResult | Results:
     """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.
 
-    Rows are assigned to blocks at random, each block has its mean, and the estimate is the lower median of
-    the block means. It estimates the expectation of a row under independent rows of finite variance; up to
-    about 0.69 times the number of fine blocks of arbitrary rows, a share of up to 15% that stands apart from
-    the others, or a minority of bad files, do not move it far.
+    Rows are assigned to blocks at random, and each block has its mean. The estimate is the lower median of
+    the block means, or by default a mean of them that outlying blocks cannot move far. It estimates the mean
+    of the distribution of a row, for independent rows of finite variance. It tolerates about 650 arbitrary
+    rows, a share of up to 15% of the rows that stands apart from the others, and a minority of bad files.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def mean(
     where : str or pyarrow.compute.Expression, optional
         Condition such as ``"status == 'paid' and amount > 0"``; rows for which it is true count.
     weights : str, optional
-        Column of weights, not negative: blocks have weighted means (see Notes). A row whose weight is null,
+        Column of weights, not negative: blocks have weighted means. A row whose weight is null,
         NaN or zero does not count; a negative or infinite weight is an error.
     joint : bool or {"geometric", "coordinatewise"}
         One mean vector over all columns instead of one mean for each: the geometric median of the block mean
@@ -120,22 +120,21 @@ def mean(
         a number it becomes the odd number with the shortest ``cantelli`` interval.
     interval : {"auto", "order", "cantelli", "closed-form", "none"}
         Order statistics of the block means, or a bound with plug-in variance (see Notes). By default
-        ``order`` for one partition without `contamination`, else ``cantelli``; where rows within files are
-        correlated, one of whole files (see Notes).
+        ``order`` for one partition without `contamination`, else ``cantelli``. If rows within files are
+        correlated, the default is an interval of whole files.
     confidence_level : float
         In (0, 1).
     passes : {1, 2}, optional
-        Where rows stand apart from all others and move the estimate, it becomes that of the rows that are
-        left (see Notes): of all of these, for which files are read once more if such rows are found; or with
-        1, and for streams and states, of a sample of 65,536 rows (16,384 in states). 2 cannot be combined
-        with a `state`.
+        What to do if rows stand apart from all others and move the estimate. By default files are read once
+        more, and the estimate is that of all other rows. With 1, and for streams and states, it is that of
+        the other rows of a sample of 65,536 rows (16,384 in states). 2 cannot be combined with a `state`.
     rng : int, SeedSequence, Generator or None
-        Decides every draw, alone. None draws a fresh seed, which the result shows; with a `state` that is
-        there already, it means the seed of that state.
+        Seed of all random draws. None draws a fresh seed, which the result shows, or takes that of an
+        existing `state`.
     state : str, path or State, optional
-        File that keeps the sums between runs. A run begins from what it holds, reads only files that are not
-        in it, and saves it at the end, every half minute, and when it is interrupted (see Notes).
-        ``State(path, on_change="restart")`` begins anew where files it holds have changed or are gone.
+        File that keeps the sums between runs. A run starts from it, reads only files that it does not hold,
+        and saves it at the end, every half minute, and when interrupted. ``State(path, on_change="restart")``
+        starts over if files that it holds have changed or are gone.
     executor : Threads, Processes, Cluster, Dask client or address, optional
         Where to run. Default: the active Dask client, else threads. Data in memory is not sent to a cluster.
 
@@ -160,134 +159,31 @@ def mean(
 
     Notes
     -----
-    With K blocks of B rows and p* the Beta quantile at which P(Bin(K, p*) >= ceil(K/2)) = delta,
-    the ``cantelli`` interval is the estimate -+ sqrt(V (1/p* - 1)), V the variance of a block mean
-    (Cantelli's inequality for both sides): if that variance were known, the interval would hold with
-    probability of at least 1 - delta; it is estimated, so the statement is asymptotic in the block size. The
-    ``order`` interval covers the median of the distribution of one block mean, which differs from the mean by
-    a term of smaller order. Its level is that of independent blocks, so it is refused for samples and
-    repeated partitions.
+    *Intervals.* ``order`` covers the median of the distribution of one block mean, which is close to the mean
+    for large blocks. ``cantelli`` would hold with probability 1 - delta if the variance of a block mean were
+    known; the variance is estimated, so coverage is asymptotic in the block size. See
+    :doc:`/statistics/intervals` and :doc:`/statistics/promises`.
 
-    Where neighbouring rows, or those of a file or folder, are alike (status ``rows correlated``) they tell
-    less than their number says. The pass keeps the means of up to 8,192 stretches of rows. They are joined to
-    longer ones, to files and to folders; for independent rows the variance of the mean that such units show
-    is that of rows. Where it is not, at a false-alarm rate of 1e-4 over all units, the first units are taken
-    with which all coarser ones agree, coarser ones as long as sixty are left. By default, with random rows,
-    the interval is then cluster-robust, of kind ``clusters``: the jackknife variance, Student's quantile at
-    the effective number of cells less one, and 0.7 of Hall's transformation for skewness where that is wider.
-    At 24 to 365 files of equal and of log-normal sizes a nominal 99% covered 0.976 to 0.997 for normal,
-    exponential and Student-3 file effects, and 0.955 to 0.996 for log-normal ones, at 1.0 to 1.9 times the
-    width of a plain t interval; with fewer there is none, as where rows are correlated over any
-    length. The estimate stays that of rows, and an interval of rows that is wider stays, too. A vector's
-    radius is sqrt(trace F), F with the degrees of freedom that the covariance matrix of units gives it
-    (Satterthwaite). Rows that are sorted by their values, or by what goes with these, are a monotone curve
-    and what chance leaves about it: they are taken for independent rows that were sorted afterwards, with a
-    note. A trend in time looks the same. With groups, only files are units.
+    *Blocks.* Under ``"auto"`` 945 fine blocks are tested against each other, and outlying ones are screened
+    out: about 650 bad rows are tolerated wherever they lie. See :doc:`/statistics/automatic`. A share of bad
+    rows is looked for in a sample of 65,536 rows; see :doc:`/statistics/shares`, also for a share as
+    `contamination`.
 
-    A file whose mean is far from those of all others, across a gap or where the others differ by no more than
-    their rows do, is named and left out of each block (``files disagree``): among at least five files, at
-    about one false alarm in 1,000 lakes, whether rows of a file are correlated or not.
+    *Files.* If whole files contradict the rows, the answer is that of whole files (``files disagree``). If
+    rows within files are correlated (``rows correlated``), the interval is cluster-robust. See
+    :doc:`/statistics/correlated`.
 
-    With weights a block's value is m = sum w x / sum w, and the answer the median of these, every block
-    counting once: it estimates E(w x)/E(w) with a bias of order 1/B, that of a ratio. The variance of m is
-    sum w^2 (x - m)^2 / (sum w)^2 times n/(n - 1), n = (sum w)^2 / sum w^2 being the effective rows of the
-    block (Kish 1965). They take the place of rows in every rule: a level needs enough of them a block, and
-    where fewer than half of the rows are effective, blocks are balanced by them. Shares of rows, as in
-    ``dominated by few rows``, are those of rows of positive weight. Weights above 2^200 are refused, below
-    2^-200 they are zero. A block whose weights are all zero is left out. Few rows decide where weights are
-    very heavy and heavy rows vary more: with log-normal weights of sigma 2 and a scale that grows with the
-    root of the weight, ``cantelli`` at 99% covered 0.95 to 0.99 at n = 10^4 and 0.77 to 0.91 at n = 10^5,
-    and ``order`` at 95% 0.87 to 0.99 (300 and 100 replications; normal, exponential and log-normal values).
-    With one scale for all rows it is 1.00, and 0.92 to 0.99; with weights of sigma 1 at least 0.99 and 0.88.
+    *Weights.* A block's value is sum w x / sum w. The answer estimates E(w x)/E(w) with a bias of order 1/B.
+    Few rows decide if weights are very unequal; the interval may then be too narrow. Weights, units, vectors,
+    times and saved states are described in :doc:`/statistics/means`.
 
-    With `UnitBlocks` a unit is put into one of 945 cells (105 a group) by 64 keyed hashed bits of its values:
-    its block depends on seed and values alone, not on files, types or other units. Cells are merged to blocks
-    by their rows; a level of the ladder needs as many filled cells as blocks and, beyond nine blocks, eight
-    units a block; empty blocks are left out.
-    The Cantelli interval takes the blocks' sizes as they are (Poisson-binomial tail where they differ by more
-    than 10%). Fewer than ten units a block draw a note.
+    *Reproducibility.* The same data and seed give the same bits on any number of threads or workers. Adding
+    files moves no earlier row into another block, as long as the number of blocks stays. A run with a `state`
+    that was interrupted, even killed, resumes and gives the bits of an undisturbed run.
 
-    Where all values are identical the interval is that value, and a note says so: with probability 1 - delta,
-    at most a share log(1/delta)/n of the distribution has other values, which none of the n rows showed.
-
-    Up to o blocks may be arbitrary (o rows by `contamination`, or the non-finite ones if these are more): p*
-    is then that of P(Bin(K - o, p*) >= ceil(K/2) - o) = delta, and ``order`` takes its ranks from K - o fair
-    coins. K > 2 o only makes the answer finite: for o = 10 at 99%, K = 21 gives 152 standard errors and
-    K = 59, the best, gives 13.
-
-    A *share* of bad rows is found in a uniform sample of m = 65,536 rows of each column, kept in the pass. A
-    gap is a distance t from its median (without a value that most rows have) where j rows lie at or beyond t
-    and at most j/10 between t/r and t, r = max(3, exp(9/j)): a tail that falls like the power 1.5 or faster
-    has one by chance with probability exp(-1.5 * 9) = 1.4e-6 a place. Rows beyond a gap stand apart if t >=
-    30 s, s the standard deviation of the rows inside; at most 15% of the rows do, and two kept rows for each
-    of them differ from the most frequent value. A second mode that looks like sizes of another order stays
-    in. If A is the answer of all rows and A' that of the k rows left, A stays, to the last bit, where abs(A -
-    A') <= 3 s'/sqrt(k) (6 where blocks have seen the damage and bear it), s' being the root of the lower
-    median of 63 block variances; else the answer is A' (``share screened out``; `far_rows` says which rows,
-    `without_extremes` gives the mean without the most extreme 0.01 to 5%). Rows apart at 10 s to 30 s are
-    told only (``share far out``). Where nothing stands apart, but A and the sample's own answer differ by 9.2
-    s' (1/sqrt(m) + 1/sqrt(n)), it is that of the sample, ``breakdown point exceeded``.
-    Groups are judged by the cuts of the whole column, which hold in a group that loses at most 15% of its
-    rows by them; a group that lies beyond them stays. One with 512 rows in the sample has cuts of its own
-    beside them. In one pass a group with fewer than 64 sampled rows keeps the answer of all its rows.
-    Sampled rows know the cells of their files: where these are correlated, the interval of an answer from the
-    sample is that of whole files, too.
-
-    The automatic rule answers by whole files where these contradict the rows (``files disagree``). A given
-    number of blocks cannot: so bad files, which are looked at one by one, are left out and the blocks are
-    those of the rest; where that is not possible (``passes=1``, streams, states, groups, or no file stands
-    out alone) the answer is ``breakdown point exceeded``. Units in columns and samples see neither bad files
-    nor bad shares: a pass of the default mean comes first, and what it finds is left out unless the blocks
-    bear it.
-
-    A share e as `contamination` allows for t bad rows of the sample: e n of all n rows, or the quantile of
-    the binomial distribution that is exceeded with probability 1e-6. The estimate is the mean of the largest
-    window S of order statistics, with the rows apart left out, whose standard deviation is at most 1.25 times
-    the least, s_t, of windows that leave out t rows; ``cantelli`` adds (sd(S) + s_t) sqrt(u/(1 - 2 u)), with
-    u = t/m, to its sampling error: whatever the bad rows are, the mean of the good ones is no farther away,
-    since two subsets that share all but a part q of either differ by at most sd sqrt(q/(1 - q)) from what
-    they share.
-    No estimator can promise less than sd sqrt(e/(1 - 2 e)).
-
-    Samples without and with replacement have the bound E exp(-a kl+(T | p)) <= delta for a Beta variable T,
-    with p the variance of a block mean over the squared margin of error: s^2/B, or s^2 (1/n + (1 - 1/n)/B),
-    and 1/a the chance that a block uses a given row: B/n, or 1 - (1 - 1/n)^B. Repeated partitions have
-    exp(-K kl(1/2 | p)) <= delta for any number of them. Neither is vacuous, and neither knows of dependent
-    rows.
-
-    With `joint` the radius comes from Minsker's lemma: if the geometric median of K block mean vectors is
-    farther than C r from the mean vector, C = (1 - a)/sqrt(1 - 2 a), more than a K of them are farther than
-    r, each with probability of at most trace(Sigma)/(B r^2). The trace is the sum of robust variances of the
-    coordinates. Distances are Euclidean: bring coordinates of different units to one scale before. Under
-    ``"auto"`` each of d coordinates is tested at the d-th part of the level, and a block that is an outlier
-    in one is screened out for all. Intervals of the coordinatewise median have the level 1 - delta/d each, so
-    they hold together. A null in a list makes its row null, a NaN counts as the scan says. Memory grows with
-    d 2**17 rows. With weights a row has one for all coordinates, and effective rows take the place of B. Over
-    repeated partitions the median is that of all their blocks; the radius has their exponential tail in place
-    of the binomial one and is about half as long again.
-
-    One pass, two if rows that pass a filter must be counted first (samples, `contamination`). State 60 kB a
-    column, and 1 MB for its sample of rows (260 kB in a saved state), or 9 kB a column and group; of these
-    23 kB, or 2.5 kB, for each partition; with weights 110 and 16. The same data and seed give the same bits
-    on any number of threads or workers, and adding files moves no old row of a random partition into another
-    block, as long as the number of blocks stays.
-    Dates and timestamps are averaged in float64 nanoseconds from a day in the middle of the first rows:
-    exactly within 104 days of it, and beyond to 2**-53 of the distance, which is 2 ns at a year and 32 ns at
-    ten. Results are datetimes with the column's time zone; dates count as their midnight. Durations are
-    timedeltas. These have microseconds; JSON (ISO 8601, durations as seconds such as ``PT3723.5S``) and Arrow
-    have nanoseconds where the first file has. Files may differ in the unit, not in the kind. A `state` keeps
-    the day from which it counts; one of times of another kind, or of numbers, is refused.
-
-    A `state` makes runs incremental: a run that was interrupted, even killed, goes on from the last save and
-    gives the bits of an undisturbed one; when files were added, only these are read. If their paths all sort
-    after the old ones the bits are those of one run over everything; files in between give the same counts
-    and blocks, and sums that agree up to rounding. Blocks that depend on the number of rows
-    (samples, `StoredBlocks`, a `size`, a number as `contamination`) can be resumed but take no new
-    files. Options that only shape the answer
-    (`interval`, `confidence_level` unless it sets the blocks, how bad files are met, where to run) may change
-    from run to run. Files left out by ``on_bad_file="skip"`` are tried again in each run. The file holds at
-    most one state for each binary digit of the number of files; `distmom.merge_states` shows it without the
-    data.
+    *Cost.* One pass; two if rows that pass a filter must be counted first (samples, `contamination`), and one
+    more if rows or files are left out. 60 kB a column and 1 MB for its sample of rows, or 9 kB a column and
+    group.
 
     References
     ----------

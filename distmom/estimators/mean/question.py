@@ -22,7 +22,7 @@ from distmom.estimators.mean.checkpoint import Keeper
 from distmom.estimators.mean.far_groups import GroupsLook, cuts_of_groups, look_at_groups
 from distmom.estimators.mean.far_rows import cuts_of, looks_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
-from distmom.estimators.mean.run.passes import OwnCuts, run_plan, within_cuts
+from distmom.estimators.mean.run.passes import OwnCuts, mounted, run_plan, run_with, within_cuts
 from distmom.estimators.mean.run.ranges import answers_by_ranges
 from distmom.estimators.mean.state import KIND
 from distmom.estimators.options import MeanOptions
@@ -33,6 +33,7 @@ from distmom.memory import Memory
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.key_ranges import most_groups
 from distmom.passes.opening import Names, open_data
+from distmom.passes.riding import Rider
 from distmom.passes.scan import Scan
 from distmom.reductions.block_means import TooManyGroups
 from distmom.report import Results
@@ -63,6 +64,8 @@ class MeanQuestion(RowsQuestion):
         Of the process that keeps the state.
     few_groups : bool
         Each group gets as many blocks as a whole lake.
+    rider : Rider, optional
+        What is summed up in the same pass, of data without groups that can be read again.
     """
 
     asks: ClassVar[str] = "mean"
@@ -74,6 +77,7 @@ class MeanQuestion(RowsQuestion):
     state: Any = None
     memory_limit: int | str | None = None
     few_groups: bool = False
+    rider: Rider | None = None
     keeper: Keeper | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -207,7 +211,11 @@ class PlannedMean:
     ) -> tuple[list[list[AnswerColumns]], list[SkippedFile]]:
         """The results of all groups from one pass over them, and the files that were left out."""
         n_keys = len(self.question.opened[1].by)
-        found, skipped = run_plan(plan, n_keys, executor, progress, self.question.keeper)
+        rider = self.question.rider
+        if rider is None or not mounted(rider, plan, self.question.opened[0], executor):
+            found, skipped = run_plan(plan, n_keys, executor, progress, self.question.keeper)
+        else:
+            found, skipped = run_with(rider, plan, executor, progress)
         looks = self._looks(plan, looks_of(found, plan.options.window))
         groups = look_at_groups(looks, len(found.keys)) if n_keys else []
         cuts = self._cuts(looks, groups)

@@ -153,7 +153,7 @@ def _mean(saved: Saved, what: str) -> SavedMean:
     _take_files(ledger, saved)
     stream = from_arrays(facts["stream"], "stream", arrays)
     if not (stream is None or isinstance(stream, StreamState)):
-        raise ValueError("stream is no stream")
+        raise ValueError("stream is not a stream")
     for node in () if stream is None else stream.nodes:
         states.append(node.state)
         _check_node(node.level, node.index, MOST_LEAVES)
@@ -163,7 +163,7 @@ def _mean(saved: Saved, what: str) -> SavedMean:
 
 def _whole(number: Any, below: int) -> int:
     if type(number) is not int or not 0 <= number < below:
-        raise ValueError(f"{number!r} is no number below {below}")
+        raise ValueError(f"{number!r} is not a number below {below}")
     return number
 
 
@@ -175,7 +175,7 @@ def _check_node(level: Any, index: Any, n: int) -> None:
 def _sizes(states: list[MeanState | None]) -> tuple[int, ...] | None:
     """The sizes of all states: if they differed, the kernels that merge them would crash."""
     if not all(state is None or isinstance(state, MeanState) for state in states):
-        raise ValueError("a node is no state")
+        raise ValueError("a node is not a state")
     found = {sizes_of(state) for state in states if state is not None}
     if len(found) > 1:
         raise ValueError("its states differ in size")

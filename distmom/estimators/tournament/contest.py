@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 from distmom.checks import names_of
@@ -21,8 +21,12 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.survey import BORNE, PASS, Surveyor, unrepaired, within
 from distmom.estimators.surveyed import Survey
 from distmom.estimators.tournament.answer import Before, tournament_result
+from distmom.estimators.tournament.row_oracle import STATES, declare
 from distmom.lake.filters import as_filter
+from distmom.memory import Held, Memory
 from distmom.passes.losses import Losses, LossSource
+from distmom.passes.riding import Rider
+from distmom.reductions.losses.block_losses import beside
 from distmom.status import Status
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from distmom.estimators.tournament.plan import TournamentPlan
     from distmom.estimators.tournament.question import TournamentQuestion
     from distmom.passes.scan import Scan
+    from distmom.reductions.losses.block_losses import BlockLossState
     from distmom.report import TournamentResult
 
 TOGETHER = 16
@@ -53,6 +58,13 @@ class Seen:
     survey: Survey
     data: Scan
     means: Sequence[Any] = ()
+    riders: tuple[Rider, ...] = ()
+
+    @property
+    def known(self) -> BlockLossState | None:
+        """The block losses of all candidates on all rows, if they rode on the survey's passes."""
+        states = [one.state for one in self.riders]
+        return None if not states or any(state is None for state in states) else reduce(beside, states)
 
     @property
     def alternatives(self) -> dict[str, Scan]:
@@ -85,7 +97,8 @@ class Contest:
         too low.
         """
         seen = self._seen(executor, progress)
-        plan, played = self._play(seen.survey.scan, executor, progress, "what is left ")
+        known = seen.known if seen.survey.scan is self.scan else None
+        plan, played = self._play(seen.survey.scan, executor, progress, "what is left ", known)
         others = {}
         for words, scan in seen.alternatives.items() if not seen.survey.beyond else ():
             with suppress(NoAnswerError):
@@ -99,11 +112,16 @@ class Contest:
         return not (self.matches.options.design.by_file or self.question.scan.source.one_pass)
 
     def _play(
-        self, scan: Scan, executor: Executor, progress: Progress | None, rounds: str
+        self,
+        scan: Scan,
+        executor: Executor,
+        progress: Progress | None,
+        rounds: str,
+        known: BlockLossState | None = None,
     ) -> tuple[TournamentPlan, TournamentOutcome]:
         """The matches on the rows of a scan, whose rounds are kept under names of their own."""
         if scan is self.scan:
-            return self.matches, self.matches.play(executor, progress)
+            return self.matches, replace(self.matches, known=known).play(executor, progress)
         where = as_filter(scan.where, scan.source)
         source, read, found = self.question.opened
         again = self.question.about(scan=scan)
@@ -149,8 +167,34 @@ class Contest:
         losses = self.losses
         return [*shared, losses.common], [*own, *losses.candidates]
 
-    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
+    def _rider(self, columns: Sequence[str]) -> Rider | None:
+        """The block losses of the candidates whose losses are among these columns of all rows.
+
+        None where matches sum up other rows than the survey, or rounds that are done.
+        """
+        matches = self.matches
+        apart = matches.options.pairwise or matches.options.design.of_units or matches.skipped
+        if apart or matches.keeper.begun:
+            return None
+        chosen = [i for i, name in enumerate(self.losses.candidates) if name in columns]
+        if not chosen:
+            return None
+        read, of = declare(matches, matches.source, chosen)
+        remedy = "use fewer candidates or columns"
+        held = Held("losses of blocks", STATES * of.state_bytes(), remedy=remedy)
+        return Rider(read.columns, of, Memory((held,)))
+
+    def _surveyor(
+        self, executor: Executor, progress: Progress | None, riders: list[Rider] | None = None
+    ) -> Surveyor:
         options = self.matches.options
+
+        def ride(scan: Scan, columns: Sequence[str]) -> Rider | None:
+            rider = None if riders is None or scan is not self.scan else self._rider(columns)
+            if riders is not None and rider is not None:
+                riders.append(rider)
+            return rider
+
         return Surveyor(
             self.question.seed,
             executor,
@@ -159,6 +203,7 @@ class Contest:
             design=options.rows.design,
             confidence_level=options.rows.confidence_level,
             together=TOGETHER,
+            riders=ride,
         )
 
     def _seen(self, executor: Executor, progress: Progress | None) -> Seen:
@@ -166,13 +211,14 @@ class Contest:
         scan = self.scan
         if not self.surveyed:
             return Seen(Survey(scan), scan)
-        (data, own), surveyor = self._columns(), self._surveyor(executor, progress)
+        riders = list[Rider]()
+        (data, own), surveyor = self._columns(), self._surveyor(executor, progress, riders)
         try:
             means: list[Any] = list(surveyor.means(scan, [*data, *own]))
         except (ConfigError, DataError, NoAnswerError):  # the tournament itself has the words for it
             return Seen(Survey(scan), scan)
         if not any(surveyor.worth(one) for one in means):
-            return Seen(Survey(scan), scan, means)
+            return Seen(Survey(scan), scan, means, tuple(riders))
         first = self._found(surveyor, scan, data)
         then = self._found(surveyor, first.scan, own)
         options = self.matches.options
@@ -190,7 +236,7 @@ class Contest:
             (Status.ROWS_CORRELATED,) if correlated else (),
             correlated,
         )
-        return Seen(survey, first.scan, then.means)
+        return Seen(survey, first.scan, then.means, tuple(riders))
 
     def _found(self, surveyor: Surveyor, scan: Scan, columns: list[str]) -> Survey:
         """What is bad in some columns, each of which is named."""

@@ -70,7 +70,7 @@ def as_matrix(name: str, what: Any) -> Floats:
     try:
         found = np.asarray(what)
     except ValueError as error:
-        raise ConfigError(f"candidates: {name!r} is no matrix; give rows of equal length") from error
+        raise ConfigError(f"candidates: {name!r} is not a matrix; give rows of equal length") from error
     if found.dtype.kind not in "biuf" or found.ndim != 2 or found.shape[0] != found.shape[1]:
         raise ConfigError(
             f"candidates: {name!r} must be a square matrix of numbers, not {found.dtype} of shape "
@@ -84,7 +84,7 @@ def as_matrix(name: str, what: Any) -> Floats:
 
 def _load_matrix(path: str) -> Any:
     if not path.endswith(MATRIX_FILE):
-        raise ConfigError(f"candidates: {path!r} is no matrix; name a {MATRIX_FILE} file")
+        raise ConfigError(f"candidates: {path!r} is not a matrix; name a {MATRIX_FILE} file")
     with _reading(path, "matrix", "numpy.save"):
         # mapped, so that nothing is allocated by what the header claims
         return np.load(path, mmap_mode="r", allow_pickle=False)

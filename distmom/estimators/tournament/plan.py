@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from distmom.estimators.tournament.question import TournamentQuestion
     from distmom.estimators.tournament.state import RoundKeeper
     from distmom.lake import ReadOptions, Source
+    from distmom.reductions.losses.block_losses import BlockLossState
 
 LARGE_FILE = 64_000_000
 
@@ -44,6 +45,7 @@ class TournamentPlan:
     rows: tuple[int, ...] | None  # rows of each file where they are known
     skipped: tuple[SkippedFile, ...]
     outlying: int | None  # rows (or units) that may be arbitrary
+    known: BlockLossState | None = None  # the losses of all candidates, where another pass has summed them up
 
     def play(self, executor: Executor, progress: Progress | None) -> TournamentOutcome:
         """Play all rounds; what they leave behind.

@@ -30,6 +30,7 @@ from distmom.reductions.losses.block_losses import (
     BlockLosses,
     BlockLossState,
     beside,
+    of_some,
 )
 from distmom.reductions.parts import Parts
 from distmom.solvers.tournament import DISTANCE_PART, Decided, Pair
@@ -122,7 +123,9 @@ class RowOracle:
         return state
 
     def _losses_of(self, chosen: Sequence[int]) -> dict[str, NDArray[Any]]:
-        """Block losses of some candidates, in one pass."""
+        """Block losses of some neighbouring candidates, in one pass unless another one has them."""
+        if self._plan.known is not None:
+            return vars(of_some(self._plan.known, slice(chosen[0], chosen[-1] + 1)))
         read, of = declare(self._plan, self._source, chosen)
         found: BlockLossState = self._run(read, of, of)
         return vars(found)

@@ -50,6 +50,11 @@ class RoundKeeper:
             number, _, key = name.partition(".")
             self._rounds.setdefault(number, {})[key] = np.asarray(array)
 
+    @property
+    def begun(self) -> bool:
+        """Whether there are rounds already."""
+        return bool(self._rounds)
+
     def named(self, prefix: str) -> RoundKeeper:
         """The same rounds, of which those with names that begin so are asked for."""
         new = copy.copy(self)

@@ -116,43 +116,19 @@ def tournament(
 
     Notes
     -----
-    Rows are assigned at random to three disjoint parts of K blocks. On the second, f loses to g if its loss
-    is larger on more than half of the blocks (both directions are counted). On the first, Phi(f, g) is the
-    lower median of the block means of their distance; their match is allowed if Phi(f, g) > beta r. With
-    t_f = max Phi(f, g) over the g that beat f, the finalists are H = {f: t_f <= beta r}, and beta r, if not
-    given, is min t_f: Le Cam's criterion. Champions are the finalists that lose to no finalist on the third
-    part; if there is a cycle, those of least max Phi over the finalists that beat them. A loss that is not
-    finite is infinite: a candidate may be so on a minority of blocks and still win; where both are infinite
-    the block is a draw.
+    Rows are assigned at random to three parts of K blocks: the first decides which candidates are far enough
+    apart to be compared, the second who wins by the majority of blocks, the third who is champion among the
+    finalists. Losses of pairs have two parts. The guarantee is for the squared loss; with other losses the
+    tournament is a robust comparison without a stated rate. See :doc:`/statistics/learning`.
 
-    The guarantee (excess risk of the order r^2 with probability 1 - exp(-c n min(1, r^2)), for heavy-tailed
-    rows) is for the squared loss; beta r found by the data has that of Le Cam's procedure. Otherwise the
-    tournament is a robust comparison without a stated rate.
+    *Bad files and rows* have rows in all blocks. Robust means of columns and losses are computed first, 16 in
+    a pass: files that differ and rows that stand apart are left out before the matches, or the status is
+    ``breakdown point exceeded``. If only some candidates have such rows, the matches are played with and
+    without them, and a champion that does not win both is ``not decided``.
 
-    With a loss l of pairs there are two parts, and Phi(f, g) is the lower median of the complete (or
-    incomplete) U-statistics of the distance of sqrt l_f and sqrt l_g: champions are the finalists.
-    A partition is MoU, samples are MoRU and MoIU. Then R(f) - R(f*) <= c r (c r + 2 sqrt R(f*)) with
-    probability 1 - 2 exp(-c0 n min(1, r^2)); the printed bound c r drops the square. Rows count with all
-    columns that any candidate takes, or not at all. The plain risk is the mean of the block statistics.
-    Three passes, and one for each round of distances; the time is that of m times the pairs of all blocks.
-
-    One pass for the losses of up to 128 candidates, linear in their number; one more for each round of
-    distances, of which often none is asked: only those of pairs (loser, winner) matter, and block means give
-    lower bounds. Memory does not grow with the rows; a state has 8 (3 K + K) bytes a candidate.
-
-    A file that is bad as a whole, or a bad share of the rows, has rows in all blocks. So the robust means of
-    the columns and of the losses are asked first, 16 of them in a pass: files that differ and rows that stand
-    apart (by the rule of `distmom.mean`) are left out before the matches, or the status is
-    ``breakdown point exceeded``: where it is not clear which files are bad, or the loss of a champion is (or
-    one that is less without its extremes). What stands apart in predictions or losses of some candidates
-    alone may be what these are like, and rows that are told and stay in may be bad: then the matches are
-    played with, or without them too, and a champion that does not win in both is ``not decided``. So is one
-    that the sign test over all blocks does not tell from each other candidate. Streams, and `FileBlocks`,
-    whose majorities bear bad files, are not surveyed; a number of rows that `contamination` announces is left
-    to the blocks.
-
-    Risks of rows' losses are their robust means, those of pairs and of a given number of blocks medians of
-    the blocks of all parts. A state keeps the rounds of the matches, not the survey.
+    *Cost.* One pass for the losses of up to 128 candidates, or none if the survey finds nothing: they are
+    then summed while it reads the rows. One more for each round of distances, of which often none is needed.
+    Memory does not grow with the rows; a state has 32 K bytes a candidate.
 
     References
     ----------

@@ -29,6 +29,7 @@ from distmom.estimators.ustat.partition import PartitionPlan, run_partition
 from distmom.estimators.ustat.sampled import run_sampled
 from distmom.estimators.ustat.samples import (
     check_samples,
+    first_pass,
     numbers_of_all,
     plan_passes,
     run_passes,
@@ -38,6 +39,7 @@ from distmom.memory import Memory
 from distmom.numerics.kernels.evaluate import one_by_one
 from distmom.passes.census import Census, count_rows
 from distmom.passes.opening import Names, open_data
+from distmom.passes.riding import Rider
 from distmom.passes.scan import Scan
 from distmom.report import Results
 
@@ -84,10 +86,11 @@ class UStatQuestion(RowsQuestion):
         samples = [(source, replace(read, where=None)) for source, read in self.opened]
         options = numbers_of_all(samples, self.options, executor, None)
         plans = plan_passes(samples, options, self.seed, executor, None)
-        surveyed = Begun(self, options, plans, None).surveyed
-        memory = Memory()
+        begun = Begun(self, options, plans, None)
+        surveyed, rider, memory = begun.surveyed, begun.rider(), Memory()
         for scan in self.scans if surveyed else ():
             survey = self._surveyor(executor, None).check(scan, plans[0].reader.options.columns)
+            survey = survey if rider is None else survey + rider.memory
             memory = memory.or_larger(survey, executor.threads_per_process)
         first = [plan.describe(executor) for plan in plans]
         width = len(plans[0].reduction.columns)
@@ -123,11 +126,12 @@ class UStatQuestion(RowsQuestion):
         if not begun.surveyed:
             return begun.finish(executor, progress, run)
         samples = self.opened
-        surveyor = self._surveyor(executor, progress)
+        rider = begun.rider()
+        surveyor = self._surveyor(executor, progress, rider)
         sets = self.options.column_sets(samples[0][1])
         suspects = {name for scan in self.scans for name in surveyor.suspect(scan, sum(sets, ()))}
         if not suspects:
-            return begun.finish(executor, progress, run)
+            return begun.finish(executor, progress, run, None if rider is None else rider.state)
         seen = {
             columns: [surveyor.survey(scan, columns) for scan in self.scans]
             for columns in sets
@@ -168,8 +172,10 @@ class UStatQuestion(RowsQuestion):
             return list(Results.of(begun.finish(executor, progress, run)))
         return ()
 
-    def _surveyor(self, executor: Executor, progress: Progress | None) -> Surveyor:
-        """Who knows what is bad: in each group, where there are groups."""
+    def _surveyor(
+        self, executor: Executor, progress: Progress | None, rider: Rider | None = None
+    ) -> Surveyor:
+        """Who knows what is bad: in each group, where there are groups; a rider shares the first pass."""
         options, (source, read) = self.options, self.opened[0]
         design = options.rows.design if options.rows.design.of_units else BY_ROWS
         some, first = bears(options.rows, options.few_blocks), self.scans[0].data
@@ -178,6 +184,7 @@ class UStatQuestion(RowsQuestion):
         if names_of("by", self.by):
             return GroupSurveyor(self.seed, executor, progress, some, by=self.by, **how)
         lists = bool(source.reader(read).options.vectors)
+        how["riders"] = lambda scan, _: rider if scan is self.scans[0] else None
         return Surveyor(self.seed, executor, progress, some, lists=lists, **how)
 
     def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
@@ -233,10 +240,20 @@ class Begun:
         reads = [plan.reader.options for plan in self.plans]
         return not reads[0].by or all(r.columns == r.value_names for r in reads)
 
-    def finish(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
-        """Count rows, form blocks, evaluate."""
+    def rider(self) -> Rider | None:
+        """The first pass, where it can ride on that of the survey: of one sample without groups or units."""
+        plan, *others = self.plans
+        read, reduction = plan.reader.options, plan.reduction
+        if others or read.by or read.units or plan.skipped or reduction.layout.window is not None:
+            return None
+        return Rider(read.columns, *first_pass(plan, self.options))
+
+    def finish(
+        self, executor: Executor, progress: Progress | None, run: dict[str, Any], known: Any = None
+    ) -> Any:
+        """Count rows, form blocks, evaluate; `known` is what the first pass has found, if it is over."""
         samples, options, seed = self.question.opened, self.options, self.question.seed
-        passes = run_passes(samples, self.plans, options, executor, progress)
+        passes = run_passes(samples, self.plans, options, executor, progress, known)
         if options.sampled:
             results = run_sampled(passes, self.census, options, seed, executor, progress)
         else:

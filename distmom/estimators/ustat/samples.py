@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from distmom.cluster import Executor, Progress
 from distmom.cluster.work import SkippedFile
@@ -15,13 +15,15 @@ from distmom.estimators.mean.contamination import outlying_number
 from distmom.estimators.mean.counts import groups_of
 from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.run.passes import run_plan
-from distmom.estimators.ustat.comoments import from_comoments, run_comoments
+from distmom.estimators.ustat.comoments import STATES, comoments_memory, from_comoments, run_comoments
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.lake import ReadOptions, Source
+from distmom.memory import Held, Memory
 from distmom.numerics.blocks.labels import repeat_seed
 from distmom.numerics.linalg.comoments import Comoments
 from distmom.passes.census import column_share, count_passing
 from distmom.passes.opening import refuse_times
+from distmom.reductions.block_comoments import BlockComoments
 from distmom.reductions.state import MeanState, aligned
 
 Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
@@ -135,22 +137,36 @@ def as_blocks_of(plan: MeanPlan, options: UStatOptions) -> MeanPlan:
     return replace(plan, options=options.rows, blocks=blocks)
 
 
+def first_pass(plan: MeanPlan, options: UStatOptions) -> tuple[Any, Memory]:
+    """What a first pass sums up, and its memory: the counts of rows, or co-moments if these say all."""
+    n_bytes = STATES * plan.reduction.state_bytes()
+    memory = Memory((Held("sums of the blocks", n_bytes, remedy="use fewer columns or blocks"),))
+    if options.joint_rows and from_comoments(options, len(plan.reduction.columns)):
+        return BlockComoments(plan.reduction), memory + comoments_memory(plan)
+    return plan.reduction, memory
+
+
 def run_passes(
     samples: Samples,
     plans: Sequence[MeanPlan],
     options: UStatOptions,
     executor: Executor,
     progress: Progress | None,
+    known: Any = None,
 ) -> list[Pass]:
     """The first passes over all samples, which then have the same groups; with co-moments if these say all.
 
-    NoAnswerError if a sample has no rows.
+    Of a single sample this may be `known` already. NoAnswerError if a sample has no rows.
     """
     passes = []
     for (source, read), plan in zip(samples, plans, strict=True):
         if options.joint_rows and from_comoments(options, len(plan.reduction.columns)):
-            both, skipped = run_comoments(plan, len(read.by), executor, progress)
+            both, skipped = (
+                (known, []) if known is not None else run_comoments(plan, len(read.by), executor, progress)
+            )
             one = Pass(source, read, plan, both.means, skipped, both.comoments)
+        elif known is not None:
+            one = Pass(source, read, plan, known, [])
         else:
             one = Pass(source, read, plan, *run_plan(plan, len(read.by), executor, progress))
         groups_of(plan, one.state, read.by)  # there are rows

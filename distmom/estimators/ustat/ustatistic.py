@@ -123,7 +123,7 @@ def ustatistic(
         As for `distmom.mean`.
     executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`. Its ``scratch`` is the folder for rows that are regrouped by way of the disk
-        (see Notes), which all workers can reach: by default, on one machine, Dask's ``temporary-directory``,
+        (see Notes), which all workers must reach: by default, on one machine, Dask's ``temporary-directory``,
         ``$TMPDIR`` or ``/var/tmp``; on several none.
 
     Returns
@@ -146,83 +146,29 @@ def ustatistic(
 
     Notes
     -----
-    With a given number of blocks K the answer is the median of K complete U-statistics. The median of blocks
-    of few rows is not their mean: K is lowered so that each has 6 rows of every sample, and the status is
-    then ``dominated by few rows``, as where the scarcest of several samples has fewer than K^2/3 rows (at a
-    skewness of 2 the median is then off by half of its standard error). Under ``"auto"`` the
-    rows make up to 945 fine blocks of at least 64 rows, and a block of the answer has the mean of the
-    statistics of its fine blocks, over the pairs inside these: its variance exceeds that of the complete one
-    by a factor of about 1 + (f - 1) sigma_2^2 / (2 n sigma_1^2) for f fine blocks of n rows in all, which is
-    little unless the kernel is degenerate (sigma_1 = 0; then give few `blocks`).
+    *Blocks.* With a given number of blocks the answer is the median of that many complete U-statistics. Under
+    ``"auto"`` rows make up to 945 fine blocks of at least 64 rows, and a block of the answer has the mean of
+    the statistics of its fine blocks. Degenerate kernels (such as the energy distance of two equal
+    distributions) need few blocks; ``"auto"`` takes 9.
 
-    The variance of a block of B rows is 4 sigma_1^2/B + 2 sigma_2^2/(B (B - 1)) for kernels of pairs, with
-    unbiased estimates from the means of the kernel at each row; for others the jackknife. Of units, stored
-    order or chunks it is the variance between blocks alone. Intervals are those of `distmom.mean`: ``order``
-    covers the median of the distribution of a block's statistic, ``cantelli`` would hold with the stated
-    probability if the variance were known.
+    *Intervals* are those of `distmom.mean`. For a ratio (`concordance`) ``cantelli`` is Fieller's interval.
+    Samples of rows and of pairs share rows, so only ``cantelli`` is valid for them.
 
-    With `weights` a block's statistic is the weighted mean of the kernel over its tuples, which estimates
-    that of the distribution in which rows are drawn in proportion to their weight; its variance is that of
-    the jackknife, and blocks have rows of positive weight alone.
+    *Bad files and rows.* The mean of the columns is computed first, in one more pass; of one sample without
+    groups or units it shares the first pass of the statistic. Files that it accuses and rows far from all
+    others are left out (``files disagree``, ``share screened out``) and named in `accused_files` and
+    `far_rows`. What cannot be left out makes the result ``breakdown point exceeded``. `FileBlocks` keep bad
+    files, and blocks of units the bad rows that they tolerate.
 
-    Of a ratio of two U-statistics N/D (`concordance`) the ``cantelli`` interval is Fieller's: the R around
-    the answer for which the Cantelli interval of N - R D, whose mean is 0 at the true ratio, holds 0. Where
-    that of D holds 0 the set has no end, and there is no interval but this reason. Measured on a rare outcome
-    (400 rows a block, 9 and 21 blocks, up to four ones a block on average) at nominal 99%: with the index
-    0.98 Fieller covered in 1.00 of the data sets where it has ends, intervals linearised about the ratios of
-    blocks in 0.58 to 0.80, ``order`` in 0.77 to 0.97; with the index 0.76 1.00, 1.00 and 0.98 to 0.99; with
-    30 ones a block all are alike (``tests/benchmarks/ratios.py``). So ``"auto"`` takes ``cantelli`` where the
-    number of blocks is given and their denominators vary by more than 0.4 of them. `kendall-b` and
-    `correlation` divide by a root of two statistics: their ``cantelli`` is linearised, as is that of samples.
+    *Sorted rows.* Random blocks of a sorted lake have too few pairs of near rows. The status says ``rows in
+    order`` where that matters; write the lake in random order first.
 
-    With repeated partitions the answer is the median of the blocks of all of them, nearer to the statistic of
-    all rows, and the interval that of repeated partitions.
+    *Cost.* Two passes after the first: rows are counted, then regrouped block by block in memory, or sorted
+    on disk in the scratch folder if they do not fit. Variances, covariances, correlations and squared
+    distances take one pass. Kernels with a fast form take O(n log n) time or less, others n^2/(2 K)
+    evaluations. The same data and seed give the same bits on any number of threads or workers.
 
-    Measured on Gini's difference (400 replications of 1,050 rows; normal, Student 3 and log-normal rows; the
-    rule, 9, 15 and the paper's blocks, and disjoint pairs): ``order`` covered 0.94 to 0.99 at 95% and 0.98
-    to 1.00 at 99%, ``cantelli`` 0.995 to 1.00.
-
-    Two samples have blocks of their own, drawn independently and paired by number. Kernels of degrees (2, 2)
-    such as the energy distance are degenerate where both have one distribution, their blocks skewed:
-    ``"auto"`` then takes 9 blocks.
-
-    The mean of the columns is asked first, in one pass more. Files that it accuses and that stand out alone
-    are left out (``files disagree``), and so are rows that stand apart from all others, if they are more than
-    blocks bear (``share screened out``): `accused_files` and `far_rows` tell which, and `plain_estimate` and
-    all counts are those of the rows that are left. What cannot be told apart, or be left out (elements of
-    lists, files of streams), makes the result ``breakdown point exceeded``. With `by` each group has its own
-    cuts and statuses: a rare group far from all others stays. `FileBlocks` keep bad files, and blocks of
-    units the rows that they bear.
-
-    Samples of rows (`SampledBlocks`, all pairs of each) and of pairs share rows, so order statistics of their
-    values cover only the median given the data: their interval is ``cantelli``, by a bound for such medians
-    that would hold for every distribution of finite variance if that were known. A sample of M pairs holds up
-    to 2 M rows; the fewer, the more outliers the median tolerates. Its value has the variance Var(U_n) + (N -
-    M)/(N - 1) (Var h - Var U_n)/M without repeats among the N pairs (tuples of all samples) that there are,
-    (1 - 1/M) Var(U_n) + Var(h)/M with them. In samples of rows with replacement a row may be paired with
-    itself, which moves the statistic by (h(x, x) - theta)/n on average. Several columns are counted in one
-    pass, and have the same rows or pairs drawn, as if each were alone.
-
-    Random blocks take rows evenly from all places of the lake. On a sorted column pairs of near rows are then
-    rarer inside a block than among all rows, a bias of the order of the statistic over the rows of a block
-    (one per cent with 95 rows, `gini`; of 10,000 sorted rows the interval at 90% then covers 30%). Where it
-    may matter the status says ``rows in order``, by the variances between and within fine blocks, unless
-    outliers hide it: write the lake in random order first (DuckDB: ``ORDER BY random()``, Polars:
-    ``sample(fraction=1, shuffle=True)``), or use few `blocks`.
-
-    Disjoint pairs have independent values, and a block's variance is that of the kernel over its number of
-    pairs: more than with all pairs, but one evaluation for two rows and all intervals of a partition.
-
-    After it come two passes: rows are counted, then read again and regrouped block by block, as many blocks
-    at a time as memory allows; several columns share both passes. Where that would take more than two further
-    passes, rows are read once more and go by way of the disk: every unit of work leaves one file of its
-    rows, sorted by ranges of blocks, in a folder of its own in the scratch folder, which is removed at the
-    end, also after errors and Ctrl-C. Memory is then that of a batch and of the largest block. Variances,
-    covariances, correlations and squared distances take one pass and no rows are kept; their variance is
-    that between the fine blocks of a block. Kernels with a fast form take O(n log n) time or less,
-    others n^2/(2 K) evaluations; where blocks are few and large, their pairs are shared out in tiles of
-    2^15 x 2^15 rows at most. The same data and seed give the same bits on any number of threads or
-    workers.
+    Formulas, measured coverage and details: :doc:`/statistics/pairs`.
 
     References
     ----------

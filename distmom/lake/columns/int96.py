@@ -86,5 +86,6 @@ class Int96Columns:
         if (beyond if valid is None else beyond & valid).any():
             raise BadFileError(
                 f"file {self._file.path}: column {name!r} has INT96 times that 64-bit microseconds cannot "
-                "hold (of no date, or beyond the year 294,246); choose another column, or write the file anew"
+                "hold (of no date, or beyond the year 294,246); choose another column, or rewrite the file",
+                name,
             )

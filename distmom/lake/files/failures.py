@@ -43,10 +43,10 @@ def named(error: Exception, file: FileRef) -> Exception:
         return type(error)(number, f"file {file.path}: {first_line(error)}")
     if not file.path.endswith((".parquet", ".parq", ".pq")) and _is_no_parquet(error):
         return BadFileError(
-            f"file {file.path} is no Parquet file, by its name and its content; leave it out with "
+            f"file {file.path} is not a Parquet file, by name and content; leave it out with "
             f"exclude={file.path!r}, or move it elsewhere"
         )
-    return BadFileError(f"file {file.path} {problem(error, 'damaged or no Parquet file')}")
+    return BadFileError(f"file {file.path} {problem(error, 'damaged or not a Parquet file')}")
 
 
 def _is_no_parquet(error: Exception) -> bool:

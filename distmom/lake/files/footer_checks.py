@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError
@@ -70,9 +72,32 @@ def check_chunks(parquet: Any, groups: Iterable[int], positions: Sequence[int]) 
             parquet.checked.add((group, position))
 
 
-def check_all_chunks(parquet: Any) -> None:
-    """`check_chunks` of all columns that are not encrypted."""
-    check_chunks(parquet, range(parquet.metadata.num_row_groups), _open_columns(parquet))
+def damaged_columns(parquet: Any) -> frozenset[str]:
+    """Names of the top-level columns whose metadata PyArrow cannot take apart, in any row group.
+
+    PyArrow's error, as of `check_chunks`, where there is no other column.
+    """
+    groups = range(parquet.metadata.num_row_groups)
+    errors = {position: _error_of(parquet, groups, position) for position in _open_columns(parquet)}
+    failures = [error for error in errors.values() if error is not None]
+    if failures and len(failures) == len(errors):
+        raise failures[0]
+    return frozenset(_top(parquet, position) for position, error in errors.items() if error is not None)
+
+
+def _error_of(parquet: Any, groups: Iterable[int], position: int) -> Exception | None:
+    try:
+        check_chunks(parquet, groups, [position])
+    except MemoryError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        return error
+    return None
+
+
+def _top(parquet: Any, position: int) -> str:
+    name: str = parquet.schema.column(position).path.partition(".")[0]
+    return name
 
 
 def _open_columns(parquet: Any) -> list[int]:
@@ -80,19 +105,19 @@ def _open_columns(parquet: Any) -> list[int]:
     every = range(parquet.metadata.num_columns)
     if not parquet.hidden:
         return list(every)
-    return [at for at in every if parquet.schema.column(at).path.partition(".")[0] not in parquet.hidden]
+    return [at for at in every if _top(parquet, at) not in parquet.hidden]
 
 
 def check_groups(parquet: Any, file: FileRef) -> None:
     """Refuse a footer that names a row group twice, whose rows would be counted twice.
 
-    Of units that have parts of a file none may see both: so it is looked at as a whole, by its first column.
+    Of units that have parts of a file none may see both: so it is looked at as a whole, by its first column
+    that can be asked for.
     """
     metadata = parquet.metadata
     groups = [number for number in range(metadata.num_row_groups) if metadata.row_group(number).num_rows]
-    columns = _open_columns(parquet)[:1] if len(groups) > 1 else []
-    check_chunks(parquet, groups, columns)
-    for position in columns:
+    columns = (at for at in _open_columns(parquet) if _error_of(parquet, groups, at) is None)
+    for position in islice(columns, 1 if len(groups) > 1 else 0):
         places: dict[int, int] = {}
         for number in groups:
             first = places.setdefault(metadata.row_group(number).column(position).data_page_offset, number)

@@ -217,10 +217,10 @@ def _leaves(type_: pa.DataType) -> int:
 
 
 def column_share(
-    metadata: pq.FileMetaData, schema: pa.Schema, hidden: Collection[str], names: Collection[str]
+    metadata: pq.FileMetaData, schema: pa.Schema, closed: Collection[str], names: Collection[str]
 ) -> float:
     """Share of the file's bytes that the chunks of some top-level columns take, by its first row group."""
-    if metadata.num_row_groups == 0 or hidden:
+    if metadata.num_row_groups == 0 or closed:
         return 1.0
     group = metadata.row_group(0)
     positions = column_positions(schema)

@@ -159,11 +159,11 @@ def key_from_bytes(data: bytes) -> Key:
     """The key that `key_to_bytes` turned into these bytes; ValueError if there is none."""
     items = json.loads(data)
     if not isinstance(items, list):
-        raise ValueError(f"{data[:60]!r} is no key")
+        raise ValueError(f"{data[:60]!r} is not a key")
     try:
         return tuple(_component(*item) for item in items)
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise ValueError(f"{data[:60]!r} is no key") from error
+        raise ValueError(f"{data[:60]!r} is not a key") from error
 
 
 def _item(component: Component) -> list[Any]:

@@ -80,7 +80,7 @@ def open_table(name: str, options: Options) -> Lake | None:
             raise store_error(error, base) from error
         raise
     raise DataError(
-        f"{base} has no versions: it is no Delta table, nor an Iceberg table with a version-hint.text; "
+        f"{base} has no versions: it is neither a Delta table nor an Iceberg table with a version-hint.text; "
         f"name an Iceberg table's newest metadata/…{_METADATA}, or {CATALOG}catalog/namespace.table"
     )
 

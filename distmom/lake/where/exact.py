@@ -39,7 +39,7 @@ def parse_date_text(text: str, column: str) -> tuple[int, bool]:
         with suppress(ValueError):  # no such day
             return _nanoseconds(day, clock or "00:00", fraction, offset or "Z"), offset is not None
     raise ConfigError(
-        f"where: column {column!r} is compared with {text!r}, which is no date; "
+        f"where: column {column!r} is compared with {text!r}, which is not a date; "
         "write '2024-01-31' or '2024-01-31T10:30:00'"
     )
 
@@ -52,7 +52,7 @@ def parse_time_text(text: str, column: str) -> int:
     match = _TIME_TEXT.fullmatch(text.strip())
     if match is None:
         raise ConfigError(
-            f"where: column {column!r} is compared with {text!r}, which is no time; write '10:30:00'"
+            f"where: column {column!r} is compared with {text!r}, which is not a time; write '10:30:00'"
         )
     clock, fraction = match.groups()
     return _nanoseconds("1970-01-01", clock, fraction, "Z")

@@ -193,7 +193,7 @@ class _ConditionParser:
             return nodes.Truth(operand)
         if isinstance(operand.value, bool):
             return nodes.TruthValue(operand.value)
-        raise syntax_error(self._text, start.position, f"{operand.written()} alone is no condition")
+        raise syntax_error(self._text, start.position, f"{operand.written()} alone is not a condition")
 
     def _items(self) -> tuple[nodes.Literal, ...]:
         self._demand("symbol", "(", "'in' needs a list in parentheses")

@@ -6,6 +6,8 @@ it offered. So the sample is complete below the least such key, and nothing abov
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from distmom.numerics.arrays import NOTHING, Bools, Floats, Ints, Words, read_only
@@ -105,6 +107,25 @@ class Buffer:
         return keys[:n], values[:n], weights[:n] if self._weighted else None, None, files[:n], rows[:n]
 
 
+@dataclass
+class LastDraw:
+    """What was drawn last of a leaf whose rows all count: columns of the same rows draw the same.
+
+    Attributes
+    ----------
+    of : tuple
+        File, leaf, rows, and the bound of the keys before the draw.
+    rows : tuple of ndarray
+        Keys, places in the leaf, keys of the files, numbers in these.
+    below : float
+        The bound after the draw.
+    """
+
+    of: tuple[np.uint64, int, int, float] | None = None
+    rows: tuple[Floats, Ints, Words, Ints] | None = None
+    below: float = np.inf
+
+
 class PoolSampler:
     """Collects the sample of one column, leaf by leaf.
 
@@ -116,13 +137,17 @@ class PoolSampler:
         Most rows of a leaf.
     compiled : bool
         Draw with Numba (the same rows).
+    last : LastDraw, optional
+        That of the columns of one pass, which have the same size and quota.
     """
 
-    def __init__(self, size: int, quota: int, *, compiled: bool = False) -> None:
+    def __init__(
+        self, size: int, quota: int, *, compiled: bool = False, last: LastDraw | None = None
+    ) -> None:
         self._size, self._quota, self._compiled = size, quota, compiled
+        self._last = LastDraw() if last is None else last
         self._parts: list[Part] = []
         self._buffer: Buffer | None = None
-        self._room = NOTHING, NO_ROWS  # for the rows of one leaf
         self._waiting = 0
         self._below = np.inf
         self._file = np.uint64(0)
@@ -142,11 +167,21 @@ class PoolSampler:
         if many and self._compiled and _kernels.ready("draw_rows", n_rows):
             self._draw_here(leaf, n_rows, n_used, gone, columns)
             return
-        keys, rows = (self._drawn if many else self._hashed)(leaf, n_rows, n_used, gone)
+        of = (key, leaf, n_rows, self._below)
+        if gone is None and self._last.of == of and self._last.rows is not None:
+            (keys, rows, files, numbers), self._below = self._last.rows, self._last.below
+        else:
+            keys, rows = (self._drawn if many else self._hashed)(leaf, n_rows, n_used, gone)
+            files, numbers = np.full(keys.size, key), rows + leaf * LEAF_ROWS
+            if gone is None:
+                self._last.of, self._last.rows, self._last.below = (
+                    of,
+                    (keys, rows, files, numbers),
+                    self._below,
+                )
         if keys.size:
             values, *weights = (_taken(*column, rows) for column in columns)
-            rows += leaf * LEAF_ROWS
-            self.add(keys, values, weights[0] if weights else None, None, np.full(keys.size, key), rows)
+            self.add(keys, values, weights[0] if weights else None, None, files, numbers)
 
     @property
     def _key_bound(self) -> float:
@@ -212,9 +247,7 @@ class PoolSampler:
         self, leaf: int, n_rows: int, n_used: int, gone: Bools | None, *, held_back: bool
     ) -> tuple[Floats, Ints]:
         """The rows up to the bound, or as many as are wanted with those that are next to them."""
-        if self._room[0].size < n_rows:
-            self._room = np.empty(n_rows), np.empty(n_rows, np.int64)
-        keys, rows = self._room
+        keys, rows = np.empty(n_rows), np.empty(n_rows, np.int64)
         hidden = NONE_GONE if gone is None else gone
         enough = (self._quota + 6.0 * self._quota**0.5 + 16.0) / n_used if held_back else np.inf
         few = 0

@@ -9,7 +9,7 @@ from distmom.numerics.arrays import NOTHING
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights
 from distmom.numerics.blocks.moments import Moments
-from distmom.numerics.samples.pool_sampler import PoolSampler
+from distmom.numerics.samples.pool_sampler import LastDraw, PoolSampler
 from distmom.numerics.samples.sample import LeafSampler
 from distmom.numerics.samples.stretches import StretchSums
 from distmom.reductions.accumulate.files import MeansKeeper
@@ -37,7 +37,10 @@ class LeafwiseMeans(MeansKeeper):
             else []
         )
         sizes, pooled = (spec.pool_size, spec.pool_quota), spec.columns if spec.pool_size else ()
-        self._pools: list[PoolSampler] = [PoolSampler(*sizes, compiled=spec.compiled) for _ in pooled]
+        last = LastDraw()
+        self._pools: list[PoolSampler] = [
+            PoolSampler(*sizes, compiled=spec.compiled, last=last) for _ in pooled
+        ]
         if spec.stretch_rows:
             self._stretches = [StretchSums(spec.stretch_rows) for _ in spec.columns]
         self._cutter = LeafCutter()

@@ -22,6 +22,10 @@ N_ROWS, NULLS, NANS, INFS = range(4)
 """Rows that passed the filter, and of these the ones whose target is null, NaN or infinite."""
 
 
+OF_CANDIDATES = ("losses", "measures", "reach", "missing")
+"""What a state has of each candidate."""
+
+
 @dataclass(frozen=True)
 class BlockLossState(Record):
     """Sums over the cells of all parts.
@@ -49,10 +53,14 @@ class BlockLossState(Record):
     missing: Ints
 
 
+def of_some(state: BlockLossState, chosen: slice) -> BlockLossState:
+    """The state of some of the candidates."""
+    return replace(state, **{name: getattr(state, name)[chosen] for name in OF_CANDIDATES})
+
+
 def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
     """States of other candidates on the same rows."""
-    names = ("losses", "measures", "reach", "missing")
-    both = {name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in names}
+    both = {name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in OF_CANDIDATES}
     return replace(left, **both)
 
 

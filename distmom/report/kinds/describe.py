@@ -77,7 +77,8 @@ class DescribeResult(Results[ColumnProfile]):
     data, run : dict
         As of `Results`; ``data`` also has ``n_rows``, ``folders`` (whether files of one folder were taken
         together because there are so many) and ``not_named`` (why nobody could be named, or None);
-        ``unread`` where some columns are encrypted.
+        ``unread`` where some columns are encrypted; ``left_out``, a list of ``column`` and ``reason``, where
+        some file has columns damaged.
     """
 
     title: ClassVar[str] = "Robust profile"
@@ -113,11 +114,11 @@ class DescribeResult(Results[ColumnProfile]):
         return {"schema_version": told["schema_version"], "results": told["results"], "named": named} | told
 
     def more_tables(self) -> list[Table]:  # noqa: D102
-        from distmom.report.describe_text import discrepancy_table, named_table
+        from distmom.report.kinds.describe_text import discrepancy_table, named_table
 
         return [table for table in (discrepancy_table(self), named_table(self)) if table is not None]
 
     def closing(self) -> list[str]:  # noqa: D102
-        from distmom.report.describe_text import advice
+        from distmom.report.kinds.describe_text import advice
 
         return advice(self)

@@ -31,7 +31,7 @@ class TrainResult(Result):
         half of the steps, of the loss of the chosen block, which is biased low.
     estimate_of : {"held-out blocks", "chosen blocks"}
     status : Status
-        How it ended, or ``"breakdown point exceeded"``.
+        The most serious of the flags and of how it ended, as the learner's ``status_``.
     flags : tuple of Status
         What the survey of the columns found, and what the mean says of the losses of which `estimate` is.
     n_steps : int

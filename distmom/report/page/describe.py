@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from distmom.report.describe_text import advice as closing
-from distmom.report.describe_text import how_many, share_of_others, source_cells, sources_of
 from distmom.report.far_rows import far_words
 from distmom.report.kinds.describe import DescribeResult
+from distmom.report.kinds.describe_text import advice as closing
+from distmom.report.kinds.describe_text import how_many, share_of_others, source_cells, sources_of
 from distmom.report.kinds.profile import ColumnProfile, DiscrepancySource, Quantile
 from distmom.report.page.advice import advice
 from distmom.report.page.blocks import DISTRIBUTIONS, UNSEEN

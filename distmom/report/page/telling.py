@@ -9,12 +9,13 @@ from typing import Any
 
 from distmom.report import excluded
 from distmom.report.again import Again
+from distmom.report.of_many import total_left_out
 from distmom.report.page.advice import NOTHING, advice, meanings
 from distmom.report.page.parts import MOODS, NOTES, Advice, Block, Code, Facts, Grid, Listing, Mood
 from distmom.report.page.pictures import Picture
 from distmom.report.result import Result
 from distmom.report.results import Results
-from distmom.report.text import each_once, left_out
+from distmom.report.text import each_once
 from distmom.report.words import cell, listed
 from distmom.words import printable
 
@@ -184,13 +185,17 @@ def data_block(results: Results) -> list[Block]:
         head = f"{len(skipped):,} files were skipped: their rows are missing from the result"
         marked, many = (True,) * len(lines), len(lines) > OPEN_LINES
         blocks.append(Grid(head, ("file", "reason"), (False, False), lines, marked, folded=many))
+    if broken := data.get("left_out"):
+        lines = tuple((cell(one["column"]), cell(one["reason"])) for one in broken)
+        head = f"{len(broken):,} columns were left out: a file has them damaged"
+        blocks.append(Grid(head, ("column", "reason"), (False, False), lines, (True,) * len(lines)))
     return blocks
 
 
 def _rows_of(mine: list[Result]) -> str:
     total = sum(r.n_rows for r in mine)
     used = sum(r.n_used or 0 for r in mine)
-    told = [f"{n:,} {MISSING.get(kind, kind)}" for kind, n in left_out(mine).items() if n]
+    told = [f"{n:,} {MISSING.get(kind, kind)}" for kind, n in total_left_out(mine).items() if n]
     tail = f"; {', '.join(told)}" if told else "; none missing" if used == total else ""
     return f"{total:,}, of which {used:,} used (they have a value){tail}" if used else f"{total:,}{tail}"
 

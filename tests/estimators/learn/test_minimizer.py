@@ -64,7 +64,7 @@ def test_batches_of_rows():
         ({"loss": lambda p, x, y: 1.0}, "loss: must return a number and an array"),
         ({"loss": lambda p, x, y: (1.0, np.zeros(2))}, r"gradient of shape \(3,\)"),
         ({"start": [0, np.nan, 0]}, "start: must be finite"),
-        ({"projection": "psd"}, "3 numbers are no square matrix"),
+        ({"projection": "psd"}, "3 numbers do not make a square matrix"),
         ({"projection": "cone"}, "projection"),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ import pytest
 import distmom as dm
 from distmom.errors import DoubtfulResultError, NoAnswerError, UnknownResultError
 from distmom.estimators.mean import answer
-from distmom.report import results
+from distmom.report import results, table
+from distmom.report.of_many import remarkable, rows_left_out
 from distmom.report.on_demand import OnDemand
 from distmom.report.page.render import page
-from distmom.report.results import members, remarkable
+from distmom.report.results import members
+from distmom.report.write import json_pieces
 
 CALLS: dict[str, dict[str, Any]] = {
     "one column": {"column": "x", "by": "a"},
@@ -139,12 +143,52 @@ def test_text_shows_the_first_and_last_of_very_many(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(answer.AnswerColumns, "make", lambda self, g: made.append(g) or make(self, g))
     text = str(found)
     assert set(made) == {*range(25), *range(1_175, 1_200)}
-    assert "first and last 25 of 1,200 results; to_arrow(), to_polars() and a loop have all" in text
+    assert (
+        "first and last 25 of 1,200 results, with their notes; to_arrow(), to_polars() and a loop have all"
+        in text
+    )
     (told,) = [line for line in text.splitlines() if line.startswith("status of all: ")]
     assert sum(int(part.split()[0].replace(",", "")) for part in told[15:].split("; ")) == 1_200
     lines = [line.split() for line in text.splitlines()]
     shown = [int(line[0]) for line in lines if line and line[0].replace(",", "").isdigit()]
     assert shown == [*range(25), *range(1_175, 1_200)]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_documents_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    made, at_once, _ = both(monkeypatch, rows(900), **CALLS[call])
+    pieces = list(json_pieces(made, ensure_ascii=False))
+    document = made.document()
+    assert len(pieces) > len(made) and json.loads("".join(pieces)) == document
+    assert "".join(pieces) == json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    whole = at_once.to_arrow()
+    monkeypatch.setattr(table, "TOGETHER", 2)
+    pieced = made.to_arrow()
+    assert pieced.schema == whole.schema and repr(pieced.to_pydict()) == repr(whole.to_pydict())  # NaN, too
+    told, once = (
+        {name: (n, {what: k for what, k in some.items() if k}) for name, (n, some) in found.items()}
+        for found in map(rows_left_out, (made, at_once))
+    )
+    assert told == once
+
+
+def test_a_survey_of_groups_keeps_no_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All groups have a flag, since they are small: each result is looked at and let go."""
+    monkeypatch.setattr(answer, "MANY", 1)
+    g = np.random.default_rng(0)
+    data = pa.table({"k": np.arange(4_000) % 500, "x": g.normal(size=4_000)})
+    made, most, make = weakref.WeakSet[Any](), 0, answer.AnswerColumns.make
+
+    def counted(self: answer.AnswerColumns, g: int) -> Any:
+        nonlocal most
+        one = make(self, g)
+        made.add(one)
+        most = max(most, len(made))
+        return one
+
+    monkeypatch.setattr(answer.AnswerColumns, "make", counted)
+    found = dm.ustatistic(data, "x", kernel="gini", by="k", rng=0, executor=dm.Threads(1))
+    assert len(found) == 500 and 0 < most < 20
 
 
 def test_a_report_makes_each_result_once(monkeypatch: pytest.MonkeyPatch) -> None:

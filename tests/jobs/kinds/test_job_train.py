@@ -147,7 +147,7 @@ def test_a_job_that_is_stopped_goes_on_with_the_same_bits(
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("steps = 60", "alpha = 1.0", "line 11: options.alpha: is no option of MahalanobisMetric"),
+        ("steps = 60", "alpha = 1.0", "line 11: options.alpha: is not an option of MahalanobisMetric"),
         ("steps = 60", "blocks = 0", "line 11: options.blocks: must be"),
         ('learner = "metric"', 'learner = "trees"', "line 6: train.learner: must be one of"),
         ("curve.csv", "curve.txt", "line 9: train.curve"),

@@ -37,13 +37,14 @@ def test_times_that_would_be_wrapped_around_are_refused(tmp_path: Path, day: int
     bad = write(tmp_path / "lake/a.parquet", [DAY, day, DAY + 1])
     for call in (
         lambda: dm.mean(bad, "t"),
-        lambda: dm.describe(bad),
+        lambda: dm.describe(bad, "t"),
         lambda: dm.mean(bad, "x", where="t > '2021-01-01'"),
         lambda: dm.mean(bad, "x", by="t"),
     ):
         with pytest.raises(dm.DataError, match=r"a\.parquet: column 't' has INT96 times that 64-bit micro"):
             call()
     assert dm.mean(bad, "x").plain_estimate == 1.0
+    assert [one["column"] for one in dm.describe(bad).data["left_out"]] == ["t"]
     write(tmp_path / "lake/b.parquet", [DAY, DAY + 2])
     left = dm.mean(dm.scan(tmp_path / "lake", on_bad_file="skip"), "t")
     assert left.plain_estimate.isoformat() == "2020-01-02T12:00:00"

@@ -141,10 +141,10 @@ def test_a_name_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_other_files_beside_the_data(tmp_path: Path) -> None:
     pq.write_table(X, tmp_path / "a.parquet")
     (tmp_path / "README.md").write_text("words about the data, longer than a footer")
-    refused(tmp_path, "README.md is no Parquet file", "exclude='README.md'")
+    refused(tmp_path, "README.md is not a Parquet file", "exclude='README.md'")
     assert dm.mean(dm.scan(tmp_path, exclude="README.md"), "x").n_rows == 300
     (tmp_path / "b.parquet").write_text("words")
-    refused(dm.scan(tmp_path, exclude="README.md"), "damaged or no Parquet file")
+    refused(dm.scan(tmp_path, exclude="README.md"), "damaged or not a Parquet file")
 
 
 def test_a_stray_file_beside_the_folders(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from distmom.numerics.samples.pool import RowPool, all_in_order
 from distmom.numerics.samples.pool_sampler import (
     HASHED,
     WHOLE,
+    LastDraw,
     PoolSampler,
     hashed_keys,
     leaf_quota,
@@ -165,3 +166,26 @@ def test_columns_of_the_same_rows_share_their_order():
             assert np.array_equal(getattr(ordered, name), getattr(pool, name)[order])
     assert found[0].keys is found[1].keys
     assert found[2].keys is not found[1].keys
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_columns_of_the_same_rows_share_what_is_drawn_of_a_leaf(compiled: bool) -> None:
+    """Three columns, of which the second has rows that do not count in one leaf: as each has them alone."""
+    rng = np.random.default_rng(5)
+    columns, leaf_rows = rng.normal(size=(3, 5, 2_000)), 2_000
+    gone = rng.random(leaf_rows) < 0.3
+    last = LastDraw()
+    together = [PoolSampler(600, 150, compiled=compiled, last=last) for _ in columns]
+    alone = [PoolSampler(600, 150, compiled=compiled) for _ in columns]
+    for number in range(5):
+        key, leaf = np.uint64(7 + number // 3), number % 3
+        for samplers in (together, alone):
+            for c, sampler in enumerate(samplers):
+                mask = gone if (c, number) == (1, 2) else None
+                sampler.offer(key, leaf, leaf_rows, mask, (columns[c, number], NOTHING))
+    for mine, other in zip(together, alone, strict=True):
+        a, b = mine.result(), other.result()
+        assert a.below == b.below
+        assert all(np.array_equal(x, y) for x, y in zip(a.parts, b.parts, strict=True) if x is not None)
+    assert together[0].result().same_rows(together[2].result())
+    assert not together[0].result().same_rows(together[1].result())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distmom.cluster import run_units
 from distmom.cluster.work import ReadAndReduce, SkippedFile
+from distmom.errors import ResourceError
 from distmom.estimators.mean.counts import check_state
 from distmom.passes.key_ranges import RangeMerger, Room
 from distmom.reductions.ranged import RangedMeans, RangedState
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.checkpoint import Keeper
     from distmom.estimators.mean.far_rows import Cuts
     from distmom.estimators.mean.plan import MeanPlan
+    from distmom.lake import Source
     from distmom.numerics.hash_ranges import HashRange
+    from distmom.passes.riding import Rider
     from distmom.reductions.state import Key
 
 
@@ -53,6 +57,28 @@ def run_plan(
         state, skipped = keeper.run(plan, work, executor, progress)
     check_state(state, skipped, filtered=plan.reader.options.where is not None)
     return state, skipped
+
+
+def mounted(rider: Rider, plan: MeanPlan, source: Source, executor: Executor) -> bool:
+    """Whether the rider is on the pass: there is memory for both."""
+    with suppress(ResourceError):
+        plan.check_memory(executor, rider.memory)
+        return rider.mount(source, plan.reader, plan.reduction)
+    return False
+
+
+def run_with(
+    rider: Rider, plan: MeanPlan, executor: Executor, progress: Progress | None
+) -> tuple[Any, list[SkippedFile]]:
+    """The same without groups, with a rider that is mounted, and learns nothing where a file is left out."""
+    assert rider.mounted is not None
+    reader, both = rider.mounted
+    work = replace(work_of(plan, both, 0, ()), reader=reader)
+    found = run_units(work, plan.units, both.merge, executor, progress=progress)
+    state, skipped = found.state, [*plan.skipped, *found.skipped]
+    check_state(state, skipped, filtered=plan.reader.options.where is not None)
+    rider.state = None if skipped else state.second
+    return state.first, skipped
 
 
 def run_range(

@@ -109,4 +109,8 @@ def advice(found: DescribeResult) -> list[str]:
         lines.append("there are so many files that those of one folder were taken together")
     if found.data.get("unread"):
         lines.append(str(found.data["unread"]))
+    if broken := found.data.get("left_out"):
+        names = ", ".join(repr(one["column"]) for one in broken)
+        lines.append(f"damaged, and so left out: {names}")
+        lines.extend(one["reason"] for one in broken)
     return lines

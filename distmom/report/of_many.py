@@ -1,0 +1,64 @@
+"""What is asked of results that may be very many: only those that have to be are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from distmom.report.on_demand import OnDemand
+from distmom.report.result import Result
+from distmom.report.results import Results
+from distmom.status import Status
+
+
+def accusing(results: Results) -> dict[int, Any]:
+    """The results that accuse files, by their places."""
+    every = results._results
+    if isinstance(every, OnDemand):
+        return {i: every[i] for i in every.accused()}
+    return {i: r for i, r in enumerate(every) if r.accused_files}
+
+
+def remarkable(results: Results) -> Iterator[Any]:
+    """The results that have a flag, or say of rows far out; the others are not made."""
+    every = results._results
+    if isinstance(every, OnDemand):
+        return (every[i] for i in every.remarkable())
+    return (r for r in every if r.flags or getattr(r, "far_rows", None) is not None)
+
+
+def told_statuses(results: Results) -> list[Status]:
+    """All that is said of the results, each once."""
+    return list(dict.fromkeys(one for status, flags in results._said() for one in (status, *flags)))
+
+
+def doubtful_statuses(results: Results) -> list[Status]:
+    """Statuses of the results in which there is something to look into, the gravest first."""
+    found = {status for status, flags in results._said() if flags or not status.fine}
+    return [status for status in Status if status in found]
+
+
+def telling(results: Results, most: int, n: int) -> list[Any]:
+    """All results; of more than `most` the first and last n, and the first n that accuse files."""
+    every = results._results
+    if len(every) <= most:
+        return list(every)
+    accused = every.accused() if isinstance(every, OnDemand) else list(accusing(results))
+    places = {*range(n), *range(len(every) - n, len(every)), *accused[:n]}
+    return [every[i] for i in sorted(places)]
+
+
+def total_left_out(mine: Sequence[Result]) -> dict[str, int]:
+    """Missing and infinite values of results of one kind together."""
+    each = [r.left_out() for r in mine]
+    return {what: sum(one[what] for one in each) for what in each[0]}
+
+
+def rows_left_out(results: Results) -> dict[str, tuple[int, dict[str, int]]]:
+    """Rows under each name, over all groups, and those that did not count."""
+    if isinstance(results._results, OnDemand):
+        return results._results.left_out()
+    named: dict[str, list[Any]] = {}
+    for r in results:
+        named.setdefault(r.name, []).append(r)
+    return {name: (sum(r.n_rows for r in mine), total_left_out(mine)) for name, mine in named.items()}
