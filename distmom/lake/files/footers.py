@@ -88,7 +88,8 @@ def open_parquet(
             check_unchanged(filesystem, root, file)
             with filesystem.open_input_file(path) as stream:
                 parquet = _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES, columns)
-                parquet.checked = parquet.checked if checked is None else checked
+                if checked is not None:
+                    parquet.checked = checked
                 check_footer(parquet.metadata, file)
                 check_groups(parquet, file)
                 yield parquet
@@ -102,7 +103,8 @@ def open_parquet(
             source = pa.BufferReader(stream.read_whole()) if small else pa.PythonFile(stream, "r")
             buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
             parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)
-            parquet.checked = parquet.checked if checked is None else checked
+            if checked is not None:
+                parquet.checked = checked
             check_footer(parquet.metadata, file)
             check_groups(parquet, file)
             yield parquet
@@ -262,28 +264,21 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
 
     columns: TableColumns | None = None
     hidden: frozenset[str] = frozenset()  # columns that are encrypted
-    stream: pa.NativeFile | None = None
+    # PyArrow makes these anew whenever they are asked for; of small files that is much of the time
+    metadata: pq.FileMetaData = None
+    schema: pq.ParquetSchema = None
     options: Mapping[str, Any] = MappingProxyType({})  # which it was opened with
 
-    @cached_property
-    def checked(self) -> set[tuple[int, int]]:
-        """Row groups and columns whose metadata have been looked at."""
-        return set()
+    def __init__(self, stream: pa.NativeFile, **options: Any) -> None:
+        super().__init__(stream, **options)
+        self.stream = stream
+        self.metadata: pq.FileMetaData = super().metadata
+        self.schema: pq.ParquetSchema = self.metadata.schema
+        self.checked: set[tuple[int, int]] = set()  # row groups and columns whose metadata were looked at
 
     def _build_nested_paths(self) -> dict[str, list[int]]:
         """Nothing: what a selection by name would need, which is not used, costs as much as the footer."""
         return {}
-
-    # PyArrow makes these anew whenever they are asked for; of small files that is much of the time
-    @cached_property
-    def metadata(self) -> pq.FileMetaData:
-        """The footer."""
-        return super().metadata
-
-    @cached_property
-    def schema(self) -> pq.ParquetSchema:
-        """Physical columns."""
-        return self.metadata.schema
 
     @cached_property
     def schema_arrow(self) -> pa.Schema:
