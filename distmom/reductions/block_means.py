@@ -129,7 +129,10 @@ class BlockMeans:
     def check_groups(self, n_groups: int) -> None:
         """TooManyGroups if these are."""
         if self.most_groups is not None and n_groups > self.most_groups:
-            raise TooManyGroups(f"by: more than {self.most_groups:,} groups; allow more memory_limit")
+            raise TooManyGroups(
+                f"by: there are more than the {self.most_groups:,} groups that fit into memory; group by "
+                "fewer values, filter with where, or allow more memory_limit"
+            )
 
     def state_bytes(self, n_groups: int = 1) -> int:
         """Bytes of the state of `n_groups` groups."""

@@ -71,11 +71,14 @@ class Profile:
         """The state of both; `left` holds the rows that come first in the lake."""
         compiled = self.blocks.compiled
         samples = zip(left.samples, right.samples, strict=True)
+        units = _merged(left.units, right.units, compiled)
+        if self.units is not None and units is not None:
+            self.units.check_groups(len(units.keys))
         return ProfileState(
             _merged(left.blocks, right.blocks, compiled),
             left.facts.merge(right.facts),
             tuple(a.merge(b, compiled=compiled) for a, b in samples),
-            _merged(left.units, right.units, compiled),
+            units,
         )
 
     def more_bytes(self, n_files: int) -> int:

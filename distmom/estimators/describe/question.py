@@ -26,6 +26,7 @@ from distmom.lake import FileRef, ReadOptions, Source
 from distmom.lake.columns.schema import kind_of, type_name
 from distmom.lake.filters import as_filter
 from distmom.memory import Held, Memory
+from distmom.passes.key_ranges import most_groups
 from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names
 from distmom.passes.scan import Scan
 from distmom.reductions.block_means import BlockMeans
@@ -90,6 +91,9 @@ class DescribeQuestion(RowsQuestion):
         )
         memory = plan.check_memory(executor, _held(reduction, units, executor.threads_per_process))
         mean = replace(plan, units=units, memory=memory)
+        if of_units is not None:
+            most = most_groups(executor, memory, of_units.state_bytes(), len(units))
+            reduction = replace(reduction, units=replace(of_units, most_groups=most))
         return DescribePlan(self, source, mean, reduction, columns, naming, read.by)
 
 

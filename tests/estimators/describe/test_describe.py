@@ -366,3 +366,14 @@ def test_far_values_and_quantiles_of_times_are_times() -> None:
     assert told["far_rows"]["values"][0][0].startswith("1900-01-01")
     assert isinstance(profile.quantiles[4].value, datetime.datetime)
     assert "1900-01-01" in profile.remarks()[0] and "where=" not in profile.remarks()[0]
+
+
+def test_more_values_than_fit_are_refused_in_one_line() -> None:
+    """They were held whatever the limit: 400,000 values took 1.3 GB where 600 MB were allowed."""
+    n = 100_000
+    data = pa.table({"x": np.random.default_rng(0).normal(size=n), "k": np.arange(n)})
+    few = dm.Threads(1, memory_limit="300MB")
+    with pytest.raises(dm.ResourceError, match=r"^by: there are more than the [\d,]+ groups that fit"):
+        dm.describe(data, by="k", rng=0, executor=few)
+    data = data.set_column(1, "k", pa.array(np.arange(n) % 100))
+    assert len(dm.describe(data, by="k", rng=0, executor=few)) == 1
