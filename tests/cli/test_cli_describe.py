@@ -47,6 +47,13 @@ def test_the_document_is_that_of_python(distmom: Run, odd_lake: Path) -> None:
     assert told["named"][0]["reasons"][0]["what"] == "scale"
 
 
+def test_what_is_printed_ends_with_its_line(distmom: Run, odd_lake: Path) -> None:
+    """So notes on standard error never share one with it where both go to one place."""
+    for words in (("describe", odd_lake), ("mean", odd_lake, "-c", "x"), ("describe", odd_lake, "--dry-run")):
+        ended = distmom(*words)
+        assert ended.out.endswith("\n") and ended.err.endswith("\n" * bool(ended.err))
+
+
 def test_options_and_a_dry_run(distmom: Run, odd_lake: Path) -> None:
     words = ("-c", "x", "--where", "x > 5", "--seed", "3", "--fine", "many", "--json")
     told = json.loads(distmom("describe", odd_lake, *words).out)

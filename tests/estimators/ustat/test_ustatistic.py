@@ -295,3 +295,13 @@ def test_streams_and_times_are_refused(tmp_path: Path) -> None:
     times = pa.table({"t": pa.array(range(9), pa.timestamp("s"))})
     with pytest.raises(dm.DataError, match="holds timestamps"):
         dm.ustatistic(times, "t", kernel="gini", rng=0)
+
+
+@pytest.mark.slow
+def test_too_many_groups_are_refused_with_what_helps() -> None:
+    data = pa.table({"k": np.arange(200_000) % 60_000, "x": np.random.default_rng(0).normal(size=200_000)})
+    words = (
+        r"60,000 groups need \d+ MB .* group by fewer values, filter with where, or allow more memory_limit"
+    )
+    with pytest.raises(dm.ResourceError, match=words):
+        dm.ustatistic(data, "x", kernel="gini", by="k", rng=0, executor=dm.Threads(1, memory_limit="300MB"))
