@@ -27,7 +27,8 @@ import numpy as np
 
 import distmom as dm
 from tests.benchmarks.mean import Timings, timed
-from tests.benchmarks.table_lines import Lakes, Line, lines
+from tests.benchmarks.table_lakes import Lakes
+from tests.benchmarks.table_lines import LINES, Line
 
 THREADS = 2
 QUICK = 0.02
@@ -116,7 +117,7 @@ def told(name: str, found: dict[str, object], reach: float | None, values: float
 def one(args: argparse.Namespace, folder: Path, name: str) -> None:
     """Measure one line in this process, and print it."""
     dm.options(executor=dm.Threads(THREADS), progress=False, warn=False)
-    line = lines(Lakes(folder, QUICK if args.quick else 1.0))[name]()
+    line = LINES[name](Lakes(folder, QUICK if args.quick else 1.0))
     print(json.dumps([measured(line, args.repeat), line.reach, bandwidth()]))
 
 
@@ -128,7 +129,7 @@ def every(args: argparse.Namespace, folder: Path) -> None:
     )
     print("|---" * 8 + "|")
     quick = ["--quick"] * args.quick
-    for name in lines(Lakes(folder, 1.0)):
+    for name in LINES:
         if not any(text in name for text in args.only or [""]):
             continue
         words = [
