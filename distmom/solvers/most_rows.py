@@ -29,8 +29,8 @@ WIDTH, STEPS_OF_A_WINDOW = 2.0, 8
 """Residuals are counted in windows whose ends have this ratio, with so many places between two that touch."""
 
 SECOND, DEEP, NOISE = 7.0, 0.8, 3.0
-"""A second mode lies so many spreads away; between it and the first a window has at most this share of the
-rows of the smaller one, and that by so many standard errors of its count."""
+"""A second mode lies so many times the scale away; between it and the first a window has at most this share
+of the rows of the smaller one, and that by so many standard errors of its count."""
 
 EXACT = 1e-9
 """Residuals of less than this share of the largest target are rounding: most rows fit exactly."""

@@ -49,7 +49,7 @@ def test_who_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_folders_that_will_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for wrong in ("none", "file"):
-        with pytest.raises(ConfigError, match=r"scratch: .* is no folder; make it"):
+        with pytest.raises(ConfigError, match=r"scratch: .* is not a folder; create it"):
             Scratch(tmp_path / wrong)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
     assert Scratch().free_bytes() == 0

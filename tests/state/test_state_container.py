@@ -95,7 +95,7 @@ def test_no_byte_may_be_missing_added_or_altered() -> None:
         other[i] ^= 1 << chance.randrange(8)
         for wrong in (bytes(other), whole[:i], whole[:i] + whole[i + 1 :], whole[:i] + b"\0" + whole[i:]):
             if wrong != whole:
-                with pytest.raises(DataError, match=r"^it is (damaged|no saved state).*delete it"):
+                with pytest.raises(DataError, match=r"^it is (damaged|not a saved state).*delete it"):
                     read_container(wrong, "it")
     with pytest.raises(DataError, match="damaged"):
         read_container(whole + b"\0", "it")
@@ -144,7 +144,7 @@ def test_shapes_larger_than_the_file_are_refused_before_anything_is_allocated() 
                 read_container(rewritten(arrays=[["x", dtype, shape]]), "it")
     for lengths in ([-1, 1], [1 << 62, 1 << 62], [100, 0]):
         more = np.array(lengths, np.int64).tobytes()
-        with pytest.raises(DataError, match=r"no plain list|exceeds the file"):
+        with pytest.raises(DataError, match=r"not a plain list|exceeds the file"):
             read_container(rewritten(more, arrays=[["x", "float64", [9]], ["y", "bytes", [2]]]), "it")
 
 

@@ -86,8 +86,8 @@ def test_what_is_no_state(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "text").write_text("a,b\n1,2\n")
     for name, words in (
-        ("empty", "no saved state"),
-        ("text", "no saved state"),
+        ("empty", "not a saved state"),
+        ("text", "not a saved state"),
         ("none", "No such file"),
         (".", "directory"),
     ):

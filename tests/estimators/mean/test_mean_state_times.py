@@ -155,5 +155,5 @@ def test_a_scale_that_is_none_is_refused() -> None:
     good = {"kind": "timestamp", "unit": "us", "zone": None, "base": 3}
     assert known_scale(**good).base * DAY == 3 * DAY
     for change in ({"kind": "week"}, {"unit": "h"}, {"zone": 3}, {"base": 1.0}, {"base": MOST_DAYS + 1}):
-        with pytest.raises(ValueError, match=r"no scale|no day"):
+        with pytest.raises(ValueError, match=r"not a scale|not a day"):
             known_scale(**{**good, **change})

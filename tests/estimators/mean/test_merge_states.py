@@ -250,12 +250,12 @@ def test_a_state_that_is_whole_but_wrong_is_refused(lake: Path, tmp_path: Path) 
 
     nodes = whole.facts["own"]["nodes"]
     for level, index in ((10**12, 0), (-1, 0), (3, 10**9), (True, 0), (3, None)):
-        wrong({"nodes": [[0, -1, 0, level, index, nodes[0][5]], *nodes[1:]]}, {}, "no number")
-    wrong({"numbered": [10**15, 0]}, {}, "no number")
-    wrong({"nodes": [[0, 10**9, 1, 0, 0, nodes[0][5]], *nodes[1:]]}, {}, "no number")
+        wrong({"nodes": [[0, -1, 0, level, index, nodes[0][5]], *nodes[1:]]}, {}, "not a number")
+    wrong({"numbered": [10**15, 0]}, {}, "not a number")
+    wrong({"nodes": [[0, 10**9, 1, 0, 0, nodes[0][5]], *nodes[1:]]}, {}, "not a number")
     sample = {"is": "RowSample", "of": {"keys": "array", "values": "array"}}
     its = {f"own/nodes.0.5.{name}": np.zeros((1, 2)) for name in ("keys", "values")}
-    wrong({"nodes": [[*nodes[0][:5], sample]]}, its, "no state")
+    wrong({"nodes": [[*nodes[0][:5], sample]]}, its, "not a state")
     first = "own/nodes.0.5"
     for field in ("moments.count", "moments.mean", "counts", "n_rows", "samples.0.keys"):
         name = f"{first}.{field}"

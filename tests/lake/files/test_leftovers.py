@@ -153,7 +153,7 @@ def test_the_command(
     assert program.run(["clean"]) == 0
     assert "of far" in capsys.readouterr().out
     assert program.run(["clean", str(tmp_path / "none")]) == ConfigError.exit_code
-    assert "is no folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err
 
 
 def test_nothing_to_remove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
