@@ -68,4 +68,5 @@ class RowsQuestion:
     def load(self) -> Callable[[], None] | None:
         """The kernels, where they will be used."""
         files = tuple(file for source, _ in self.sources for file in source.files)
-        return load_kernels if worth_compiling(files, self.share) else None
+        grouped = any(read.by for _, read in self.sources)
+        return load_kernels if worth_compiling(files, self.share, grouped=grouped) else None

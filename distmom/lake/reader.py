@@ -133,7 +133,8 @@ class Reader(BatchReader):
         for name, role in roles_of(self.options):
             fields = schema.get_all_field_indices(name)
             if len(fields) > 1:
-                raise BadFileError(f"file {file.path} has {len(fields)} columns called {name!r}; rename them")
+                told = f"file {file.path} has {len(fields)} columns called {name!r}; rename them"
+                raise BadFileError(told, column=name)
             if name in constants:
                 columns[name] = constant_column(
                     name, constants[name], kinds[name], positions.get(name), file.path

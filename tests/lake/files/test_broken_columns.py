@@ -158,3 +158,20 @@ def test_times_that_cannot_be_held_are_such_a_column(tmp_path: Path) -> None:
     file.write_bytes(data)
     found = dm.describe(file, rng=0)
     assert list(found.columns) == ["x"] and "INT96" in found.data["left_out"][0]["reason"]
+
+
+def test_two_columns_of_one_name_hinder_those_alone_who_ask_for_it(tmp_path: Path) -> None:
+    rows = [pa.array(np.random.default_rng(k).normal(size=100)) for k in range(3)]
+    for folder in ("alone", "twice"):
+        (tmp_path / folder).mkdir()
+    pq.write_table(pa.table({"y": rows[2]}), tmp_path / "alone/a.parquet")
+    twice = tmp_path / "twice"
+    pq.write_table(pa.Table.from_arrays(rows, names=["x", "x", "y"]), twice / "a.parquet")
+    assert dm.mean(twice, "y", rng=0) == dm.mean(tmp_path / "alone", "y", rng=0)
+    found = dm.describe(twice, rng=0)
+    assert [one.name for one in found] == ["y"] and found.exit_code == 4
+    reason = "file a.parquet has 2 columns called 'x'; rename them"
+    assert found.data["left_out"] == [{"column": "x", "reason": reason}]
+    for ask in (lambda: dm.mean(twice, "x", rng=0), lambda: dm.describe(twice, ["x", "y"], rng=0)):
+        with pytest.raises(dm.BadFileError, match="2 columns called 'x'"):
+            ask()
