@@ -56,9 +56,12 @@ def total_left_out(mine: Sequence[Result]) -> dict[str, int]:
 
 def rows_left_out(results: Results) -> dict[str, tuple[int, dict[str, int]]]:
     """Rows under each name, over all groups, and those that did not count."""
-    if isinstance(results._results, OnDemand):
-        return results._results.left_out()
-    named: dict[str, list[Any]] = {}
-    for r in results:
-        named.setdefault(r.name, []).append(r)
-    return {name: (sum(r.n_rows for r in mine), total_left_out(mine)) for name, mine in named.items()}
+    every = results._results
+    many = isinstance(every, OnDemand)
+    found: dict[str, tuple[int, dict[str, int]]] = {}
+    for name, n_rows, counts in (
+        every.left_out() if many else ((r.name, r.n_rows, r.left_out()) for r in every)
+    ):
+        n_before, before = found.get(name, (0, {}))
+        found[name] = n_before + n_rows, {what: n + before.get(what, 0) for what, n in counts.items()}
+    return found

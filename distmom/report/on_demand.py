@@ -132,17 +132,9 @@ class OnDemand(Sequence[Result]):
         """Name and group of each."""
         return ((part.name, part.group(g)) for part, g in self._places())
 
-    def left_out(self) -> dict[str, tuple[int, dict[str, int]]]:
-        """For each name its rows, and those that did not count."""
-        found: dict[str, tuple[int, dict[str, int]]] = {}
-        for part in self.parts:
-            n_rows, counts = part.left_out()
-            n_before, before = found.get(part.name, (0, {}))
-            found[part.name] = (
-                n_before + n_rows,
-                {what: n + before.get(what, 0) for what, n in counts.items()},
-            )
-        return found
+    def left_out(self) -> Iterator[tuple[str, int, dict[str, int]]]:
+        """Name, rows, and those that did not count, of the groups of each part."""
+        return ((part.name, *part.left_out()) for part in self.parts)
 
     def accused(self) -> list[int]:
         """Places of results that accuse files."""

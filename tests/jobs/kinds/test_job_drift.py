@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
-from job_example import ROOT
 
 import distmom as dm
 
@@ -80,13 +76,3 @@ def test_drift_is_a_warning_of_the_log(run: Run, folder: Path) -> None:
     assert ended.code == 0, ended.err
     (line,) = [line for line in ended.lines() if line["event"] == "drift"]
     assert line["column"] == "x" and line["estimate"] == 1.0 and line["level"] == "warning"
-
-
-@pytest.mark.slow
-def test_the_example_runs_on_the_demonstration_lake(run: Run, demo: Path, tmp_path: Path) -> None:
-    (tmp_path / "pipelines").mkdir()
-    shutil.copy(ROOT / "pipelines/drift.toml", tmp_path / "pipelines")
-    (tmp_path / "demo").symlink_to(demo)
-    ended = run(tmp_path / "pipelines" / "drift.toml")
-    assert ended.code == 0, ended.err
-    (demo / "drift.json").unlink()

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
-from job_example import ROOT
 
 import distmom as dm
 
@@ -33,13 +29,3 @@ def test_it_writes_what_python_computes(run: Run, folder: Path) -> None:
     expected = dm.tournament(folder / "lake", "x", "y", loss="absolute", rng=0, blocks=9)
     document = json.loads((folder / "out.json").read_text())
     assert document["table"] == expected.to_dict()["table"] and document["champions"] == ["x"]
-
-
-@pytest.mark.slow
-def test_the_example_runs_on_the_demonstration_lake(run: Run, demo: Path, tmp_path: Path) -> None:
-    (tmp_path / "pipelines").mkdir()
-    shutil.copy(ROOT / "pipelines/tournament.toml", tmp_path / "pipelines")
-    (tmp_path / "demo").symlink_to(demo)
-    ended = run(tmp_path / "pipelines" / "tournament.toml")
-    assert ended.code == 0
-    (demo / "tournament.json").unlink()

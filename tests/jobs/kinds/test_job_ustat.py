@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from job_example import ROOT
 
 import distmom as dm
 
@@ -112,13 +110,3 @@ def test_there_is_no_state(run: Run, folder: Path) -> None:
     file = job(folder, 'data.path = "lake"\nustat = { columns = "x", kernel = "gini" }\nrun.state = "s"')
     ended = run(file)
     assert ended.code == 2 and "run.state: U-statistics read all rows again; drop it" in ended.err
-
-
-@pytest.mark.slow
-def test_the_example_runs_on_the_demonstration_lake(run: Run, demo: Path, tmp_path: Path) -> None:
-    (tmp_path / "pipelines").mkdir()
-    shutil.copy(ROOT / "pipelines/ustat.toml", tmp_path / "pipelines")
-    (tmp_path / "demo").symlink_to(demo)
-    ended = run(tmp_path / "pipelines" / "ustat.toml")
-    assert ended.code == 0, ended.err
-    (demo / "ustat.json").unlink()
