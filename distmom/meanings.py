@@ -84,7 +84,8 @@ STATUSES = (
         (Status.FILES_DISAGREE,),
         "some files hold other values than the rest: file-level and row-level estimates disagree, or a file "
         "is far from all others",
-        "these files were left out, or whole files are the blocks; the notes name them",
+        "these files were left out, or whole files are the blocks, or, where only a model's losses tell of "
+        "them, they were kept; the notes name them",
         "inspect these files, correct or exclude them, and run again",
     ),
     StatusMeaning(

@@ -37,10 +37,10 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class SeenBlocks:
-    """Blocks in other coordinates, of which those that hold an accused row are passed over."""
+    """Blocks in other coordinates, or in none; those that hold an accused row are passed over."""
 
     blocks: RiskBlocks
-    coordinates: Coordinates
+    coordinates: Coordinates | None = None
     accused: Accused | None = None
 
     @cached_property
@@ -63,10 +63,15 @@ class SeenBlocks:
 
     def losses(self, x: Floats) -> Floats:
         """Loss of each block."""
-        return self.blocks.losses(self.coordinates.point(x))
+        return self.blocks.losses(self._point(x))
 
     def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
         """Gradients of the losses of some blocks, one a row."""
-        found = self.blocks.gradients(self.coordinates.point(x), blocks)
+        found = self.blocks.gradients(self._point(x), blocks)
+        if self.coordinates is None:
+            return found
         with np.errstate(over="ignore", invalid="ignore"):
             return self.coordinates.gradients(found)
+
+    def _point(self, x: Floats) -> Floats:
+        return x if self.coordinates is None else self.coordinates.point(x)

@@ -14,6 +14,7 @@ import numpy as np
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.whitening import with_ones
 from distmom.numerics.median import MAD
+from distmom.solvers.clumps import clump
 from distmom.solvers.pilot import OPERATIONS, solved
 
 FAR, NEAR = 10.0, 3.0
@@ -56,8 +57,8 @@ def share_of_others(rows: Floats, targets: Floats, basis: Floats) -> float:
     p = rows.shape[1] + 1
     few = slice(max(ROWS_OF_A_FEATURE * p, OPERATIONS // p**2))
     x, y = rows[few], targets[few]
-    if len(y) < ROWS_OF_A_FEATURE * p:
-        return 0.0
+    if len(y) < ROWS_OF_A_FEATURE * p or clump(y)[1]:
+        return 0.0  # a clump is a mode of its own
     z, half = with_ones(x) @ basis, len(y) // 2 + 1
     with np.errstate(over="ignore", invalid="ignore"):
         away = np.square(x).sum(axis=1)

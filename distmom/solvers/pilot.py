@@ -19,6 +19,7 @@ from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import MOST_WHITENED, whitening, with_ones, wrapped
 from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
 from distmom.numerics.median import MAD
+from distmom.solvers.clumps import clump
 from distmom.solvers.screen import HUGE, RowScreen, distances
 
 NEAREST, CONCENTRATIONS = 0.75, 4
@@ -77,7 +78,7 @@ def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: F
             surprise = risk.surprise(z @ fit, y)
             spread, most, mostly = 1.0, math.inf, OF_LABELS
             if isinstance(risk, LinearRisk):
-                spread, mostly = _spread(surprise), MOSTLY
+                spread, mostly = 1.0 if clump(y)[1] else _spread(surprise), MOSTLY
                 most = max(furthest(surprise), SURPRISING * spread)
             usual = float(np.median(away))
             screen = replace(screen, risk=risk, fit=basis @ fit, most_surprise=most)
@@ -129,7 +130,7 @@ def _fit(risk: PredictorRisk, z: Floats, y: Floats, away: Floats, basis: Floats)
     """Parameters in the coordinates of z; None for targets mostly of one value, where far ones are usual."""
     weights = np.minimum(1.0, FAR_OUT * float(np.median(away)) / np.maximum(away, 1e-300)) ** 2
     begin = np.zeros(z.shape[1])
-    if not isinstance(risk, LinearRisk):
+    if not isinstance(risk, LinearRisk) or clump(y)[1]:
         return touched(risk, z, y, weights, basis, begin)
     if not np.median(np.abs(y - np.median(y))) > 0.0:
         return None

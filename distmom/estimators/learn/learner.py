@@ -19,6 +19,7 @@ from distmom.estimators.command import answer
 from distmom.estimators.learn import parameters
 from distmom.estimators.learn.bases import BaseEstimator
 from distmom.estimators.learn.data import is_lake, lake_arguments
+from distmom.estimators.learn.doubts import odd_files
 from distmom.estimators.learn.doubts.skew import residuals_skewed
 from distmom.estimators.learn.parameters import LearnOptions, Shape, SharedParameters, for_batches
 from distmom.estimators.learn.question import LearnPlan, LearnQuestion
@@ -35,7 +36,7 @@ from distmom.estimators.learn.run import (
 )
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
-from distmom.estimators.learn.start.look import look
+from distmom.estimators.learn.start.look import WANTED, WANTED_OF_PAIRS, look, look_at_distances
 from distmom.estimators.learn.start.whitened import judging, whitened
 from distmom.estimators.learn.steps import StepPosition
 from distmom.estimators.learn.survey import (
@@ -54,6 +55,7 @@ from distmom.inference.status import in_order
 from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.scan import as_scan
+from distmom.solvers import clumps
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.descent import Descent
 from distmom.solvers.status import DescentStatus
@@ -75,6 +77,10 @@ class Learner(SharedParameters, BaseEstimator):
     """Whether rows are differences of two, of which either may be the first: they have no middle but zero."""
     _linear = False
     """Whether parameters are those of linear predictors, so that features may be whitened."""
+    _screened = False
+    """Whether blocks with rows far from all others are passed over in other models, too."""
+    _of_pairs = False
+    """Whether the loss of a linear model is one of pairs of rows."""
     _begun: Training | None = None
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
@@ -251,7 +257,7 @@ class Learner(SharedParameters, BaseEstimator):
 
     def _prepare(self, rows: TrainingRows, options: LearnOptions, seed: int) -> Training:
         """Scales, blocks, start and step size from a sample of the rows."""
-        features, targets, share = sample_of(rows, seed)
+        features, targets, share, numbers = sample_of(rows, seed)
         scaled, centred = options.scaling != "none", not self._pairs_given
         of_targets = targets if self._scale_targets else None
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
@@ -266,16 +272,22 @@ class Learner(SharedParameters, BaseEstimator):
             labels = self._most_labels is not None
             seen = look(problem, replace(sample, features=near), scale.outlier_share, labels=labels)
             sizes = {"share": seen.share, "wanted": seen.wanted, "accused": True, "passed_over": whitens}
+        elif self._screened and not self._pairs_given:
+            near = sample.features if scaled else robust_scale(features, None).features(features)
+            seen = look_at_distances(replace(sample, features=near))
+            sizes |= {"share": max(seen.share, scale.outlier_share), "passed_over": seen.share > 0.0}
         shape = options.shape(n_rows, self._least_size, bounded=self._bounded, **sizes)
         sample = replace(sample, shape=shape)
         judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
         begun: dict[str, Any] = {"judges": judges, "judge": judging(problem, sample.features)}
-        begun["sample"] = sample.features, sample.targets
+        begun |= {"sample": (sample.features, sample.targets), "numbers": numbers}
         if seen is not None and whitens:
             white = whitened(problem, sample, seen)
             begun |= white.of_training()
             start, step = white.start, white.step
         else:
+            if self._screened and seen is not None and seen.accused_share:
+                begun |= {"accused": seen.pilot.screen, "accused_share": seen.accused_share}
             problem = self._problem(sample) if self._linear else problem
             start = seeing_start(problem, sample) if problem.blind else problem.start
             step = problem.step
@@ -289,6 +301,15 @@ class Learner(SharedParameters, BaseEstimator):
 
     _bounded = False
     """Whether no row has a loss above a bound."""
+
+    def _planned_shape(self, n_rows: int) -> Shape:
+        """Blocks for so many rows, of which no row has been read: where nothing is rare and none is bad."""
+        options = self._options()
+        wanted = parameters.BLOCK_SIZE
+        if self._linear:
+            wanted = WANTED_OF_PAIRS if self._of_pairs else WANTED
+        linear = {"accused": self._linear, "passed_over": options.scaling == "whitened"}
+        return options.shape(n_rows, self._least_size, wanted=wanted, bounded=self._bounded, **linear)
 
     @property
     def _least_size(self) -> int:
@@ -326,7 +347,8 @@ class Learner(SharedParameters, BaseEstimator):
     def _tell(self, seen: Survey | None, found: Training) -> None:
         """What the survey found, the sample of the rows that are left, and a fit to it, in attributes."""
         told = [([], []) if seen is None else (seen.flags(), seen.words())]
-        told += [far_from_the_middle(found.scale.largest_share)]
+        told += [far_from_the_middle(found.scale.largest_share), ([], clumps.words(*found.scale.clump))]
+        told += [odd_files.told(found.odd, found.n_files)]
         told += [screened_out(found.accused_share, found.too_many), residuals_skewed(found.mean_residual)]
         self.flags_ = list(map(str, in_order(flag for flags, _ in told for flag in flags)))
         self.notes_ = [note for _, notes in told for note in notes]

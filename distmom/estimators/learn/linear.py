@@ -21,6 +21,7 @@ from distmom.numerics.linalg.curvature import largest_curvature
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk, softmax
 from distmom.numerics.losses.table import LOSSES, names_of
+from distmom.solvers.clumps import BEND, clump
 
 MOST_CLASSES = 1_000
 
@@ -35,8 +36,9 @@ class RobustLinearRegression(RegressorMixin, Learner):
     Parameters
     ----------
     loss : {"huber", "squared", "pinball"}
-        Of the residuals in units of the targets' spread: half their square up to 1.345 and straight beyond,
-        half their square, or that of a quantile.
+        Of the residuals in units of the targets' spread: half their square up to 1.345 (6 where a tenth of
+        the targets have one value, such as zero) and straight beyond, half their square, or that of a
+        quantile.
     quantile : float
         For ``"pinball"``.
     alpha : float
@@ -107,7 +109,8 @@ class RobustLinearRegression(RegressorMixin, Learner):
         check_positive("alpha", self.alpha, zero=True)
 
     def _problem(self, sample: ScaledSample) -> Problem:
-        risk = LinearRisk(self.loss, quantile=self.quantile, penalty=self.alpha)
+        bend = BEND if clump(sample.targets)[1] else LinearRisk.threshold
+        risk = LinearRisk(self.loss, bend, self.quantile, self.alpha)
         start = np.zeros(sample.features.shape[1] + 1)
         step = 1.0 / largest_curvature(sample.blocks()[0], self.alpha)
         return Problem(risk, start, step, blind=True, curvature=1.0)

@@ -60,7 +60,8 @@ class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learn
     The target is the matrix of least median-of-means risk. It is not quite the matrix of least risk, since
     the block of a step is chosen by its loss. Blocks of one step share no row, and each is a simple random
     sample. Blocks without two equal and two different labels are skipped and counted in
-    ``n_skipped_blocks_``.
+    ``n_skipped_blocks_``. So are blocks with a row more than eight median distances from the middle, unless
+    most rows of its label are.
 
     A step costs K B^2, one product of B x d matrices for each block, and an eigendecomposition, d^3.
 
@@ -84,6 +85,7 @@ class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learn
 
     _most_labels = 1_000_000
     _least_size = 6
+    _screened = True
 
     loss: str = "hinge"
     balanced: bool = False

@@ -162,7 +162,7 @@ class LearnPlan:
         sizes: tuple[int | None, ...] = (None, None, None)
         memory = program(executor) + Memory((Held("libraries of learners", LIBRARIES, each=False),))
         if self.rows is not None:
-            sizes = options.shape(self.rows.n_rows, machine._least_size)[:3]
+            sizes = machine._planned_shape(self.rows.n_rows)[:3]
             survey = Surveyor(self.question.seed, executor, None).check(self.question.scan, self.surveyed)
             memory = (memory + self.rows.memory(self.mode)).or_larger(survey, executor.threads_per_process)
         return {
@@ -212,7 +212,7 @@ class LearnPlan:
             return Survey(scan)
 
         def sample() -> tuple[Floats, Floats]:
-            features, labels, _ = sample_of(self._with_labels()[0], question.seed)
+            features, labels, *_ = sample_of(self._with_labels()[0], question.seed)
             places = [self.names.index(name) for name in columns]
             return features[:, places], labels
 

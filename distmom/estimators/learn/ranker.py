@@ -53,6 +53,7 @@ class PairwiseRanker(Learner):
     """
 
     _linear = True
+    _of_pairs = True
 
     loss: str = "logistic"
     alpha: float = 1e-3

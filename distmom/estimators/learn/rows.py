@@ -50,6 +50,17 @@ class Met(NamedTuple):
         return Met(*(a + b for a, b in zip(self, other, strict=True)))
 
 
+class FileRanges(NamedTuple):
+    """Which rows are those of which file."""
+
+    names: tuple[str, ...]
+    ends: Ints  # rows up to the end of each file
+
+    def of(self, numbers: Ints) -> Ints:
+        """Numbers of the files of rows."""
+        return np.asarray(np.searchsorted(self.ends, numbers, side="right"), np.int64)
+
+
 class ArrayRows:
     """Rows in memory, of float64 or float32; by default with targets of zero, and all of them count.
 
@@ -60,8 +71,13 @@ class ArrayRows:
     """Whether fetching takes so long that it is worth doing ahead."""
 
     def __init__(
-        self, features: NDArray[Any], targets: Floats | None = None, fates: Fates | None = None
+        self,
+        features: NDArray[Any],
+        targets: Floats | None = None,
+        fates: Fates | None = None,
+        files: FileRanges | None = None,
     ) -> None:
+        self.files = files
         self.features, self.n_rows = features, int(features.shape[0])
         self.targets = np.zeros(self.n_rows) if targets is None else targets
         self.fates = np.full(self.n_rows, USED, np.uint8) if fates is None else fates
@@ -121,6 +137,12 @@ class LakeRows:
         return self.source.n_columns - int(self.with_target)
 
     @property
+    def files(self) -> FileRanges | None:
+        """Which rows are those of which file."""
+        source = self.source
+        return FileRanges(tuple(file.path for file in source.files), np.cumsum(source.rows))
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of a gathered row."""
         return 8 * self.source.n_columns + 9
@@ -162,7 +184,8 @@ class LakeRows:
 
     def resident(self) -> ArrayRows:
         """All rows, in memory."""
-        return self._gathered(np.arange(self.n_rows, dtype=np.int64), self.progress)
+        rows = self._gathered(np.arange(self.n_rows, dtype=np.int64), self.progress)
+        return ArrayRows(rows.features, rows.targets, rows.fates, self.files)
 
 
 TrainingRows = ArrayRows | LakeRows

@@ -13,6 +13,7 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
+from distmom.estimators.learn.doubts.odd_files import odd_files
 from distmom.estimators.learn.doubts.skew import mean_residual
 from distmom.estimators.learn.parameters import BLOCK_SIZE, LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
@@ -20,7 +21,7 @@ from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.shared import SharedBlocks
 from distmom.estimators.learn.steps import StepPosition, step_rows
 from distmom.estimators.learn.survey import loss_flags
-from distmom.numerics.arrays import Floats
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.virtual_order import VirtualOrder
@@ -126,6 +127,9 @@ class Training:
         None  # scaled rows of the sample, which judge the loss if none are held out
     )
     sample: tuple[Floats, Floats] | None = None  # all of its rows, scaled
+    numbers: Ints | None = None  # of these rows
+    n_files: int = 0
+    odd: tuple[str, ...] = ()  # files whose rows the model fits otherwise than the rest
     loss_flags: tuple[Status, ...] = ()  # what the mean says of their losses
     coordinates: Coordinates | None = None  # in which steps are taken
     accused: Accused | None = None  # rows whose blocks are passed over
@@ -145,7 +149,8 @@ class Training:
         """Blocks of scaled rows, as a step sees them."""
         of = self.risk, features, targets
         blocks = RiskBlocks(*of) if crew is None else SharedBlocks(*of, crew)
-        return blocks if self.coordinates is None else SeenBlocks(blocks, self.coordinates, self.accused)
+        plainly = self.coordinates is None and self.accused is None
+        return blocks if plainly else SeenBlocks(blocks, self.coordinates, self.accused)
 
     def stops_early(self, options: LearnOptions) -> bool:
         """Whether blocks of the sample may end it, where none are held out."""
@@ -227,7 +232,12 @@ def learn(
         training.status = judged(training.status, looks, training.found)
     if training.sample is not None:
         of = training.risk, training.x, *training.sample, training.accused
-        training.mean_residual, training.sample = mean_residual(*of), None
+        training.mean_residual = mean_residual(*of)
+        if source.files is not None and training.numbers is not None:
+            odd = odd_files(*of[:4], source.files.of(training.numbers))
+            training.n_files = len(source.files.names)
+            training.odd = tuple(source.files.names[i] for i in odd)
+        training.sample = training.numbers = None
     if judges is not None:
         training.loss_flags = loss_flags(training.risk, training.x, *judges, training.seed)
 
@@ -300,13 +310,14 @@ class Watch:
         logger.info("training: step %d of at most %d, loss %.4g, %s", state.step, self.n_steps, loss, left)
 
 
-def sample_of(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
-    """The first rows of the order of all rows that count, and their share."""
-    found = source.fetch(VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE))
+def sample_of(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float, Ints]:
+    """The first rows of the order of all rows that count, their share, and their numbers."""
+    numbers = VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE)
+    found = source.fetch(numbers)
     features, targets = found.features[found.used], found.targets[found.used]
     if not targets.size:
         raise NoAnswerError(f"none of the {found.used.size:,} rows is complete; check the null counts")
-    return features, targets, targets.size / found.used.size
+    return features, targets, targets.size / found.used.size, numbers[found.used]
 
 
 def seeing_start(problem: Problem, sample: ScaledSample) -> Floats:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.median import MAD, lower_median
+from distmom.solvers.clumps import clump, unit_of
 
 OUTLYING = 20.0
 """Spreads from the middle beyond which a value is counted as outlying."""
 
 BLOCKS = 9
+
+LEAST_OF_MORE = 0.05
+"""A median distance below this share of the upper quartile is that of a value which about half have."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Scale:
     target_spread: float = 1.0
     outlier_share: float = 0.0
     largest_share: float = 0.0
+    clump: tuple[float, float] = (0.0, 0.0)  # a value that many targets have, and their share
 
     def features(self, rows: Floats) -> Floats:
         """Scaled features; their differences may overflow, which makes only their block non-finite."""
@@ -51,8 +57,9 @@ def robust_scale(
     Where more than half of the values of a column are equal, the median over blocks of their standard
     deviations takes the place of the deviation; where these are mostly zero, too, 1.
 
-    Without `targets` these stay as they are. Outlying values are counted also where features are not
-    `scaled`. Deviations of features that are not `centred` are from zero, which then is the middle.
+    Of targets of which many have one value the unit is the root mean square. Without `targets` these stay as
+    they are. Outlying values are counted also where features are not `scaled`. Deviations of features that
+    are not `centred` are from zero, which then is the middle.
     """
     centre, spread, outlying = _columns(features, centred)
     if not scaled:
@@ -60,8 +67,15 @@ def robust_scale(
     if targets is None:
         return Scale(centre, spread, outlier_share=_share(outlying), largest_share=_most(outlying))
     middle, width, outlying_targets = _columns(targets[:, None])
+    value, clumped = clump(targets)
+    if clumped:
+        with np.errstate(over="ignore", invalid="ignore"):
+            unit = unit_of(targets, float(middle[0]), value)
+        width = np.array([unit if unit > 0.0 and math.isfinite(unit) else 1.0])
+        outlying_targets = np.abs(targets[:, None] - middle) > OUTLYING * width
     outlying = np.concatenate([outlying, outlying_targets], axis=1)
-    return Scale(centre, spread, float(middle[0]), float(width[0]), _share(outlying), _most(outlying))
+    of_targets = float(middle[0]), float(width[0])
+    return Scale(centre, spread, *of_targets, _share(outlying), _most(outlying), (value, clumped))
 
 
 def _share(outlying: Bools) -> float:
@@ -77,7 +91,9 @@ def _columns(values: Floats, centred: bool = True) -> tuple[Floats, Floats, Bool
     with np.errstate(over="ignore", invalid="ignore"):
         centre = np.median(np.clip(values, *_LIMITS), axis=0) if centred else np.zeros(values.shape[1])
         away = np.abs(values - centre)
-        deviation = MAD * np.median(np.minimum(away, _LIMITS[1]), axis=0)
+        most = np.minimum(away, _LIMITS[1])
+        half, more = np.quantile(most, (0.5, 0.75), axis=0)
+        deviation = MAD * np.where(half < LEAST_OF_MORE * more, 0.0, half)  # about half are of one value
         # columns mostly of one value have outlying values by nature: they are not counted
         outlying = away > OUTLYING * np.where(deviation > 0.0, deviation, np.inf)
     spread = np.where(deviation > 0.0, deviation, _block_deviation(away))

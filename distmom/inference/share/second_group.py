@@ -33,6 +33,9 @@ NOISE = 3.0
 FEW_VALUES = 20
 """A list of fewer values has gaps anyhow: there the gap itself is to be as wide as the groups are apart."""
 
+NEARLY_HALF = 0.4
+"""A run of so many rows holds the quartile on its side of the median."""
+
 FEWEST = 200
 """In fewer rows nothing is looked for."""
 
@@ -72,7 +75,7 @@ def second_group(y_sorted: Floats) -> Apart:
     y = y_sorted
     if y.size < FEWEST or y[0] == y[-1]:
         return Apart()
-    for centre in (0.0, float(y[y.size // 2])):
+    for centre in (0.0, _middle(y)):
         if not _may_part(y, centre):
             continue
         with np.errstate(over="ignore", invalid="ignore"):
@@ -89,6 +92,23 @@ def second_group(y_sorted: Floats) -> Apart:
         values = Runs.of(np.concatenate([y[:n_low], y[y.size - n_high :]])).repeated()
         return Apart(lo, hi, n_low, n_high, values, times=times, from_zero=centre == 0.0)
     return Apart()
+
+
+def _middle(y: Floats) -> float:
+    """The median; next to a value that nearly half of the rows have, as zero of visits, that value.
+
+    The distances of these rows from a median beside it would be a group of their own.
+
+    Examples
+    --------
+    >>> _middle(np.array([0.0, 0.0, 0.0, 0.0, 0.1, 0.2, 3.0, 4.0])), _middle(np.arange(8.0))
+    (0.0, 4.0)
+    """
+    for value in (y[y.size // 4], y[3 * y.size // 4]):
+        first, last = (int(np.searchsorted(y, value, side)) for side in ("left", "right"))
+        if last - first >= NEARLY_HALF * y.size:
+            return float(value)
+    return float(y[y.size // 2])
 
 
 def _may_part(y: Floats, centre: float) -> bool:

@@ -26,6 +26,9 @@ OF_A_LABEL, OF_A_LEVEL = 10, 4
 """Rows of the rarest label, and of the rarest level of a column, that a block should have. The middle of
 blocks with c events is less than their mean by a share of 1 / (6 c)."""
 
+MOST_DISTANCES = 8.0
+"""Middle distances from which on a row tells nothing of which directions matter."""
+
 SEVERAL = 8
 """Fewer rows of a sample are no level."""
 
@@ -64,6 +67,20 @@ def look(problem: Problem, sample: ScaledSample, outlier_share: float, *, labels
         share = max(share, outlier_share)
     wanted = wanted_size(sample, ~found.accused, labels=labels, pairs=problem.risk.pairwise)
     return SeenSample(found, too_many, share, wanted)
+
+
+def look_at_distances(sample: ScaledSample) -> SeenSample:
+    """Who is accused where there is no predictor: rows so far out that they are usual in no label."""
+    found = pilot(None, sample.features, sample.targets, _furthest)
+    away = found.screen.distances(sample.features)
+    far = min(found.screen.most_distance, MOST_DISTANCES * float(np.median(away)))
+    accused = away >= far
+    levels = [column for column in sample.features.T if _is_level(column)]
+    share = float(accused.mean())
+    if share > MOST_ACCUSED or any(_mostly_accused(values, accused) for values in (sample.targets, *levels)):
+        return SeenSample(replace(found, accused=np.zeros_like(accused)), 0.0, 0.0, 0)
+    screen = replace(found.screen, most_distance=far)
+    return SeenSample(replace(found, screen=screen, accused=accused), 0.0, share, 0)
 
 
 def wanted_size(sample: ScaledSample, kept: Bools, *, labels: bool, pairs: bool) -> int:

@@ -1,0 +1,102 @@
+"""Files whose rows the model fits otherwise than those of the rest, found in the sample at the end.
+
+The means of the columns see files of other values. A file of wrong targets, or of other targets for the same
+features, has the same columns; its losses are others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.losses.block_risk import BlockRisk
+from distmom.numerics.losses.row_risks import LinearRisk
+from distmom.numerics.median import MAD
+from distmom.report.words import listed
+from distmom.status import Status
+from distmom.words import printable
+
+FEWEST_FILES, FEWEST = 8, 8
+"""With fewer files, or fewer losses of a file in the sample, nothing is told."""
+
+APART = 8.0
+"""Spreads of the files' mean losses from their median: what they have by chance, or from file to file."""
+
+HIGH, FEW_CATEGORIES = 0.95, 50
+"""Losses count as at most this quantile; labels are at most so many, otherwise outcomes."""
+
+
+def odd_files(
+    risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, files: NDArray[np.int64]
+) -> tuple[int, ...]:
+    """Numbers of the files whose losses differ from those of the others.
+
+    Examples
+    --------
+    >>> g = np.random.default_rng(0)
+    >>> rows, files = g.normal(size=(2_000, 1)), np.arange(2_000) // 100
+    >>> targets = rows[:, 0] + g.normal(size=2_000)
+    >>> w, risk = np.array([1.0, 0.0]), LinearRisk("huber")
+    >>> odd_files(risk, w, rows, targets, files)
+    ()
+    >>> odd_files(risk, w, rows, np.where(files == 7, 3.0 * targets, targets), files)
+    (7,)
+    """
+    losses, categories, of = _losses(risk, x, rows, targets, files)
+    with np.errstate(invalid="ignore"):
+        losses = np.sqrt(np.maximum(losses, 0.0))  # squares of what differs from file to file have long tails
+    finite = losses[np.isfinite(losses)]
+    if not finite.size:
+        return ()
+    most = float(np.quantile(finite, HIGH)) or float(finite.max())
+    losses = np.minimum(np.where(np.isnan(losses), np.inf, losses), most)
+    for one in np.unique(categories):  # a file of one label is not odd by it
+        losses[categories == one] -= losses[categories == one].mean()
+    count = np.bincount(of)
+    known = np.flatnonzero(count >= FEWEST)
+    if known.size < FEWEST_FILES:
+        return ()
+    mean = np.bincount(of, losses)[known] / count[known]
+    square = np.bincount(of, losses * losses)[known] / count[known]
+    within = float(np.median(np.maximum(square - mean * mean, 0.0)))
+    away = np.abs(mean - np.median(mean))
+    spread = np.maximum(MAD * float(np.median(away)), np.sqrt(within / count[known]))
+    return tuple(known[away > APART * np.maximum(spread, 1e-12)].tolist())
+
+
+def _losses(
+    risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, files: Ints
+) -> tuple[Floats, Floats, Ints]:
+    """Losses of rows, or of pairs of rows of one file; what they are compared within; their files."""
+    order = np.argsort(files, kind="stable")
+    size = risk.least_rows
+    starts = np.flatnonzero(np.diff(files[order], prepend=-1))
+    rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
+    begins = np.flatnonzero(rank % max(size, 1) == 0)
+    begins = begins[begins + size <= order.size]
+    begins = begins[files[order[begins]] == files[order[begins + size - 1]]] if size else begins[:0]
+    of = order[begins[:, None] + np.arange(size)]
+    y = targets[of]
+    with np.errstate(all="ignore"):
+        losses = np.array(risk.losses(x, rows[of], y), np.float64)
+    categories = np.zeros(len(of))
+    if size > 1:
+        categories = (y[:, 0] == y[:, 1]).astype(np.float64)
+    elif not isinstance(risk, LinearRisk) and np.unique(y).size <= FEW_CATEGORIES:
+        categories = y[:, 0]
+    return losses, categories, files[of[:, 0]] if size else files[:0]
+
+
+def told(odd: Sequence[str], n_files: int) -> tuple[list[Status], list[str]]:
+    """What is told of them."""
+    if not odd:
+        return [], []
+    names = listed(map(printable, odd))
+    note = (
+        f"the model fits the rows of {len(odd)} of {n_files:,} files otherwise than those of the rest: "
+        f"{names}; they are in the model, so look at them, or leave them out"
+    )
+    return [Status.FILES_DISAGREE], [note]
