@@ -234,7 +234,7 @@ def learn(
         of = training.risk, training.x, *training.sample, training.accused
         training.mean_residual = mean_residual(*of)
         if source.files is not None and training.numbers is not None:
-            odd = odd_files(*of[:4], source.files.of(training.numbers))
+            odd = odd_files(*of[:4], source.files.of(training.numbers), training.accused)
             training.n_files = len(source.files.names)
             training.odd = tuple(source.files.names[i] for i in odd)
         training.sample = training.numbers = None

@@ -16,6 +16,7 @@ from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk
 from distmom.numerics.median import MAD
 from distmom.report.words import listed
+from distmom.solvers.coordinates import Accused
 from distmom.status import Status
 from distmom.words import printable
 
@@ -30,9 +31,14 @@ HIGH, FEW_CATEGORIES = 0.95, 50
 
 
 def odd_files(
-    risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, files: NDArray[np.int64]
+    risk: BlockRisk,
+    x: Floats,
+    rows: Floats,
+    targets: Floats,
+    files: NDArray[np.int64],
+    accused: Accused | None = None,
 ) -> tuple[int, ...]:
-    """Numbers of the files whose losses differ from those of the others.
+    """Numbers of the files whose losses, of rows that are not accused, differ from those of the others.
 
     Examples
     --------
@@ -45,6 +51,11 @@ def odd_files(
     >>> odd_files(risk, w, rows, np.where(files == 7, 3.0 * targets, targets), files)
     (7,)
     """
+    if not risk.least_rows:
+        return ()
+    if accused is not None:
+        kept = ~accused(rows, targets)
+        rows, targets, files = rows[kept], targets[kept], files[kept]
     losses, categories, of = _losses(risk, x, rows, targets, files)
     with np.errstate(invalid="ignore"):
         losses = np.sqrt(np.maximum(losses, 0.0))  # squares of what differs from file to file have long tails
@@ -75,9 +86,9 @@ def _losses(
     size = risk.least_rows
     starts = np.flatnonzero(np.diff(files[order], prepend=-1))
     rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
-    begins = np.flatnonzero(rank % max(size, 1) == 0)
+    begins = np.flatnonzero(rank % size == 0)
     begins = begins[begins + size <= order.size]
-    begins = begins[files[order[begins]] == files[order[begins + size - 1]]] if size else begins[:0]
+    begins = begins[files[order[begins]] == files[order[begins + size - 1]]]
     of = order[begins[:, None] + np.arange(size)]
     y = targets[of]
     with np.errstate(all="ignore"):
@@ -87,7 +98,7 @@ def _losses(
         categories = (y[:, 0] == y[:, 1]).astype(np.float64)
     elif not isinstance(risk, LinearRisk) and np.unique(y).size <= FEW_CATEGORIES:
         categories = y[:, 0]
-    return losses, categories, files[of[:, 0]] if size else files[:0]
+    return losses, categories, files[of[:, 0]]
 
 
 def told(odd: Sequence[str], n_files: int) -> tuple[list[Status], list[str]]:
