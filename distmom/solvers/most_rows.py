@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics.arrays import Floats
+from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import with_ones
 from distmom.numerics.median import MAD
 from distmom.solvers.clumps import clump
@@ -22,6 +22,10 @@ FAR, NEAR = 10.0, 3.0
 
 LEAST_SHARE, BETWEEN = 0.1, 0.75
 """A group has so many of the rows; between the two are at most so many for each of its rows."""
+
+TOLD_APART = 2.0
+"""Rows of one target are another group if their features, and those of the others, lie so many standard
+deviations of both apart: rows at a limit of a scale lie at most 1.6 apart (1.8 if features are uniform)."""
 
 SAME = 0.25
 """A half of which more than this share has one target, as zeros of rare events, fits too well to judge by."""
@@ -57,9 +61,12 @@ def share_of_others(rows: Floats, targets: Floats, basis: Floats) -> float:
     p = rows.shape[1] + 1
     few = slice(max(ROWS_OF_A_FEATURE * p, OPERATIONS // p**2))
     x, y = rows[few], targets[few]
-    if len(y) < ROWS_OF_A_FEATURE * p or clump(y)[1]:
-        return 0.0  # a clump is a mode of its own
+    if len(y) < ROWS_OF_A_FEATURE * p:
+        return 0.0
     z, half = with_ones(x) @ basis, len(y) // 2 + 1
+    value, clumped = clump(y)
+    if clumped and (clumped == 1.0 or not _apart(z, y == value)):
+        return 0.0  # a clump is a mode of its own
     with np.errstate(over="ignore", invalid="ignore"):
         away = np.square(x).sum(axis=1)
         for _ in range(STEPS):
@@ -75,6 +82,15 @@ def share_of_others(rows: Floats, targets: Floats, basis: Floats) -> float:
     share = float((away > FAR).mean())
     between = float((away > NEAR).mean()) - share
     return share if share >= LEAST_SHARE and between <= BETWEEN * share else second_mode(away)
+
+
+def _apart(z: Floats, group: Bools) -> bool:
+    """Whether features part rows of a group from all others: then they are not those of the same kind."""
+    of = group.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = z @ solved(z.T @ z, z.T @ of)
+        inside, outside = score[group], score[~group]
+        return bool(inside.mean() - outside.mean() > TOLD_APART * (inside.std() + outside.std()))
 
 
 def second_mode(away: Floats) -> float:

@@ -17,8 +17,8 @@ from tests.benchmarks.learn.scores import score_of
 LARGE = 5_000
 """Training rows from which on one seed is enough."""
 
-FEW, TIMES = 200, 4
-"""Of fewer rows to test on the mean over so many times the seeds is told: one row is half a hundredth."""
+FEW, TIMES = 100, 4
+"""Of fewer rows to test on the mean over so many times the seeds is told: one row is a hundredth."""
 
 FAILURES = (ValueError, RuntimeError, np.linalg.LinAlgError, FloatingPointError)
 
