@@ -110,8 +110,11 @@ class ArrayRows:
         """These and more."""
         if not self.n_rows:
             return more
-        pairs = ((getattr(rows, name) for rows in (self, more)) for name in ("features", "targets", "fates"))
-        return ArrayRows(*(np.concatenate([*pair]) for pair in pairs))
+        features, targets, fates = (
+            np.concatenate([getattr(rows, name) for rows in (self, more)])
+            for name in ("features", "targets", "fates")
+        )
+        return ArrayRows(features, targets, fates)
 
 
 @dataclass(frozen=True)
