@@ -19,8 +19,7 @@ from distmom.estimators.command import answer
 from distmom.estimators.learn import parameters
 from distmom.estimators.learn.bases import BaseEstimator
 from distmom.estimators.learn.data import is_lake, lake_arguments
-from distmom.estimators.learn.doubts import odd_files
-from distmom.estimators.learn.doubts.skew import residuals_skewed
+from distmom.estimators.learn.doubts.told import told
 from distmom.estimators.learn.parameters import LearnOptions, Shape, SharedParameters, for_batches
 from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import ArrayRows, TrainingRows
@@ -36,7 +35,7 @@ from distmom.estimators.learn.run import (
 )
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
-from distmom.estimators.learn.start.look import WANTED, WANTED_OF_PAIRS, look, look_at_distances
+from distmom.estimators.learn.start.look import look, look_at_distances
 from distmom.estimators.learn.start.whitened import judging, whitened
 from distmom.estimators.learn.steps import StepPosition
 from distmom.estimators.learn.survey import (
@@ -44,9 +43,7 @@ from distmom.estimators.learn.survey import (
     Real,
     Sample,
     columns_of,
-    far_from_the_middle,
     labels_stay,
-    screened_out,
     survey_of_arrays,
     warn,
 )
@@ -55,7 +52,6 @@ from distmom.inference.status import in_order
 from distmom.numerics.arrays import Floats
 from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.scan import as_scan
-from distmom.solvers import clumps
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.descent import Descent
 from distmom.solvers.status import DescentStatus
@@ -302,15 +298,6 @@ class Learner(SharedParameters, BaseEstimator):
     _bounded = False
     """Whether no row has a loss above a bound."""
 
-    def _planned_shape(self, n_rows: int) -> Shape:
-        """Blocks for so many rows, of which no row has been read: where nothing is rare and none is bad."""
-        options = self._options()
-        wanted = parameters.BLOCK_SIZE
-        if self._linear:
-            wanted = WANTED_OF_PAIRS if self._of_pairs else WANTED
-        linear = {"accused": self._linear, "passed_over": options.scaling == "whitened"}
-        return options.shape(n_rows, self._least_size, wanted=wanted, bounded=self._bounded, **linear)
-
     @property
     def _least_size(self) -> int:
         """Rows that make a block."""
@@ -346,12 +333,8 @@ class Learner(SharedParameters, BaseEstimator):
 
     def _tell(self, seen: Survey | None, found: Training) -> None:
         """What the survey found, the sample of the rows that are left, and a fit to it, in attributes."""
-        told = [([], []) if seen is None else (seen.flags(), seen.words())]
-        told += [far_from_the_middle(found.scale.largest_share), ([], clumps.words(*found.scale.clump))]
-        told += [odd_files.told(found.odd, found.n_files)]
-        told += [screened_out(found.accused_share, found.too_many), residuals_skewed(found.mean_residual)]
-        self.flags_ = list(map(str, in_order(flag for flags, _ in told for flag in flags)))
-        self.notes_ = [note for _, notes in told for note in notes]
+        flags, self.notes_ = told(seen, found)
+        self.flags_ = list(map(str, flags))
         self.accused_files_ = [] if seen is None else list(seen.files)
 
     def __sklearn_tags__(self) -> Any:

@@ -14,8 +14,10 @@ from distmom.cluster.memory import program, told_memory
 from distmom.errors import ConfigError
 from distmom.estimators.facts import data_facts
 from distmom.estimators.learn.data import DataOptions, open_columns, rows_of_lake, with_labels
+from distmom.estimators.learn.parameters import BLOCK_SIZE, Shape
 from distmom.estimators.learn.rows import LakeRows
 from distmom.estimators.learn.run import ALL_ROWS, KIND, SAMPLE, DescentKeeper, sample_of
+from distmom.estimators.learn.start.look import WANTED, WANTED_OF_PAIRS
 from distmom.estimators.learn.survey import survey_of
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.survey import PASS, Surveyor
@@ -162,7 +164,7 @@ class LearnPlan:
         sizes: tuple[int | None, ...] = (None, None, None)
         memory = program(executor) + Memory((Held("libraries of learners", LIBRARIES, each=False),))
         if self.rows is not None:
-            sizes = machine._planned_shape(self.rows.n_rows)[:3]
+            sizes = planned_shape(machine, self.rows.n_rows)[:3]
             survey = Surveyor(self.question.seed, executor, None).check(self.question.scan, self.surveyed)
             memory = (memory + self.rows.memory(self.mode)).or_larger(survey, executor.threads_per_process)
         return {
@@ -227,3 +229,11 @@ class LearnPlan:
         if not read.by or most is None:
             return self.rows, None
         return with_labels(source, read, self.rows, most)
+
+
+def planned_shape(machine: Learner, n_rows: int) -> Shape:
+    """Blocks for so many rows, of which no row has been read: where nothing is rare and none is bad."""
+    options, of_linear = machine._options(), WANTED_OF_PAIRS if machine._of_pairs else WANTED
+    wanted = of_linear if machine._linear else BLOCK_SIZE
+    linear = {"accused": machine._linear, "passed_over": options.scaling == "whitened"}
+    return options.shape(n_rows, machine._least_size, wanted=wanted, bounded=machine._bounded, **linear)
