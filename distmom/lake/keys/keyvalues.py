@@ -15,6 +15,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -85,11 +86,16 @@ def _texts(array: pa.Array) -> list[str | None]:
     return texts
 
 
+_NO_TEXT = re.compile("[\udc80-\udcff]")
+_LIKE_NO_TEXT = re.compile(f"\ufffd+(?=x[0-9a-f]{{2}}|{_NO_TEXT.pattern})")
+
+
 def _printable(text: str) -> str:
-    """A text with the bytes that are no UTF-8 as they are written in code."""
-    if text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text):
+    """A text with bytes that are no UTF-8 as \ufffdxff; what is so in the text has its \ufffd doubled."""
+    if text.isascii():
         return text
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    plain = _LIKE_NO_TEXT.sub(lambda found: 2 * found[0], text)
+    return _NO_TEXT.sub(lambda found: f"\ufffdx{ord(found[0]) - 0xDC00:02x}", plain)
 
 
 def decode_key(key: Key) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from distmom.lake.keys.keyvalues import NAN, NULL, components, decode_key, key_from_bytes, key_to_bytes
@@ -39,6 +39,21 @@ def test_texts_that_are_no_utf8() -> None:
     key = tuple(components(pa.array([b"\xff\xfe"], pa.binary()).view(pa.string())))
     assert key_from_bytes(key_to_bytes(key)) == key
     assert key_from_bytes(key_to_bytes(((4, "\udc80"),))) == ((4, "\udc80"),)
+
+
+LIKE_THEM = st.lists(st.sampled_from(["\ufffd", "x", "ff", "80", "\udcff", "\udc80", "é", "\\"]), max_size=6)
+
+
+@given(LIKE_THEM.map("".join), LIKE_THEM.map("".join))
+@example("\udcff", "\ufffdxff")
+@example("\ufffd\udcff", "\ufffd\ufffdxff")
+@example("\ufffd\udcff", "\ufffd\ufffd\ufffdxff")
+@example("\udcff", "\\xff")
+def test_two_texts_never_look_alike(one: str, other: str) -> None:
+    assert (decode_key(((4, one),)) == decode_key(((4, other),))) == (one == other)
+    for text in (one, other):
+        if "\ufffd" not in text and not any(byte in text for byte in ("\udcff", "\udc80")):
+            assert decode_key(((4, text),)) == (text,)
 
 
 @pytest.mark.parametrize(
