@@ -86,6 +86,20 @@ def _texts(array: pa.Array) -> list[str | None]:
     return texts
 
 
+class KeyText(str):
+    """How a component is shown that no plain value of Python stands for; `component` tells which it is."""
+
+    __slots__ = ("component",)
+    component: Component
+
+    @classmethod
+    def of(cls, component: Component, text: str) -> KeyText:
+        """The text with its component."""
+        made = cls(text)
+        made.component = component
+        return made
+
+
 _NO_TEXT = re.compile("[\udc80-\udcff]")
 _LIKE_NO_TEXT = re.compile(f"\ufffd+(?=x[0-9a-f]{{2}}|{_NO_TEXT.pattern})")
 
@@ -115,9 +129,28 @@ def _decode(component: Component) -> Any:
         return None
     if rank == 2:
         return math.nan
-    if rank == 4:
-        return _printable(component[1])
-    return _decode_clock(*component[1]) if rank == 6 else component[1]
+    if rank not in (4, 6):
+        return component[1]
+    shown = _printable(component[1]) if rank == 4 else _decode_clock(*component[1])
+    lost = isinstance(shown, str) and shown != component[1]
+    return KeyText.of(component, shown) if lost else shown
+
+
+def component_of(value: Any) -> Component:
+    """The component that is shown as this value, or that a column with it would have.
+
+    DataError, ArrowException or TypeError if it can be no key.
+
+    Examples
+    --------
+    >>> component_of(7), component_of(None), component_of("DE")
+    ((1, 7), (0,), (4, 'DE'))
+    """
+    if isinstance(value, KeyText):
+        return value.component
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (1, value)  # also one beyond 64 bits with a sign
+    return components(pa.array([value]))[0]
 
 
 def _decode_clock(kind: str, count: int) -> Any:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from distmom.errors import BadFileError, DataError
 from distmom.lake.assemble import Assembler, FileColumn
+from distmom.lake.columns.extensions import kept
 from distmom.lake.columns.references import settle
 from distmom.lake.columns.schema import Reference, roles_of
 from distmom.lake.columns.times import TimeScale, with_times
@@ -115,7 +116,7 @@ def open_memory(data: Any) -> MemoryLake:
 
     ConfigError if the object is of no kind that is read; DataError if its columns differ in length.
     """
-    columns = columns_of(data)
+    columns = [(name, kept(column)) for name, column in columns_of(data)]
     if not columns:
         raise DataError("the data has no columns")
     first, n_rows = columns[0][0], len(columns[0][1])

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
+from distmom.lake.columns.extensions import kept, kept_schema
 from distmom.lake.columns.vectors import measured
 from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader, refuse_several, several
 from distmom.lake.messages import first_line
@@ -48,7 +49,7 @@ class StreamLake(Source):
 
     def schema(self) -> pa.Schema:
         """Names and types of the columns, each name once."""
-        return pa.schema({field.name: field.type for field in self.stored})
+        return kept_schema(pa.schema({field.name: field.type for field in self.stored}))
 
     def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of the one file. ConfigError if the stream ends only once and does not tell."""
@@ -77,7 +78,7 @@ class StreamLake(Source):
 
         ConfigError if the stream can be read only once and its type does not tell the length of its lists.
         """
-        empty = {field.name: pa.chunked_array([], field.type) for field in self.stored}
+        empty = {field.name: pa.chunked_array([], field.type) for field in self.schema()}
         pattern = MemoryLake(empty, 0, 0, self.files, several(self.stored.names)).checked(options)
         reader = StreamReader(pattern.options, pattern, self)
         unknown = [name for name, width in pattern.options.vectors or () if not width]
@@ -107,7 +108,7 @@ class StreamReader(BatchReader):
         first = list(islice(records, 1))
         self._begun = chain(first, records)
         for record in first:
-            times = tuple((n, s and s.near(record.column(n))) for n, s in self.options.times)
+            times = tuple((n, s and s.near(kept(record.column(n)))) for n, s in self.options.times)
             self.options = replace(self.options, times=times)
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
@@ -127,7 +128,7 @@ class StreamReader(BatchReader):
             raise broken(row, error) from error
 
     def _slices(self, record: pa.RecordBatch, names: Sequence[str], row: int) -> Iterator[Batch]:
-        columns = {name: pa.chunked_array([record.column(name)]) for name in names}
+        columns = {name: pa.chunked_array([kept(record.column(name))]) for name in names}
         part = replace(
             self.pattern,
             options=self.options,
