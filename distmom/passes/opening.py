@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
 
 from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
@@ -66,6 +68,14 @@ def unit_columns(units: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str,
     return units
 
 
+def types_of(source: Source, schema: pa.Schema, names: Iterable[str]) -> dict[str, pa.DataType | None]:
+    """Types of columns, which may be null throughout in the first file; None for those that no schema has."""
+    types = {n: schema.field(n).type if n in schema.names else None for n in names}
+    if hasattr(source, "first_types"):
+        types.update(source.first_types([n for n, type_ in types.items() if type_ == pa.null()]))
+    return types
+
+
 def refuse_times(read: ReadOptions, remedy: str) -> None:
     """DataError if a column of a reader holds dates, times or durations; `remedy` is what to take instead."""
     scales = read.scales
@@ -83,5 +93,6 @@ def _only_columns(source: Source, others: set[str | None]) -> tuple[str, ...]:
     stored = [n for n in schema.names if n not in source.partition_names and n not in others]
     if (source.in_memory and stored) or len(stored) == 1:
         return tuple(stored)
-    numbers = [n for n in stored if kind_of(schema.field(schema.get_field_index(n)).type) in AVERAGED]
+    types = types_of(source, schema, stored)
+    numbers = [n for n, type_ in types.items() if type_ is not None and kind_of(type_) in AVERAGED]
     raise ConfigError(f"column: name the column, one of {listing(numbers or stored or schema.names, 20)}")

@@ -102,7 +102,7 @@ def test_a_given_size_is_held_against_the_same_range_for_one_lake_and_several() 
 
 @pytest.mark.parametrize("size", [25, 10**15])
 def test_more_rows_than_there_are_cannot_be_drawn_from_one_lake_nor_from_several(size: int) -> None:
-    """Of several samples all rows were taken in silence; with replacement, memory of any size was asked for."""
+    """Of several samples all rows were taken in silence; with replacement, memory of any size was wanted."""
     few = {"x": np.arange(12.0)}
     for data, kernel, most in ((few, "gini", 12), ([few, few], "auc", 24)):
         with pytest.raises(
