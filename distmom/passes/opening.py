@@ -8,6 +8,7 @@ from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
 from distmom.lake import ReadOptions, Source
 from distmom.lake.columns.schema import kind_of
+from distmom.lake.columns.times import kind_of_times
 from distmom.lake.filters import as_filter
 from distmom.lake.messages import listing
 from distmom.passes.scan import Scan
@@ -70,7 +71,7 @@ def refuse_times(read: ReadOptions, remedy: str) -> None:
     scales = read.scales
     timed = next((name for name in read.value_names if name in scales), None)
     if timed is not None:
-        raise DataError(f"column {timed!r} holds {scales[timed].kind}s; {remedy}")
+        raise DataError(f"column {timed!r} holds {kind_of_times(scales[timed])}s; {remedy}")
 
 
 def _only_columns(source: Source, others: set[str | None]) -> tuple[str, ...]:

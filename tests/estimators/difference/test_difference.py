@@ -329,7 +329,7 @@ def test_no_lift_without_a_clear_control() -> None:
     g = np.random.default_rng(11)
     data = {"x": g.normal(size=4_000), "arm": np.repeat(["a", "b"], 2_000)}
     found = dm.difference(data, "x", by="arm", rng=0)
-    assert np.isnan(found.lift) and found.lift_interval is None
+    assert np.isnan(found.lift) and found.lift_interval is None and np.isnan(found.plain_lift)
     assert found.to_dict()["lift"] is None
     assert found.lift_reason == "the control's mean does not differ significantly from 0"
     quiet = dm.difference(data, "x", by="arm", rng=0, interval="none")
