@@ -11,7 +11,10 @@ from distmom.numerics.blocks.leaf import LOST_BITS
 from distmom.numerics.blocks.moments_compiled import merge_cell, total_row
 
 
-@entry("(i8[] f8[] f8[] f8[] f8[] f8[]) (i8[] f8[] f8[] f8[] f8[] f8[]) (i8[] f8[] f8[] f8[] f8[] f8[])", pays=40e6)
+@entry(
+    "(i8[] f8[] f8[] f8[] f8[] f8[]) (i8[] f8[] f8[] f8[] f8[] f8[]) (i8[] f8[] f8[] f8[] f8[] f8[])",
+    pays=40e6,
+)
 def merge_flat(left, right, out):
     """Merge flat arrays (n, w, mean, v, mean2, m2) of weighted moments cell by cell into those of `out`."""
     na, wa, ma, va, ga, qa = left
