@@ -31,7 +31,7 @@ def clump(targets: Floats) -> tuple[float, float]:
     >>> clump(np.array([0.0, 0.0, 0.0, 1.5, 2.5])), clump(np.arange(20.0))
     ((0.0, 0.6), (0.0, 0.0))
     """
-    values, counts = np.unique(targets, return_counts=True)
+    values, counts = np.unique(targets[np.isfinite(targets)], return_counts=True)
     if not counts.size:
         return 0.0, 0.0
     most = int(counts.argmax())
