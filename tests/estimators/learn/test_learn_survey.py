@@ -129,6 +129,7 @@ def test_a_model_is_that_of_the_good_rows(
         assert (
             np.abs(numbers(fitted(name, lakes[damage])) - numbers(clean)).max() < wide
         )  # it finds them, too
+    monkeypatch.setattr(dm.MahalanobisMetric, "_screened", False)  # as do metrics
     with pytest.warns(UserWarning, match="are accused|robust standard deviations"):
         alone = fitted(name, lakes[damage], aggregator="median_block", scaling="robust", **how)
     assert np.abs(numbers(alone) - numbers(clean)).max() > wide  # the control
