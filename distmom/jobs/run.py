@@ -163,7 +163,8 @@ def _written(
         log("skipped", f"skipped {one['file']}: {one['reason']}", level="warning", **one)
     if "state" in results.data:
         state = results.data["state"]
-        said = f"{state['n_files_read']} files read, {state['n_files_before']} known before"
+        n = state["n_files_read"]
+        said = f"{n} file{'s' * (n != 1)} read, {state['n_files_before']} known before"
         log("state", f"state {state['file']}: {said}", **state)
     results.run["command"] = again
     for path in outputs:

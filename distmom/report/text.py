@@ -130,7 +130,8 @@ def _state(results: Results) -> list[str]:
     state = results.data.get("state")
     if state is None:
         return []
-    text = f"{state['n_files_read']:,} files read, {state['n_files_before']:,} known before"
+    n = state["n_files_read"]
+    text = f"{n:,} file{'s' * (n != 1)} read, {state['n_files_before']:,} known before"
     if state["restarted"]:
         text += f"; everything was read again: {printable(state['restarted'])}"
     return [f"state {printable(state['file'])}: {text}"]

@@ -143,7 +143,7 @@ def test_nothing_is_replaced_without_force(
         (["sumary"], "did you mean 'summary'?"),
         (["summary", "none/job.toml"], "there is no folder 'none'; create it first"),
         (["summary", "job.txt"], "'job.txt' does not end in .toml"),
-        (["kubernetes", "file"], "'file' is a file, where a folder is to be"),
+        (["kubernetes", "file"], "'file' is a file, not a folder"),
         (["summary", "folder.toml"], "wrote folder.toml/summary.toml"),
         (["summary", "other job.toml"], "distmom run 'other job.toml'"),
         ([], "missing argument"),
