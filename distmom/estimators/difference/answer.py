@@ -165,7 +165,8 @@ def _size(state: MeanState, g: int) -> float:
     sample = state.samples[0]
     x = np.abs(sample.values[g][np.isfinite(sample.keys[g])])
     x = x[np.isfinite(x) & (x > 0.0)]
-    return float(np.median(x)) if x.size >= FEW_VALUES else math.nan
+    with np.errstate(over="ignore"):
+        return float(np.median(x)) if x.size >= FEW_VALUES else math.nan
 
 
 def _carried(state: MeanState, g: int, ratio: float, n_used: int) -> bool:

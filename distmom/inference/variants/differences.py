@@ -59,7 +59,7 @@ class Paired:
 
     def _asked(self, finest: int | None) -> Asked:
         control, variant = self._blocks(finest)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             values = variant - control
         return Asked(values[None], finest, self._n_independent)
 
