@@ -351,7 +351,7 @@ def test_a_state_of_something_else_is_refused(lake, tmp_path):
     with pytest.raises(DataError, match=r"1 of its files has changed since .first: 0.parquet"):
         dm.MahalanobisMetric().fit(lake, state=state)
     dm.mean(lake, "a", state=tmp_path / "mean.state", rng=0)
-    with pytest.raises(DataError, match="is of a mean, not of a training"):
+    with pytest.raises(DataError, match="is of kind 'mean', not 'training'"):
         dm.MahalanobisMetric().fit(lake, state=tmp_path / "mean.state")
 
 
