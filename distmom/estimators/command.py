@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
+import numpy as np
+
 from distmom.cluster.executors.backends import as_backend
 from distmom.cluster.names import asked
 from distmom.errors import DoubtfulResultWarning
@@ -75,7 +77,9 @@ def answer(question: Question, executor: Any) -> Any:
             return {**question.plan(there, None).describe(there), "seed": question.shown_seed}
     progress = progress_of_session()
     load, asks = question.load(), question.asks
-    with place.open(load=load) as there, asked(asks), telling_shapes(question):
+    # what is too large becomes infinite, and results tell of that; users need no warnings of NumPy's besides
+    quiet = np.errstate(over="ignore")
+    with quiet, place.open(load=load) as there, asked(asks), telling_shapes(question):
         plan = question.plan(there, progress)
         run = run_facts(0.0, question.shown_seed, there.threads)
         found = plan.run(there, progress, run)
