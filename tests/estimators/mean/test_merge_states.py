@@ -161,7 +161,9 @@ def test_the_answer_may_be_shaped_anew(lake: Path, tmp_path: Path) -> None:
     mean(lake, tmp_path / "s")
     for asked in ({"confidence_level": 0.9}, {"interval": "cantelli"}, {"interval": "none"}):
         assert same(dm.merge_states(tmp_path / "s", **asked), dm.mean(lake, "x", rng=7, **asked))
-    refused(dm.ConfigError, ["states", "each must be a path", "list"], lambda: dm.merge_states([tmp_path / "s"]))
+    refused(
+        dm.ConfigError, ["states", "each must be a path", "list"], lambda: dm.merge_states([tmp_path / "s"])
+    )
     refused(dm.ConfigError, ["interval"], lambda: dm.merge_states(tmp_path / "s", interval="narrow"))
     refused(
         dm.ConfigError, ["confidence_level"], lambda: dm.merge_states(tmp_path / "s", confidence_level=2.0)
