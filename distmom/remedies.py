@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 WHERE = "--where (where)"
 FILES = "--block-by file (blocks=FileBlocks())"
 UNIT = "--unit file (unit='file')"
+WHOLE_FILES = "FileBlocks() or unit='file'"
 SCATTERED = "--fine many (blocks=RandomBlocks(fine='many'))"
 ALLOWED = "--contamination N (contamination=N)"
 

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from distmom.cli.build import arguments
 from distmom.cli.failures import tell
 from distmom.cli.show import show_plan, show_results
-from distmom.cli.words import suggesting_files, wording
+from distmom.cli.words import wording
 from distmom.json_lines import json_stderr
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def answer(
             from distmom.estimators.command import explain
 
             return show_plan(explain(function, what, **given), as_json=as_json)
-        with suggesting_files(flags):
-            return function(what, **given)
+        return function(what, **given)
 
     how = {"as_json": as_json, "quiet": quiet, "explained": explained}
     return print_results(found, output, fail_on=fail_on, **how)

@@ -27,14 +27,12 @@ def show_results(results: Results, *, as_json: bool, quiet: bool, explain: bool 
     _show_table(results)
     if not quiet:
         from distmom.cli.brief import brief
-        from distmom.report.text import remarks
+        from distmom.report.text import Remarks
 
-        said = wording()
-        whole = [said(line) for line in remarks(results)]
-        lines = whole if explain else [said(line) for line in remarks(results, brief)]
-        for line in lines:
-            tell("note", line)
-        for line in _explained(results) if explain else _hint(results, cut=whole != lines):
+        remarks, said = Remarks.of(results), wording()
+        for line in remarks.lines(str if explain else brief):
+            tell("note", said(line))
+        for line in _explained(results) if explain else _hint(results, cut=remarks.changed_by(brief)):
             tell("explanation", line)
 
 

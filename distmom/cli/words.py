@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from shlex import quote
 from typing import Any
 
 import click
 
-from distmom.checks import did_you_mean
-from distmom.errors import ConfigError, DistmomError
-from distmom.remedies import ALLOWED, FILES, SCATTERED, UNIT, WHERE
+from distmom.errors import DistmomError
+from distmom.remedies import ALLOWED, FILES, SCATTERED, UNIT, WHERE, WHOLE_FILES
 from distmom.words import Wording
 
 NUMBER = {"n": "--blocks", "size": "--block-size"}
@@ -60,6 +58,7 @@ HEADS = {
 PHRASES = {
     "blocks=…": "blocks",
     "n or size": "--blocks or --block-size",
+    WHOLE_FILES: "'file'",
     **{said: said.partition(" (")[0] for said in (FILES, UNIT, SCATTERED, ALLOWED, WHERE)},  # in both ways
     "State(path, on_change='restart')": "--on-change restart",
 }
@@ -100,17 +99,4 @@ def telling_flags(command: Callable[[], click.Command | None], run: Callable[[],
         known = command()
         if known is not None:
             error.args = (flags_of(known).of(str(error)),)
-        raise
-
-
-@contextmanager
-def suggesting_files(flags: Mapping[str, Any]) -> Iterator[None]:
-    """Adds 'file' to the error about an unknown column, if a flag that takes this word has a similar one."""
-    try:
-        yield
-    except ConfigError as error:
-        said = str(error)
-        for word in (*(flags.get("block_by") or ()), *(flags.get("unit") or ())):
-            if f"no column {word!r}" in said and did_you_mean(word.lower(), ("file",)):
-                error.args = (f"{said.partition(';')[0]}; did you mean 'file'?",)
         raise

@@ -282,10 +282,10 @@ def as_design(blocks: Any) -> BlockDesign:
             "stored": "StoredBlocks()",
             "swor": "SampledBlocks()",
         }
-        near = difflib.get_close_matches(blocks, ("auto", "paper"), 1)
-        hint = words.get(blocks) or (
-            repr(near[0]) if near else f"UnitBlocks({blocks!r}) for units of a column"
-        )
+        near = difflib.get_close_matches(blocks.lower(), ("auto", "paper", *words), 1)
+        hint = f"UnitBlocks({blocks!r}) for units of a column"
+        if near:
+            hint = words.get(near[0], repr(near[0]))
         raise ConfigError(
             f"blocks: must be 'auto', 'paper', a number or a block design, not {blocks!r}; use {hint}"
         )

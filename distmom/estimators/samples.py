@@ -17,7 +17,7 @@ from distmom.estimators.mean.plan import MeanPlan, plan_mean
 from distmom.estimators.mean.run.passes import run_plan
 from distmom.estimators.options import MeanOptions
 from distmom.lake.filters import GroupFilter, as_filter
-from distmom.lake.keys.keyvalues import Component, components
+from distmom.lake.keys.keyvalues import Component, component_of
 from distmom.passes.census import column_share
 from distmom.passes.opening import open_data
 from distmom.passes.scan import Scan, as_scan
@@ -166,6 +166,6 @@ def _place(wanted: Any, keys: Sequence[Component], texts: list[str], by: str) ->
 def _key(value: Any) -> Any:
     """The key of a value as a column of it would have; None for what cannot be one."""
     try:
-        return components(pa.array([value]))[0]
+        return component_of(value)
     except (pa.ArrowException, DataError, TypeError, ValueError, OverflowError):
         return None

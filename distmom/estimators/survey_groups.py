@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
-
 from distmom.checks import names_of
 from distmom.designs.design import BlockDesign
 from distmom.errors import ConfigError, DataError, NoAnswerError
@@ -22,7 +20,7 @@ from distmom.estimators.survey import BY_ROWS, CUT, ROUNDS, Surveyor, unrepaired
 from distmom.estimators.surveyed import Survey
 from distmom.inference.status import in_order
 from distmom.lake.filters import as_filter
-from distmom.lake.keys.keyvalues import Key, components
+from distmom.lake.keys.keyvalues import Key, component_of
 from distmom.lake.within import GroupBound, Within
 from distmom.passes.opening import Names
 from distmom.passes.scan import Scan
@@ -202,4 +200,4 @@ def place_of(one: MeanResult) -> Place:
 
 def key_of(group: Mapping[str, Any]) -> Key:
     """The key of a group by its values."""
-    return tuple(components(pa.array([value]))[0] for value in group.values())
+    return tuple(map(component_of, group.values()))

@@ -53,4 +53,6 @@ def keys_of(config: Config, tables: Tables | None = None) -> Wording:
     given = [f"blocks.{key}" for key in ("n", "size", "design") if ("blocks", key) in config.origins]
     names["blocks"] = given[0] if given else "blocks"
     heads = {"RandomBlocks": "", "CompletePairs": ""}
-    return Wording(kinds, heads, fields, names, "{} = {}", json.dumps, ", ", PHRASES)
+    whole = f'{names["unit"]} = "file"' if "unit" in names else 'blocks.design = "files"'
+    phrases = PHRASES | {"FileBlocks() or unit='file'": whole}
+    return Wording(kinds, heads, fields, names, "{} = {}", json.dumps, ", ", phrases)

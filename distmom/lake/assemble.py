@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from distmom.errors import BadFileError
 from distmom.lake.columns.convert import Valid, Values, converter, encodable, one_value, valid_rows
+from distmom.lake.columns.extensions import kept
 from distmom.lake.columns.int96 import is_int96
 from distmom.lake.columns.schema import kind_of
 from distmom.lake.columns.vectors import WrongLength, components, lengths
@@ -137,6 +138,7 @@ class Assembler:
 
         DataError if a stored column disagrees with the folder's value, or a vector has another length.
         """
+        arrays = [kept(array) for array in arrays]
         for i, type_ in self._times.items():
             if arrays[i].type != type_:  # a table's times may be stored as dates, or without their zone
                 arrays = [array.cast(type_) if j == i else array for j, array in enumerate(arrays)]

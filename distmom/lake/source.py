@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 131_072
 
-PartitionType = Literal["int", "text", "date", "bool", "float", "timestamp", "zoned"]
+PartitionType = Literal["int", "text", "date", "bool", "float", "decimal", "timestamp", "zoned"]
 """Those of folders are the first two; the log of a table gives all of them."""
 
 

@@ -136,7 +136,7 @@ def midranks(values: Floats) -> Floats:
     return np.asarray((0.5 * (starts[:-1] + 1 + starts[1:]))[ranks])
 
 
-def p_values(units: Units, statistics: list[Statistic], key: Key, n_permutations: int) -> list[float]:
+def p_values(units: Units, statistics: list[Statistic], key: Key, n_permutations: int) -> list[float | None]:
     """Share of the reassignments, that which was found included, whose statistic is at least as extreme.
 
     Parameters
@@ -151,8 +151,10 @@ def p_values(units: Units, statistics: list[Statistic], key: Key, n_permutations
 
     Returns
     -------
-    list of float
-        Where the units are exchangeable, each is at most p with probability at most p, for every p.
+    list of float or None
+        Where the units are exchangeable, each is at most p with probability at most p, for every p. None
+        where the statistic is not finite, as it is of values too large to be added. Reassignments of which it
+        is not count as extreme.
     """
     found = []
     for statistic in statistics:
@@ -161,8 +163,9 @@ def p_values(units: Units, statistics: list[Statistic], key: Key, n_permutations
     extreme = [1] * len(statistics)
     for second in reassignments(units, key, n_permutations):
         for number, statistic in enumerate(statistics):
-            extreme[number] += int(np.count_nonzero(statistic(second)[0] >= found[number]))
-    return [count / (n_permutations + 1) for count in extreme]
+            extreme[number] += int(np.count_nonzero(~(statistic(second)[0] < found[number])))
+    told = zip(found, extreme, strict=True)
+    return [count / (n_permutations + 1) if np.isfinite(value) else None for value, count in told]
 
 
 def reassignments(units: Units, key: Key, n_permutations: int) -> Iterator[Floats]:

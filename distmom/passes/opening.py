@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
 
 from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
 from distmom.lake import ReadOptions, Source
 from distmom.lake.columns.schema import kind_of
+from distmom.lake.columns.times import kind_of_times
 from distmom.lake.filters import as_filter
 from distmom.lake.messages import listing
 from distmom.passes.scan import Scan
@@ -65,12 +68,20 @@ def unit_columns(units: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str,
     return units
 
 
+def types_of(source: Source, schema: pa.Schema, names: Iterable[str]) -> dict[str, pa.DataType | None]:
+    """Types of columns, which may be null throughout in the first file; None for those that no schema has."""
+    types = {n: schema.field(n).type if n in schema.names else None for n in names}
+    if hasattr(source, "first_types"):
+        types.update(source.first_types([n for n, type_ in types.items() if type_ == pa.null()]))
+    return types
+
+
 def refuse_times(read: ReadOptions, remedy: str) -> None:
     """DataError if a column of a reader holds dates, times or durations; `remedy` is what to take instead."""
     scales = read.scales
     timed = next((name for name in read.value_names if name in scales), None)
     if timed is not None:
-        raise DataError(f"column {timed!r} holds {scales[timed].kind}s; {remedy}")
+        raise DataError(f"column {timed!r} holds {kind_of_times(scales[timed])}s; {remedy}")
 
 
 def _only_columns(source: Source, others: set[str | None]) -> tuple[str, ...]:
@@ -82,5 +93,6 @@ def _only_columns(source: Source, others: set[str | None]) -> tuple[str, ...]:
     stored = [n for n in schema.names if n not in source.partition_names and n not in others]
     if (source.in_memory and stored) or len(stored) == 1:
         return tuple(stored)
-    numbers = [n for n in stored if kind_of(schema.field(schema.get_field_index(n)).type) in AVERAGED]
+    types = types_of(source, schema, stored)
+    numbers = [n for n, type_ in types.items() if type_ is not None and kind_of(type_) in AVERAGED]
     raise ConfigError(f"column: name the column, one of {listing(numbers or stored or schema.names, 20)}")

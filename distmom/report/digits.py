@@ -29,12 +29,14 @@ def fixed(value: float | None, decimals: int | None) -> str:
     --------
     >>> fixed(5.2837, 1), fixed(20353.71, 1), fixed(1234.0, -3), fixed(1.5e12, 2), fixed(None, 1)
     ('5.3', '20,353.7', '1,234', '1.5e+12', '-')
+    >>> fixed(-0.004, 2)
+    '0.00'
     """
     if value is None or math.isnan(value):
         return "-"
     if decimals is None or math.isinf(value) or abs(value) >= SCIENTIFIC or decimals > 6:
         return f"{value:,.6g}"
-    return f"{value:,.{max(decimals, 0)}f}"
+    return f"{value:z,.{max(decimals, 0)}f}"
 
 
 def quantity(value: float) -> str:

@@ -110,6 +110,11 @@ class Result:
         return self.status.fine and not self.flags
 
     @property
+    def marked(self) -> bool:
+        """Whether tables highlight it."""
+        return not self.ok
+
+    @property
     def words(self) -> str:
         """Status and flags on one line."""
         return "; ".join(dict.fromkeys((self.status, *self.flags)))

@@ -139,10 +139,16 @@ def durations_as_text(table: pa.Table) -> pa.Table:
 
 
 def _keys(values: list[Any]) -> pa.Array:
-    """A group column: Arrow's own type for the values, unsigned where they need it, else text."""
+    """A group column: Arrow's own type for the values, unsigned where they need it, else text.
+
+    So are decimals of more than 38 digits, which frames and readers do not hold: Polars panics.
+    """
     for kind in (None, pa.uint64()):
         try:
-            return pa.array(values, kind)
+            found = pa.array(values, kind)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             continue
+        if not pa.types.is_decimal256(found.type):
+            return found
+        break
     return pa.array([None if v is None else str(v) for v in values], pa.string())

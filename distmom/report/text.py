@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich import box
@@ -47,7 +48,7 @@ def as_table(results: Results) -> Table:
     for (r, i, name, _), numbers in zip(lines, zip(*columns, strict=True), strict=True):
         group = [cell((r.group or {})[key]) for key in keys]
         status = r.words if i == 0 else ""
-        style = "yellow" if not r.ok else None
+        style = "yellow" if r.marked else None
         table.add_row(*([cell(name)] if many else []), *group, *numbers, status, style=style)
     return uncut(table)
 
@@ -65,21 +66,51 @@ def uncut(table: Table) -> Table:
     return table
 
 
-def remarks(results: Results, said: Callable[[str], str] = str) -> list[str]:
-    """What a reader should know beside the table, each once: missing rows, bad files, why no interval.
+@dataclass(frozen=True)
+class Remarks:
+    """What a reader should know beside the table: missing rows, bad files, why there is no interval.
 
-    `said` puts each in other words, such as fewer. Of very many results (`MOST_PRINTED`) only the first, the
-    last and some that accuse files have remarks of their own.
+    Of very many results (`MOST_PRINTED`) only the first, the last and some that accuse files have remarks of
+    their own. Each result is asked once, however often and in whatever words the lines are wanted.
+
+    Attributes
+    ----------
+    results : list of Result
+    texts : list of list of str
+        The remarks of each.
+    others : list of str
+        Lines about all of them.
     """
-    some = telling(results, MOST_PRINTED, ENDS)
-    lines = each_once(some, [list(dict.fromkeys(map(said, r.remarks()))) for r in some])
-    lines += _left_out(results)
-    skipped = [
+
+    results: list[Any]
+    texts: list[list[str]]
+    others: list[str]
+
+    @classmethod
+    def of(cls, results: Results) -> Remarks:
+        """The remarks of these results."""
+        some = telling(results, MOST_PRINTED, ENDS)
+        others = [*_left_out(results), *_state(results), *_skipped(results)]
+        return cls(some, [r.remarks() for r in some], others)
+
+    def lines(self, said: Callable[[str], str] = str) -> list[str]:
+        """Each remark once, put in the words of `said`, such as fewer."""
+        texts = [list(dict.fromkeys(map(said, mine))) for mine in self.texts]
+        return each_once(self.results, texts) + self.others
+
+    def changed_by(self, said: Callable[[str], str]) -> bool:
+        """Whether these words differ from those of the results."""
+        return any(said(text) != text for mine in self.texts for text in mine)
+
+
+def _skipped(results: Results) -> list[str]:
+    """Files that were left out, and why."""
+    lines = [
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())
     ]
-    if len(skipped) > LINES:
-        skipped[LINES - 1 :] = [f"… and {len(skipped) - LINES + 1:,} more files skipped"]
-    return lines + _state(results) + skipped
+    if len(lines) > LINES:
+        lines[LINES - 1 :] = [f"… and {len(lines) - LINES + 1:,} more files skipped"]
+    return lines
 
 
 def each_once(results: Iterable[Any], texts: Sequence[Sequence[str]]) -> list[str]:
@@ -124,7 +155,7 @@ def widths(table: Table) -> Measurement:
 def as_text(results: Results, width: int = 110) -> str:
     """The tables and the remarks as plain text; of very many results those of the first and last ones."""
     few, cut = shown(results, MOST_ROWS, "to_arrow(), to_polars() and a loop have all")
-    return "\n".join([table_text(few, width), *cut, *remarks(results)])
+    return "\n".join([table_text(few, width), *cut, *Remarks.of(results).lines()])
 
 
 def shown(results: Results, most: int, ways: str) -> tuple[Results, list[str]]:

@@ -72,6 +72,7 @@ KEYS = {
     "key": ({"data": 'exlude = "a"'}, "'exclude'"),
     "value": ({"data": 'nan = "omti"'}, "'omit'"),
     "design": ({"blocks": 'design = "fils"'}, "'files'"),
+    "units": ({"blocks": 'design = "units"\ncolumns = "fil"'}, 'blocks.design = "files"'),
     "number": ({"blocks": 'n = "atuo"'}, "'auto'"),
     "column": ({"column": "kins"}, "'kind'"),
     "ending": ({"output": "x.jsn"}, "'.json'"),
@@ -88,6 +89,9 @@ def test_in_jobs_too(name: str, distmom: Run, lake: Path, tmp_path: Path) -> Non
     assert meant in ended.err and ("did you mean" in ended.err or "use " in ended.err)
 
 
+ROWS = {"y": [1.0, 2.0], "kind": ["a", "b"]}
+
+
 @pytest.mark.parametrize(
     ("wrong", "meant"),
     [
@@ -97,6 +101,12 @@ def test_in_jobs_too(name: str, distmom: Run, lake: Path, tmp_path: Path) -> Non
         (lambda: dm.ustatistic([1.0, 2.0], kernel="ginni"), "did you mean 'gini'"),
         (lambda: dm.mean([1.0], interval="ordr"), "did you mean 'order'"),
         (lambda: dm.options(confidence_levl=0.9), "did you mean 'confidence_level'"),
+        (lambda: dm.mean(ROWS, "y", blocks=dm.UnitBlocks("Fil")), r"no column 'Fil'.*mean FileBlocks\(\)"),
+        (lambda: dm.difference(ROWS, "y", by="kind", unit="fiel"), "no column 'fiel'.* unit='file'"),
+        (lambda: dm.mean(ROWS, "y", blocks=dm.UnitBlocks("kins")), "did you mean 'kind'"),
+        (lambda: dm.mean(ROWS, "y", blocks="fil"), r"use FileBlocks\(\)"),
+        (lambda: dm.compare(ROWS, "y", by="kind", statistics="enrgy"), "did you mean 'energy'"),
+        (lambda: dm.train(ROWS, "regression", target="y", options={"max_itr": 3}), "did you mean 'max_iter'"),
     ],
 )
 def test_in_python_too(wrong: Callable[[], Any], meant: str) -> None:

@@ -101,6 +101,16 @@ def test_folders_that_no_configuration_can_name_are_refused(tmp_path: Path, name
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("script", ["tls/make-certificates", "ssh/cluster"])
+@pytest.mark.parametrize("word", [(), ("--help",), ("-h",)])
+def test_scripts_say_how_they_are_used(tmp_path: Path, script: str, word: tuple[str, ...]) -> None:
+    command = [ROOT / "deploy" / script, *word]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and f"deploy/{script} " in done.stdout and not done.stderr
+    assert "YAML and Dask" not in done.stdout  # what the script says to its reader
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("host", ["evil,DNS:x", "a b", "", "-x", "a\nb", "x,IP:1.2.3.4"])
 def test_hosts_are_names_or_addresses(tmp_path: Path, host: str) -> None:
     code, _, err = run(ROOT / "deploy/tls/make-certificates", tmp_path / "tls", host)

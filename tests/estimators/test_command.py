@@ -177,3 +177,21 @@ def test_an_array_of_many_rows_is_not_said_to_be_wide() -> None:
     with pytest.raises(dm.ResourceError) as refused:
         dm.mean(np.zeros((10_000, 30)), executor=dm.Threads(1, memory_limit="140MB"))
     assert "reshape" not in str(refused.value)
+
+
+def test_data_in_memory_goes_to_no_cluster() -> None:
+    """Nobody listens there: whoever wanted the cluster would say so."""
+    pytest.importorskip("sklearn")
+    rows = {"x": np.arange(300.0), "y": np.arange(300.0), "k": np.arange(300) % 2}
+    nowhere = dm.Cluster("tcp://127.0.0.1:1")
+    for ask in (
+        lambda: dm.mean(rows, "x", executor=nowhere),
+        lambda: dm.ustatistic(rows, "x", kernel="gini", executor=nowhere),
+        lambda: dm.compare(rows, "x", by="k", test=dm.Permutations(19), executor=nowhere),
+        lambda: dm.difference(rows, "x", by="k", executor=nowhere),
+        lambda: dm.describe(rows, executor=nowhere),
+        lambda: dm.tournament(rows, target="y", candidates=["x"], executor=nowhere),
+        lambda: dm.train(rows, "regression", target="y", executor=nowhere),
+        lambda: dm.RobustKMeans(2, random_state=0, max_iter=5).fit(rows, columns=["x"], executor=nowhere),
+    ):
+        assert ask() is not None

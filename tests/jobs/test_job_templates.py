@@ -137,6 +137,19 @@ def test_nothing_is_replaced_without_force(
     )
 
 
+def test_scripts_may_be_run_by_those_who_may_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = os.umask(0o077)
+    try:
+        assert program.run(["init", "slurm"]) == 0
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "slurm").iterdir()}
+    assert set(modes.values()) == {0o600, 0o700}, modes
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -96,6 +96,25 @@ def test_p_values_are_the_share_of_statistics_taken_anew(name: str) -> None:
     assert p_values(units, [fast(units)], 11, 199) == [(1 + extreme) / 200]
 
 
+@pytest.mark.parametrize("not_finite", [np.nan, np.inf])
+def test_reassignments_that_are_not_finite_count_as_extreme(not_finite: float) -> None:
+    """NaN is not as large as anything, so p was the smallest there is."""
+    units = some_units(4, [1] * 8, 4)
+    drawn = np.concatenate(list(reassignments(units, 3, 999)))
+
+    def statistic(second: Floats) -> tuple[Floats, Floats]:
+        size = np.ones(len(second))
+        return np.where(second[:, 0] > 0, not_finite, 0.5 + second[:, 7]), size
+
+    assert p_values(units, [statistic], 3, 999) == [
+        (1 + int(((drawn[:, 0] > 0) | (drawn[:, 7] > 0)).sum())) / 1_000
+    ]
+    nowhere = Units(units.values, units.starts, 4)
+    assert p_values(nowhere, [lambda second: (np.full(len(second), not_finite), second[:, 0])], 3, 99) == [
+        None
+    ]
+
+
 @EACH
 def test_they_tend_to_the_exact_test(name: str) -> None:
     """All 35 choices of 4 of 7 units; 20,000 drawn: 5 standard errors are 0.018, exceeded once in 1e6."""

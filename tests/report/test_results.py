@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,16 @@ def test_frames_are_those_of_arrow(every: dict[str, Any], kind: str) -> None:
     table = found.to_arrow()
     assert list(found.to_pandas().columns) == found.to_polars().columns == table.column_names
     assert found.to_polars().height == len(found.to_pandas()) == table.num_rows
+
+
+def test_frames_hold_keys_of_any_size() -> None:
+    polars = pytest.importorskip("polars")
+    keys = [Decimal("99999999999999999999999999999999999999.5"), Decimal(1), None]
+    table = pa.table({"x": np.arange(300.0), "k": pa.array(keys * 100, pa.decimal256(60, 2))})
+    found = dm.mean(table, "x", by="k", rng=0)
+    for frame in (found.to_polars(), polars.DataFrame(found)):
+        assert frame["k"].to_list() == [None, "1.00", "99999999999999999999999999999999999999.50"]
+    assert found.to_arrow()["k"].type == pa.string()
 
 
 def test_a_frame_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,8 @@ def _write(targets: dict[Path, str], folder: Path, force: bool, make: bool) -> N
             with atomic_file(target) as unfinished:
                 unfinished.write_text(text, encoding="utf-8")
             if text.startswith("#!"):
-                target.chmod(target.stat().st_mode | 0o111)
+                mode = target.stat().st_mode
+                target.chmod(mode | (mode & 0o444) >> 2)  # whoever may read it may run it
     except OSError as error:
         raise ResourceError(f"{str(folder)!r} cannot be written to: {error.strerror or error}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import multiprocessing
 import os
@@ -103,6 +104,13 @@ def _inherited(client: Any) -> bool:
     return False
 
 
+def _local(word: str) -> str:
+    """What ends the message about a word that means threads or processes of this machine."""
+    meant = {name.lower(): name for name in ("Threads", "Processes")}
+    near = difflib.get_close_matches(word.lower(), meant, 1)
+    return f"; did you mean {meant[near[0]]}()?" if near else ""
+
+
 def to_scheduler(address: str) -> ClientExecutor:
     """An executor on a scheduler, by its address or the file (.json) into which it writes this."""
     from distributed import Client
@@ -125,7 +133,7 @@ def to_scheduler(address: str) -> ClientExecutor:
     except (ValueError, TypeError) as error:
         raise ConfigError(
             f"scheduler: expected an address such as 'tcp://10.0.0.1:8786', "
-            f"not {address!r} ({one_line(error)})"
+            f"not {address!r} ({one_line(error)}){_local(address)}"
         ) from error
     try:
         return ClientExecutor(client, client.close)

@@ -16,6 +16,7 @@ MAY_BE_EQUAL = (
     "covers it; use p_value"
 )
 INFINITE = "there are infinite values among the rows of the test; filter them out, or use statistics='auc'"
+TOO_LARGE = "the values are too large for this statistic; divide them by a constant, or use statistics='auc'"
 TOO_FEW = "a sample has fewer than two rows in the test; give more rows, or smaller units"
 
 
@@ -35,13 +36,19 @@ def compared(
         **own,
         compared_by=statistic.name,
         p_value=p,
-        p_reason=None if p is not None else TOO_FEW if min(tested.n_rows) < 2 else INFINITE,
+        p_reason=None if p is not None else _reason(tested),
         n_permutations=n_permutations,
         n_test_rows=tested.n_rows,
         n_test_units=tested.n_units,
         smallest_p=tested.smallest,
         bandwidth=statistic.bandwidth if statistic.name.startswith("mmd") else None,
     )
+
+
+def _reason(tested: Tested) -> str:
+    if min(tested.n_rows) < 2:
+        return TOO_FEW
+    return TOO_LARGE if tested.finite else INFINITE
 
 
 def adjusted(results: Sequence[CompareResult]) -> list[CompareResult]:

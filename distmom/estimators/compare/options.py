@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distmom.checks import check_choice
+from distmom.checks import check_choice, did_you_mean
 from distmom.designs.blocks import FileBlocks, RandomBlocks, UnitBlocks, as_design
 from distmom.designs.design import BlockDesign
 from distmom.designs.pairs import CompletePairs
@@ -128,7 +128,7 @@ def wanted_statistics(given: Any) -> tuple[Compared, ...]:
     """
     each = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
     if not each:
-        raise ConfigError(f"statistics: must be of {', '.join(STATISTICS)}, not none")
+        raise ConfigError(f"statistics: must be at least one of {', '.join(STATISTICS)}, not none")
     return tuple(dict.fromkeys(_wanted(one) for one in each))
 
 
@@ -144,7 +144,8 @@ def _wanted(one: Any) -> Compared:
     if isinstance(inner, Laplace):
         return Compared("mmd-laplace", inner.bandwidth)
     raise ConfigError(
-        f"statistics: must be of {', '.join(STATISTICS)}, or dm.kernels.mmd(bandwidth), not {one!r}"
+        f"statistics: must be one of {', '.join(STATISTICS)}, or dm.kernels.mmd(bandwidth), not {one!r}"
+        f"{did_you_mean(str(one), STATISTICS)}"
     )
 
 

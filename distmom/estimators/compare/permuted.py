@@ -35,6 +35,7 @@ class Tested(NamedTuple):
     n_rows: tuple[int, int]  # of each sample that took part
     n_units: tuple[int, int]
     smallest: float  # no p-value can be below
+    finite: bool  # all of these rows
 
 
 def draw_rows(
@@ -64,7 +65,8 @@ def draw_rows(
 def bandwidth_of(samples: Sequence[ShuffledSample]) -> float:
     """The median distance of two rows; where most are equal, the mean of the positive distances; else 1."""
     rows = np.concatenate([one.values[np.isfinite(one.values)][:BANDWIDTH_ROWS] for one in samples])
-    apart = np.abs(rows[:, None] - rows[None, :])[np.triu_indices(rows.size, 1)]
+    with np.errstate(over="ignore"):
+        apart = np.abs(rows[:, None] - rows[None, :])[np.triu_indices(rows.size, 1)]
     apart = apart[np.isfinite(apart)]
     if apart.size == 0 or not (apart > 0.0).any():
         return 1.0
@@ -88,12 +90,12 @@ def permuted_test(
     smallest = max(1.0 / (n_permutations + 1), 1.0 / math.comb(units.n_units, units.n_first))
     finite = bool(np.isfinite(units.values).all())
     ready = [min(n_rows) >= 2 and (finite or one.bears_infinities) for one in statistics]
-    tests = [one.test(units) for one, good in zip(statistics, ready, strict=True) if good]
     with np.errstate(invalid="ignore", over="ignore"):
+        tests = [one.test(units) for one, good in zip(statistics, ready, strict=True) if good]
         found = iter(
             p_values(units, tests, stream_key(seed, "permutations"), n_permutations) if tests else ()
         )
-    return Tested([next(found) if good else None for good in ready], n_rows, n_units, smallest)
+    return Tested([next(found) if good else None for good in ready], n_rows, n_units, smallest, finite)
 
 
 def exchangeable(samples: tuple[ShuffledSample, ShuffledSample], *, by_units: bool) -> Units:

@@ -27,7 +27,7 @@ from distmom.lake.columns.schema import kind_of, type_name
 from distmom.lake.filters import as_filter
 from distmom.memory import Held, Memory
 from distmom.passes.key_ranges import most_groups
-from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names
+from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names, types_of
 from distmom.passes.scan import Scan
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import FileLayout
@@ -194,9 +194,7 @@ def open_columns(
     if not asked:
         told = f"; {unread}" if (unread := getattr(source, "unread", "")) else ""
         raise ConfigError(f"columns: the data has only those of folders and of by{told}")
-    types = {n: schema.field(n).type if n in schema.names else None for n in asked}
-    if hasattr(source, "first_types"):  # a column may be null throughout in the first file
-        types.update(source.first_types([n for n, type_ in types.items() if type_ == pa.null()]))
+    types = types_of(source, schema, asked)
     measured = tuple(n for n, type_ in types.items() if type_ is None or kind_of(type_) in MEASURED)
     counted = tuple(n for n, type_ in types.items() if type_ is not None and _countable(type_))
     batch_rows = min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS) if keys else scan.batch_rows

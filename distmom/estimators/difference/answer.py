@@ -19,7 +19,7 @@ from distmom.inference.answers import RuleAnswer
 from distmom.inference.plain import sample_means
 from distmom.inference.share.second_group import APART, FEW_VALUES
 from distmom.inference.status import ALL_EQUAL, Finding
-from distmom.inference.variants.differences import Lift, Paired, estimate_of
+from distmom.inference.variants.differences import MAY_BE_0, Lift, Paired, estimate_of
 from distmom.inference.variants.ratios import RatioBlocks, RobustRatio, ratio_steps
 from distmom.inference.variants.together import all_answered
 from distmom.numerics.blocks.moments import Moments
@@ -165,7 +165,8 @@ def _size(state: MeanState, g: int) -> float:
     sample = state.samples[0]
     x = np.abs(sample.values[g][np.isfinite(sample.keys[g])])
     x = x[np.isfinite(x) & (x > 0.0)]
-    return float(np.median(x)) if x.size >= FEW_VALUES else math.nan
+    with np.errstate(over="ignore"):
+        return float(np.median(x)) if x.size >= FEW_VALUES else math.nan
 
 
 def _carried(state: MeanState, g: int, ratio: float, n_used: int) -> bool:
@@ -238,7 +239,7 @@ def _result(
         **_side("control", control, plan),
         **_side("variant", variant, plan),
         plain_estimate=variant.plain - control.plain,
-        plain_lift=variant.plain / control.plain - 1.0 if control.plain else math.nan,
+        plain_lift=_plain_lift(control, variant, lift),
         **told,
         **both,
         design=plan.options.design,
@@ -247,6 +248,12 @@ def _result(
         n_units_exact=None if control.units is None else control.units.n_units_exact,
         notes=(*notes, *_notes(plan, control, variant, answer, lift)),
     )
+
+
+def _plain_lift(control: Variant, variant: Variant, lift: Lift) -> float:
+    """That of the sample means; NaN where there is none as the control's mean may be 0."""
+    known = control.plain and lift.reason != MAY_BE_0
+    return variant.plain / control.plain - 1.0 if known else math.nan
 
 
 def _side(name: str, side: Variant, plan: MeanPlan) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from distmom.cluster import Executor, Progress
+from distmom.errors import NoAnswerError
 from distmom.estimators.difference.answer import differences
 from distmom.estimators.difference.crossover import without_crossover
 from distmom.estimators.facts import data_facts, told
@@ -81,12 +82,33 @@ class PlannedDifference:
         self, executor: Executor, progress: Progress | None, run: dict[str, Any]
     ) -> DifferenceResult | Results[DifferenceResult]:
         """Read the rows; the result or results."""
-        question, plan, more = self.question, self.pass_, list[str]()
-        if question.crossover == "omit":
-            scan, n = without_crossover(question.scan, plan, executor, progress)
-            question = question.about(scan=scan, crossover="keep")
-            plan = question.plan(executor, progress).pass_
-            more = [f"{n:,} units in several variants are left out"] if n else []
+        question, plan = self.question, self.pass_
+        if question.crossover != "omit":
+            return self._told(question, plan, executor, progress, run)
+        scan, n = without_crossover(question.scan, plan, executor, progress)
+        question = question.about(scan=scan, crossover="keep")
+        plan = question.plan(executor, progress).pass_
+        more = (f"{n:,} units in several variants are left out",) if n else ()
+        try:
+            return self._told(question, plan, executor, progress, run, more)
+        except NoAnswerError as error:
+            if not n:
+                raise
+            raise NoAnswerError(
+                f"crossover: 'omit' leaves out {n:,} units in several variants, and the other rows tell no "
+                "difference; keep them, or check unit and by"
+            ) from error
+
+    def _told(
+        self,
+        question: DifferenceQuestion,
+        plan: MeanPlan,
+        executor: Executor,
+        progress: Progress | None,
+        run: dict[str, Any],
+        more: tuple[str, ...] = (),
+    ) -> DifferenceResult | Results[DifferenceResult]:
+        """The result or results of the rows that a question means, with `more` notes."""
         seen = self._surveyor(executor, progress).survey(question.scan, question.opened[1].columns)
         if seen.scan is not question.scan:
             question = question.about(scan=seen.scan)

@@ -19,7 +19,7 @@ from distmom.keywords import refuse_unknown
 from distmom.lake.columns.schema import kind_of
 from distmom.passes.census import column_share, count_rows
 from distmom.passes.gather import RowSource
-from distmom.passes.opening import Names, open_data
+from distmom.passes.opening import Names, open_data, types_of
 from distmom.passes.scan import Scan
 
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ def open_columns(
         raise ConfigError(f"columns: {target!r} is also the target; drop it from one of them")
     if not asked:
         stored = [name for name in schema.names if name not in opened.partition_names and name != target]
-        asked = tuple(name for name in stored if _is_number(schema.field(name).type))
+        types = types_of(opened, schema, stored)
+        asked = tuple(name for name, type_ in types.items() if type_ is not None and _is_number(type_))
     if not asked:
         raise ConfigError(f"columns: no column of numbers to learn from among {', '.join(schema.names[:20])}")
     by = target if labels else None

@@ -306,6 +306,11 @@ def sample_of(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float]:
     features, targets = found.features[found.used], found.targets[found.used]
     if not targets.size:
         raise NoAnswerError(f"none of the {found.used.size:,} rows is complete; check the null counts")
+    if not (np.isfinite(features).all(axis=tuple(range(1, features.ndim))) & np.isfinite(targets)).any():
+        raise NoAnswerError(
+            f"each of the {targets.size:,} rows has an infinite value; filter such values out with where, or "
+            "clean the data"
+        )
     return features, targets, targets.size / found.used.size
 
 

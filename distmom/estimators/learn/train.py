@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from distmom.checks import check_choice
+from distmom.checks import check_choice, did_you_mean
 from distmom.cluster.executors.backends import as_backend
 from distmom.errors import ConfigError
 from distmom.estimators.command import answer, command
@@ -129,7 +129,8 @@ def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Lear
     for name in options or {}:
         if name not in known or name == "random_state":
             there = ", ".join(n for n in known if n != "random_state")
-            raise ConfigError(f"{name}: is not an option of {kind.__name__}; there are {there}")
+            hint = did_you_mean(name, known)
+            raise ConfigError(f"{name}: is not an option of {kind.__name__}; there are {there}{hint}")
     return kind(**(options or {}), random_state=rng)
 
 

@@ -183,16 +183,27 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
         k = least if k is None else k
         size = most if size is None else size
         check_most_blocks(f"blocks: tau: {tau:g}", k)
+    refuse_more(size, n_rows, n_valid, replace=replace)
+    # drawn among all rows, those that the filter drops afterwards included: so in proportion more
+    drawn = round(size * n_rows / n_valid) if n_valid else size
+    if not replace:
+        drawn = min(n_rows, drawn)
+    else:
+        refuse_many(drawn, n_rows)
+    return BlockPlan(SampledLayout(seed, k, drawn, replace), 1, 0, k, drawn)
+
+
+def refuse_more(size: int, n_rows: int, n_valid: int, *, replace: bool) -> None:
+    """NoAnswerError if a sample without replacement is to have more rows than there are."""
     if size > n_valid and not replace:
         of = "rows" if n_valid == n_rows else "rows that pass the filter"
         raise NoAnswerError(
             f"blocks: size: {size} rows without replacement from {n_valid} {of} cannot be drawn; "
             f"use at most {n_valid}"
         )
-    # drawn among all rows, those that the filter drops afterwards included: so in proportion more
-    drawn = round(size * n_rows / n_valid) if n_valid else size
-    if not replace:
-        drawn = min(n_rows, drawn)
-    elif drawn > max(n_rows, MOST_DRAWS):
+
+
+def refuse_many(drawn: int, n_rows: int) -> None:
+    """ConfigError if a sample with replacement has more draws than are numbered."""
+    if drawn > max(n_rows, MOST_DRAWS):
         raise ConfigError(f"blocks: size: at most {MOST_DRAWS:,} draws or as many as rows, not {drawn:,}")
-    return BlockPlan(SampledLayout(seed, k, drawn, replace), 1, 0, k, drawn)

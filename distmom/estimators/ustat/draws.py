@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from distmom.cluster import Executor
 from distmom.cluster.memory import program
 from distmom.errors import ConfigError, NoAnswerError
-from distmom.estimators.mean.blocks import PLENTY, choose_blocks
+from distmom.estimators.mean.blocks import PLENTY, choose_blocks, refuse_many, refuse_more
 from distmom.estimators.mean.plan import SMALL_DRAWS, MeanPlan
 from distmom.estimators.ustat.cost import affordable, check_budget, tuples_to_take
 from distmom.estimators.ustat.options import UStatOptions
@@ -132,10 +132,13 @@ def row_numbers(
     rows, degrees = options.rows, options.kernel.degrees
     tau = TAU if rows.design.tau is None else rows.design.tau
     if len(n_rows) > 1:
+        refuse_more(rows.design.size or 0, sum(n_rows), sum(n_passing), replace=rows.design.replace)
         k, sizes = _several_numbers(options, tau, n_passing)
         drawn = [-(-size * n // max(m, 1)) for size, n, m in zip(sizes, n_rows, n_passing, strict=True)]
         if not rows.design.replace:
             drawn = [min(size, n) for size, n in zip(drawn, n_rows, strict=True)]
+        else:
+            refuse_many(sum(drawn), sum(n_rows))
         return k, tuple(drawn)
     if rows.design.size is None:
         morgu_blocks(rows.confidence_level, tau, n_passing, degrees[:1])

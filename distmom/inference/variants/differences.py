@@ -19,6 +19,9 @@ Interval = tuple[float, float]
 CLEARLY = 2.0
 """The control's mean is clearly away from 0 if twice its interval's reach does not get there."""
 
+MAY_BE_0 = "the control's mean does not differ significantly from 0"
+"""Why there is no lift, neither of robust nor of sample means."""
+
 MOST_ROUNDS = 40
 
 RTOL, ATOL = 1e-13, 1e-300
@@ -56,7 +59,7 @@ class Paired:
 
     def _asked(self, finest: int | None) -> Asked:
         control, variant = self._blocks(finest)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             values = variant - control
         return Asked(values[None], finest, self._n_independent)
 
@@ -147,4 +150,4 @@ def _unclear(control: RobustRatio, wanted: str, confidence_level: float) -> str 
     reach = max(given[1] - control.value, control.value - given[0])
     if abs(control.value) > CLEARLY * reach:
         return None
-    return "the control's mean does not differ significantly from 0"
+    return MAY_BE_0

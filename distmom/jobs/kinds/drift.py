@@ -31,7 +31,8 @@ def tell(results: dm.Results) -> None:
     for one in results.to_dict()["results"]:
         if one["drifted"]:
             what = {key: one[key] for key in ("column", "compared_by", "estimate", "p_holm")}
-            said = f"{one['column']} drifted: {one['compared_by']} {one['estimate']:.6g}"
+            number = "not finite" if one["estimate"] is None else f"{one['estimate']:.6g}"
+            said = f"{one['column']} drifted: {one['compared_by']} {number}"
             log("drift", f"{said}, Holm-adjusted p {one['p_holm']:.3g}", level="warning", **what)
 
 

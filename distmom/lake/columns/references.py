@@ -11,6 +11,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, DataError
 from distmom.lake.columns.schema import (
     SEARCHED_FILES,
@@ -25,6 +26,7 @@ from distmom.lake.columns.schema import (
 from distmom.lake.columns.vectors import with_vectors
 from distmom.lake.messages import suggestion
 from distmom.lake.source import FileRef, ReadOptions
+from distmom.remedies import WHOLE_FILES
 
 Schemas = Callable[[], Iterator[tuple[FileRef, pa.Schema]]]
 
@@ -39,7 +41,9 @@ def settle(
     """
     names = tuple(dict.fromkeys(name for name, _ in roles_of(options)))
     bare = () if options.where is None else options.where.bare()
-    references = find_references(names, partition_names, schemas, options.missing, root, bare)
+    references = find_references(
+        names, partition_names, schemas, options.missing, root, bare=bare, units=options.units
+    )
     options = with_vectors(options, references)
     for name, role in roles_of(options):
         check_role(name, role, references.get(name), schemas)
@@ -54,7 +58,9 @@ def find_references(
     schemas: Schemas,
     missing: Literal["error", "null"],
     root: str,
+    *,
     bare: Sequence[str] = (),
+    units: Sequence[str] = (),
 ) -> dict[str, Reference]:
     """First file and type of each column where it is not null throughout; none for all-null columns.
 
@@ -70,6 +76,10 @@ def find_references(
     schemas : callable
         Starts the files' schemas over, in the order of the listing; read until every column is settled,
         as a rule by the first.
+    bare : sequence of str
+        Names that a condition has without quotes, which may be meant as texts.
+    units : sequence of str
+        Columns whose values make units, in whose place whole files may be meant.
     """
     found: dict[str, Reference] = {}
     seen_in: dict[str, str] = {}
@@ -96,6 +106,8 @@ def find_references(
     for name in names:
         if name not in seen_in:
             error = _unknown_column(name, first, root)
+            if name in units and did_you_mean(name.lower(), ("file",)):
+                error = ConfigError(f"no column {name!r} in {root}; did you mean {WHOLE_FILES}?")
             if name in bare:
                 error.args = (f"{error}; if a text is meant, write it in single quotes: {name!r}",)
             raise error

@@ -53,6 +53,7 @@ PARTITION_TYPES: dict[PartitionType, pa.DataType] = {
     "date": pa.date32(),
     "bool": pa.bool_(),
     "float": pa.float64(),
+    "decimal": pa.decimal128(38, 18),  # of a value the scale that it has
     "timestamp": pa.timestamp("us"),
     "zoned": pa.timestamp("us", "UTC"),
 }

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pyarrow import types as patypes
 
 from distmom.errors import DataError, DistmomError
+from distmom.lake.columns.extensions import kept, kept_schema
 from distmom.lake.extent import Chunk
 from distmom.lake.files.encrypted import hidden_columns, is_signed
 from distmom.lake.files.enums import with_texts
@@ -246,7 +247,7 @@ def first_values(
         )
         for batch in islice(batches, FIRST_BATCHES):
             if batch.column(0).null_count < batch.num_rows:
-                return batch.column(0)
+                return kept(batch.column(0))
     return None
 
 
@@ -283,7 +284,7 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     @cached_property
     def schema_arrow(self) -> pa.Schema:
         """Columns of the file, or of the table."""
-        schema = with_texts(self, super().schema_arrow)
+        schema = with_texts(self, kept_schema(super().schema_arrow))
         return schema if self.columns is None else self.columns.of(schema)
 
 

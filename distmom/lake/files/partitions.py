@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Decimal
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -18,6 +19,7 @@ from distmom.lake.source import PartitionType
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+EXACT = Context(prec=76)
 _EPOCH = date(1970, 1, 1).toordinal()
 
 Pairs = tuple[tuple[str, str | None], ...]
@@ -105,6 +107,10 @@ def folder_value(text: str | None, kind: PartitionType) -> pa.Array:
         moment = datetime.fromisoformat(text)
         since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
         value = since // timedelta(microseconds=1)
+    elif text is not None and kind == "decimal":
+        number = Decimal(text)
+        scale = max(0, -int(number.as_tuple().exponent))
+        return one_value(int(number.scaleb(scale, EXACT)), pa.decimal128(38, scale))
     elif text is not None and kind != "text":
         value = text == "true" if kind == "bool" else float(text) if kind == "float" else int(text)
     return one_value(value, PARTITION_TYPES[kind])

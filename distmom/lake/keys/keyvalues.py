@@ -15,6 +15,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -85,11 +86,30 @@ def _texts(array: pa.Array) -> list[str | None]:
     return texts
 
 
+class KeyText(str):
+    """How a component is shown that no plain value of Python stands for; `component` tells which it is."""
+
+    __slots__ = ("component",)
+    component: Component
+
+    @classmethod
+    def of(cls, component: Component, text: str) -> KeyText:
+        """The text with its component."""
+        made = cls(text)
+        made.component = component
+        return made
+
+
+_NO_TEXT = re.compile("[\udc80-\udcff]")
+_LIKE_NO_TEXT = re.compile(f"\ufffd+(?=x[0-9a-f]{{2}}|{_NO_TEXT.pattern})")
+
+
 def _printable(text: str) -> str:
-    """A text with the bytes that are no UTF-8 as they are written in code."""
-    if text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text):
+    """A text with bytes that are no UTF-8 as \ufffdxff; what is so in the text has its \ufffd doubled."""
+    if text.isascii():
         return text
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    plain = _LIKE_NO_TEXT.sub(lambda found: 2 * found[0], text)
+    return _NO_TEXT.sub(lambda found: f"\ufffdx{ord(found[0]) - 0xDC00:02x}", plain)
 
 
 def decode_key(key: Key) -> tuple[Any, ...]:
@@ -109,9 +129,28 @@ def _decode(component: Component) -> Any:
         return None
     if rank == 2:
         return math.nan
-    if rank == 4:
-        return _printable(component[1])
-    return _decode_clock(*component[1]) if rank == 6 else component[1]
+    if rank not in (4, 6):
+        return component[1]
+    shown = _printable(component[1]) if rank == 4 else _decode_clock(*component[1])
+    lost = isinstance(shown, str) and shown != component[1]
+    return KeyText.of(component, shown) if lost else shown
+
+
+def component_of(value: Any) -> Component:
+    """The component that is shown as this value, or that a column with it would have.
+
+    DataError, ArrowException or TypeError if it can be no key.
+
+    Examples
+    --------
+    >>> component_of(7), component_of(None), component_of("DE")
+    ((1, 7), (0,), (4, 'DE'))
+    """
+    if isinstance(value, KeyText):
+        return value.component
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (1, value)  # also one beyond 64 bits with a sign
+    return components(pa.array([value]))[0]
 
 
 def _decode_clock(kind: str, count: int) -> Any:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from distmom.errors import DataError
+from distmom.errors import BadFileError, DataError
 from distmom.lake.assemble import Assembler, FileColumn
+from distmom.lake.columns.extensions import kept
 from distmom.lake.columns.references import settle
 from distmom.lake.columns.schema import Reference, roles_of
 from distmom.lake.columns.times import TimeScale, with_times
@@ -28,6 +30,10 @@ class MemoryLake(Source):
 
     Attributes
     ----------
+    columns : mapping
+        One for each name.
+    n_named : mapping
+        How many columns there are of a name, where it is more than one.
     files : tuple of FileRef
         One, with the path ``""``.
     """
@@ -36,6 +42,7 @@ class MemoryLake(Source):
     n_rows: int
     n_bytes: int = 0
     files: tuple[FileRef, ...] = (FileRef("", 0, 0),)
+    n_named: Mapping[str, int] = field(default_factory=dict)
     in_memory = True
 
     def schema(self) -> pa.Schema:
@@ -70,7 +77,8 @@ class MemoryLake(Source):
             assert reference.scale is not None
             return reference.scale.near(arrow_rows(self.columns[reference.column], 0, first))
 
-        return MemoryReader(with_times(options, references, near), self.n_rows, self.n_bytes, columns)
+        options = with_times(options, references, near)
+        return MemoryReader(options, self.n_rows, self.n_bytes, columns, self.n_named)
 
     def _schemas(self) -> Iterator[tuple[FileRef, pa.Schema]]:
         yield self.files[0], self.schema()
@@ -84,9 +92,14 @@ class MemoryReader(BatchReader):
     n_rows: int
     n_bytes: int
     columns: Mapping[str, MemoryColumn]
+    n_named: Mapping[str, int]
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
-        """Batches of ``options.batch_rows`` rows of ``[start, stop)``, the last one shorter."""
+        """Batches of ``options.batch_rows`` rows of ``[start, stop)``, the last one shorter.
+
+        BadFileError if a column's name is that of another one, too.
+        """
+        refuse_several(self.columns, self.n_named)
         columns = [FileColumn(name, position=i) for i, name in enumerate(self.columns)]
         types = {name: column.type for name, column in self.columns.items()}
         assembler = Assembler(columns, types, self.options)
@@ -101,23 +114,31 @@ class MemoryReader(BatchReader):
 def open_memory(data: Any) -> MemoryLake:
     """Wrap data in memory; see `distmom.lake.open_lake`.
 
-    ConfigError if the object is of no kind that is read; DataError if its columns differ in length, or a name
-    occurs twice.
+    ConfigError if the object is of no kind that is read; DataError if its columns differ in length.
     """
-    columns = columns_of(data)
+    columns = [(name, kept(column)) for name, column in columns_of(data)]
     if not columns:
         raise DataError("the data has no columns")
-    names = [name for name, _ in columns]
-    for name in names:
-        if names.count(name) > 1 and len(names) < 10_000:
-            raise DataError(f"the data has {names.count(name)} columns called {name!r}; rename them")
-    lengths = {name: len(column) for name, column in columns}
-    n_rows = len(columns[0][1])
-    for name, length in lengths.items():
-        if length != n_rows:
-            raise DataError(f"column {name!r} has {length} rows but column {names[0]!r} has {n_rows}")
+    first, n_rows = columns[0][0], len(columns[0][1])
+    for name, column in columns:
+        if len(column) != n_rows:
+            raise DataError(f"column {name!r} has {len(column)} rows but column {first!r} has {n_rows}")
     n_bytes = n_rows * sum(_row_bytes(column.type) for _, column in columns)
-    return MemoryLake(dict(columns), n_rows, n_bytes, (FileRef("", n_bytes, 0),))
+    file = FileRef("", n_bytes, 0)
+    return MemoryLake(dict(columns), n_rows, n_bytes, (file,), several(name for name, _ in columns))
+
+
+def several(names: Iterable[str]) -> dict[str, int]:
+    """How many columns there are of a name, where it is more than one."""
+    return {name: number for name, number in Counter(names).items() if number > 1}
+
+
+def refuse_several(names: Iterable[str], n_named: Mapping[str, int]) -> None:
+    """BadFileError if a name that is asked for is that of several columns."""
+    for name in names:
+        if name in n_named:
+            told = f"the data has {n_named[name]} columns called {name!r}; rename them"
+            raise BadFileError(told, column=name)
 
 
 def _row_bytes(type_: pa.DataType) -> int:

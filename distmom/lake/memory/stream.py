@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.errors import ConfigError, DataError
+from distmom.lake.columns.extensions import kept, kept_schema
 from distmom.lake.columns.vectors import measured
-from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader
+from distmom.lake.memory.memory_lake import MemoryLake, MemoryReader, refuse_several, several
 from distmom.lake.messages import first_line
 from distmom.lake.source import BATCH_ROWS, Batch, BatchReader, FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
@@ -47,8 +48,8 @@ class StreamLake(Source):
     one_pass = True
 
     def schema(self) -> pa.Schema:
-        """Names and types of the columns."""
-        return self.stored
+        """Names and types of the columns, each name once."""
+        return kept_schema(pa.schema({field.name: field.type for field in self.stored}))
 
     def row_counts(self, files: Sequence[FileRef] | None = None) -> Ints:
         """Rows of the one file. ConfigError if the stream ends only once and does not tell."""
@@ -60,7 +61,8 @@ class StreamLake(Source):
         return np.full(len(self.files if files is None else files), self.count(), np.int64)
 
     def table(self, names: Sequence[str]) -> pa.Table:
-        """All rows of some columns: the stream is read. DataError if it breaks."""
+        """All rows of some columns: the stream is read. DataError if it breaks or has two of one name."""
+        refuse_several(names, several(self.stored.names))
         row, records = 0, []
         schema = pa.schema([self.stored.field(name) for name in names])
         try:
@@ -76,8 +78,8 @@ class StreamLake(Source):
 
         ConfigError if the stream can be read only once and its type does not tell the length of its lists.
         """
-        empty = {name: pa.chunked_array([], self.stored.field(name).type) for name in self._names()}
-        pattern = MemoryLake(empty, 0, 0, self.files).checked(options)
+        empty = {field.name: pa.chunked_array([], field.type) for field in self.schema()}
+        pattern = MemoryLake(empty, 0, 0, self.files, several(self.stored.names)).checked(options)
         reader = StreamReader(pattern.options, pattern, self)
         unknown = [name for name, width in pattern.options.vectors or () if not width]
         if unknown and not self.again:
@@ -88,13 +90,6 @@ class StreamLake(Source):
         if pattern.options.scales:  # times are counted from near the first ones
             reader.look_ahead()
         return measured(reader, self.files)
-
-    def _names(self) -> list[str]:
-        names = self.stored.names
-        twice = [name for i, name in enumerate(names) if name in names[:i]]
-        if twice:
-            raise DataError(f"the data has several columns called {twice[0]!r}; rename them")
-        return list(names)
 
 
 @dataclass
@@ -113,16 +108,17 @@ class StreamReader(BatchReader):
         first = list(islice(records, 1))
         self._begun = chain(first, records)
         for record in first:
-            times = tuple((n, s and s.near(record.column(n))) for n, s in self.options.times)
+            times = tuple((n, s and s.near(kept(record.column(n)))) for n, s in self.options.times)
             self.options = replace(self.options, times=times)
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
         """All rows, in batches of at most ``options.batch_rows``."""
+        names = list(self.pattern.columns)
+        refuse_several(names, self.pattern.n_named)
         if self._started and not self.lake.again:
             raise DataError("data: the stream of batches has been read already; give a new one")
         self._started = True
         row = 0
-        names = list(self.pattern.columns)
         try:
             records, self._begun = self._begun, None
             for record in records or self.lake.start(names, self.options.batch_rows):
@@ -132,7 +128,7 @@ class StreamReader(BatchReader):
             raise broken(row, error) from error
 
     def _slices(self, record: pa.RecordBatch, names: Sequence[str], row: int) -> Iterator[Batch]:
-        columns = {name: pa.chunked_array([record.column(name)]) for name in names}
+        columns = {name: pa.chunked_array([kept(record.column(name))]) for name in names}
         part = replace(
             self.pattern,
             options=self.options,

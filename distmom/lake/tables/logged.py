@@ -136,7 +136,8 @@ def partition_type(type_: pa.DataType) -> PartitionType | None:
     """How values of a type in a log are kept; None for those that only their text stands for."""
     kind = kind_of(type_)
     if kind == "number":
-        return "int" if patypes.is_integer(type_) else "float" if patypes.is_floating(type_) else None
+        whole = patypes.is_integer(type_)
+        return "int" if whole else "float" if patypes.is_floating(type_) else "decimal"
     return kind if kind in ("text", "date", "bool", "timestamp", "zoned") else None
 
 

@@ -81,7 +81,7 @@ def least_distances(means: Floats, reach: Floats) -> Floats:
     finite = np.isfinite(reach)
     clean = np.where(np.isfinite(means), means, 0.0)
     for f in np.flatnonzero(finite):
-        slack = 2.0**-34 * (reach[f] + reach)
+        slack = 2.0**-34 * reach[f] + 2.0**-34 * reach  # their sum may be infinite
         gaps = lower_median(np.abs(clean[f] - clean)) - slack
         bounds[f] = np.where(finite, np.maximum(gaps, 0.0), 0.0)
     return bounds

@@ -82,6 +82,10 @@ class CompareResult(UStatisticResult):
         sizes = {"n_test_rows": sum(self.n_test_rows), "n_test_units": sum(self.n_test_units)}
         return [{"column": self.column, "compared_by": self.compared_by, **test, **sizes} | record]
 
+    @property
+    def marked(self) -> bool:  # noqa: D102
+        return super().marked or bool(self.drifted)
+
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         _, *numbers = super().headers()
         return ("estimate", *numbers[:2], "p", "adjusted", *numbers[2:])

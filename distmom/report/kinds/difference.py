@@ -41,7 +41,7 @@ class DifferenceResult(EstimateResult):
         Robust mean (or ratio) of each.
     control_interval, variant_interval : (float, float) or None
     plain_estimate, plain_lift, plain_control, plain_variant : float
-        The same from plain sums.
+        The same from plain sums; no lift where the control's mean does not differ significantly from 0.
     n_rows, n_used, n_null, n_nan, n_inf : int
         Of both variants together.
     n_used_control, n_used_variant : int

@@ -68,7 +68,8 @@ def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
             ("non-finite blocks", f"{r.n_non_finite_blocks:,}: their value is infinite or not a number")
         )
     if r.n_screened_out:
-        text = f"{r.n_screened_out:,} small blocks of {r.blocks_of} as outlying, before the "
+        n = r.n_screened_out
+        text = f"{n:,} outlying small block{'s' * (n > 1)} of {r.blocks_of}, before the "
         text += f"{r.n_blocks:,} blocks were made; not drawn"
         facts.append(("screened out", text))
     return facts + [("rows far out", text) for text in far_words(r)]

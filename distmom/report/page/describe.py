@@ -155,7 +155,7 @@ def _advice(found: DescribeResult, mood: Mood) -> Advice:
     lines = [line[0].upper() + line[1:] + "." for line in closing(found)]
     outside = [p for p in found.columns.values() if p.leaves_interval]
     if leave_out(found.named_files, found.run):
-        lines.append("The lines to leave them out are below their list.")
+        lines.append("Below is how to exclude them.")
     if outside and not found.named:
         lines.append("Use the robust means where the plain ones leave their interval.")
     return Advice(mood, "What to do", tuple(lines))

@@ -18,7 +18,7 @@ from distmom.report.page.distribution import distribution
 from distmom.report.page.pictures import AxisScale, Curve, Ends, Line, Picture, Span, Spans, Strip
 from distmom.report.page.scales import Numbers, Powers, Times, titled
 from distmom.report.page.telling import Telling, heading, interval_words, mood
-from distmom.report.words import cell
+from distmom.report.words import cell, number
 from distmom.status import Status
 
 KINDS = {
@@ -40,7 +40,7 @@ def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
     weighted = "weighted " if r.weights else ""
     subject = subject or f"the {weighted}{cell(r.kernel)} statistic of {cell(r.column)}"
     facts = [("samples", ", ".join(map(cell, r.samples)))] if r.samples else []
-    facts.append(("pairs of rows", f"{r.pairs}; {float(r.n_pairs):,.6g} evaluated or summed"))
+    facts.append(("pairs of rows", f"{r.pairs}; {number(float(r.n_pairs))} evaluated or summed"))
     told = _tell(r, subject, facts)
     if Status.FILES_DISAGREE not in r.flags or r.accused_files:  # these were left out
         return told

@@ -19,8 +19,8 @@ IN_FRAGMENT: dict[type, int] = {Grid: 1, Advice: 1, Facts: 1}
 MOST_PICTURES = 2
 """What a fragment has of each kind of block, and of pictures."""
 
-FEW_ROWS = 2
-"""Tables of so few rows are lists on a telephone."""
+PHONE_LETTERS = 38
+"""Wider tables are lists on a telephone, with a name before each value: nothing is to be scrolled aside."""
 
 FIGURE_SPACE, POINT_SPACE = "\u2007", "\u2008"
 """As wide as a digit, and as a point."""
@@ -37,10 +37,10 @@ def _environment() -> Environment:
     loader = PackageLoader("distmom.report.page", "")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     environment.trim_blocks = environment.lstrip_blocks = True
-    environment.filters |= {"kind": _kind, "aligned": _aligned, "breakable": breakable}
+    environment.filters |= {"kind": _kind, "aligned": _aligned, "breakable": breakable, "stacked": stacked}
     draw = {"strip": svg.draw_strip, "curve": svg.draw_curve, "span": svg.draw_span, "axis": svg.draw_axis}
     draw |= {"bars": draw_bars}
-    environment.globals |= {"draw": draw, "few_rows": FEW_ROWS, "tall_rows": TALL_ROWS}
+    environment.globals |= {"draw": draw, "tall_rows": TALL_ROWS}
     return environment
 
 
@@ -61,6 +61,12 @@ def _aligned(cell: str) -> str:
 def breakable(text: str) -> str:
     """Long paths may break after their slashes; per cent stands at its number."""
     return PER_CENT.sub("%", text.replace("/", "/\u200b"))
+
+
+def stacked(grid: Grid) -> bool:
+    """Whether a table is too wide for a telephone; its padding is three letters a column."""
+    widest = [max(map(len, column)) for column in zip(grid.headers, *grid.rows, strict=True)]
+    return sum(letters + 3 for letters in widest) > PHONE_LETTERS
 
 
 def page(story: Story, versions: dict[str, str], written: datetime | None = None) -> str:

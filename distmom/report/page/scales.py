@@ -41,10 +41,14 @@ class Numbers:
         if not math.isfinite(high - low) or high <= low:
             return []
         factor = 100.0 if self.percent else 1.0
-        step, decimals = _round_step(factor * (high - low), most)
-        first, last = math.ceil(factor * low / step), math.floor(factor * high / step)
-        # floats so near each other that steps round to the same number are one tick
-        places = sorted({k * step for k in range(first, last + 1)})[: most + 1]
+        for finer in (1, 2, 3):  # one tick alone tells nothing of the scale
+            step, decimals = _round_step(factor * (high - low), finer * most)
+            first, last = math.ceil(factor * low / step), math.floor(factor * high / step)
+            # floats so near each other that steps round to the same number are one tick
+            places = sorted({k * step for k in range(first, last + 1)})
+            if len(places) > 1:
+                break
+        places = places[:: -(-len(places) // (most + 1)) or 1]
         unit = "%" if self.percent else ""
         size = max(map(abs, places), default=0.0)
         if size >= SCIENTIFIC or decimals > 6:

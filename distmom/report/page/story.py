@@ -86,7 +86,7 @@ def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
 
 def _table(results: Results) -> Grid:
     mine = [results[i] for i in chosen(results, MOST_ROWS)]
-    marked = [not r.ok for r in mine for _ in r.lines()]
+    marked = [r.marked for r in mine for _ in r.lines()]
     said = ["Highlighted rows need attention."] * (any(marked) and len(marked) > 1)
     said += ["Scroll inside the table for more."] * (len(marked) > TALL_ROWS)
     said += [rest_words(results, MOST_ROWS, FILES)]

@@ -41,10 +41,13 @@ def _ended(call: Callable[[], Any]) -> tuple[str, Any]:
         return "failure", f"{type(error).__name__}: {error}"
 
 
-def readable(tell: Tell, path: Path) -> None:
+def readable(tell: Tell, path: Path, version: int | None) -> None:
     """Tell the columns that PyArrow reads to their end; last None where it reads all at once."""
     import pyarrow.parquet as pq
 
+    if version is not None:
+        _readable_of_table(tell, path, version)
+        return
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
     except Exception:
@@ -61,6 +64,23 @@ def readable(tell: Tell, path: Path) -> None:
             tell(name)
     if _reads(file, groups, list(range(file.metadata.num_columns))):
         tell(None)
+
+
+def _readable_of_table(tell: Tell, path: Path, version: int) -> None:
+    """As `readable`, of the dataset that deltalake makes of a version for PyArrow."""
+    from deltalake import DeltaTable
+
+    try:
+        rows = DeltaTable(path, version=version).to_pyarrow_dataset()
+    except BaseException:  # a panic in Rust is no Exception
+        return
+    for chosen in [*([name] for name in rows.schema.names), None]:
+        try:
+            for _ in rows.to_batches(columns=chosen):
+                pass
+        except Exception:
+            continue
+        tell(chosen and chosen[0])
 
 
 def _reads(file: Any, groups: list[int], positions: list[int]) -> bool:

@@ -111,6 +111,7 @@ def test_the_file_of_a_scheduler(
         (lambda: Processes(True), "Processes: n"),
         (lambda: Cluster(1), "executor: must be Threads, Processes, Cluster"),
         (lambda: Cluster("nonsense://x"), "expected an address such as"),
+        (lambda: Cluster("thread"), r"did you mean Threads\(\)"),
         (lambda: Threads(memory_limit="much"), "memory_limit: expected bytes"),
     ],
 )

@@ -56,6 +56,18 @@ def test_infinite_values_of_one_arm() -> None:
     assert found[4].estimate == 1.0  # AUC bears them
 
 
+def test_values_too_large_to_be_added_do_not_drift_from_themselves() -> None:
+    """NaN is below nothing, so no permutation seemed as extreme: p was the smallest there is."""
+    sign = np.random.default_rng(1).integers(0, 2, 600) * 2.0 - 1.0
+    for size, large in ((1.7e308, True), (1e-308, False)):
+        found = {one.compared_by: one for one in dm.compare([{"x": size * sign}] * 2, "x", **OPTIONS)}
+        assert not any(one.drifted for one in found.values())
+        assert found["auc"].p_value == 1.0 and found["auc"].status == "ok"
+        for name in ("mean", "energy"):
+            assert (found[name].p_value is None) == large == (found[name].status == "no finite answer")
+            assert ("too large" in (found[name].p_reason or "")) == large
+
+
 @pytest.mark.parametrize("dead", DEAD)
 def test_nothing_but_dead_columns_is_refused(dead: str) -> None:
     with pytest.raises(dm.NoAnswerError, match=rf"of '{dead}': 0 (of 2000 rows|rows of sample 2)"):

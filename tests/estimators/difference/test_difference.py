@@ -325,11 +325,17 @@ def test_little_data_gets_the_sample_means_and_constants_their_value() -> None:
     assert (flat.difference, flat.interval, flat.lift, flat.status) == (1.0, (1.0, 1.0), 0.5, "ok")
 
 
+def test_values_too_large_to_be_added_have_no_answer() -> None:
+    arm = np.arange(4_000) % 2
+    with pytest.raises(dm.NoAnswerError, match="half or more of the blocks are non-finite"):
+        dm.difference({"x": np.where(np.arange(4_000) % 3, 1.7e308, -1.7e308), "arm": arm}, "x", by="arm")
+
+
 def test_no_lift_without_a_clear_control() -> None:
     g = np.random.default_rng(11)
     data = {"x": g.normal(size=4_000), "arm": np.repeat(["a", "b"], 2_000)}
     found = dm.difference(data, "x", by="arm", rng=0)
-    assert np.isnan(found.lift) and found.lift_interval is None
+    assert np.isnan(found.lift) and found.lift_interval is None and np.isnan(found.plain_lift)
     assert found.to_dict()["lift"] is None
     assert found.lift_reason == "the control's mean does not differ significantly from 0"
     quiet = dm.difference(data, "x", by="arm", rng=0, interval="none")

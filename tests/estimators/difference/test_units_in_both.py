@@ -40,6 +40,11 @@ def test_they_are_counted_and_told(crossing: int, denominator: str | None) -> No
         assert "check the assignment; crossover='omit' leaves them out" in told[0]
 
 
+def test_without_them_there_may_be_nothing_to_tell() -> None:
+    with pytest.raises(dm.NoAnswerError, match=r"leaves out 500 units in several variants.* keep them"):
+        dm.difference(experiment(500, 500), "spent", by="arm", unit="user", crossover="omit")
+
+
 def test_pairs_and_independent_rows() -> None:
     paired = dm.difference(experiment(500, 500), "spent", by="arm", unit="user", rng=0)
     assert paired.n_units_in_both == 500 and any("as in a paired design" in note for note in paired.notes)

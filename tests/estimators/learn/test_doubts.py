@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -134,3 +136,21 @@ def test_clusters_far_out_stay_and_rows_that_are_none_are_left_out() -> None:
     found = dm.RobustKMeans(2, random_state=0, scaling="none", n_init=2).fit(scattered)
     assert found.status_ == found.flags_[0] == "share screened out" and found.n_dropped_ > 150
     assert sorted(found.cluster_centers_[:, 0].round(0).tolist()) == [0.0, 8.0]
+
+
+@pytest.mark.filterwarnings("ignore:block_size")
+@pytest.mark.parametrize("bad", ["x", "y"])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_of_infinite_rows_there_is_no_answer(bad: str, share: float) -> None:
+    g = np.random.default_rng(0)
+    data = {"x": g.normal(size=600), "z": g.normal(size=600)}
+    data["y"] = data["x"] + 2.0 * data["z"]
+    data[bad] = np.where(g.random(600) < share, np.inf, data[bad])
+    for learner in (dm.RobustLinearRegression(random_state=0), dm.PairwiseRanker(random_state=0)):
+        if share < 1.0:
+            with suppress(dm.NoAnswerError):
+                learner.fit(data, "y")
+                assert learner.status_ != "converged"
+            continue
+        with pytest.raises(dm.DistmomError, match="each of the 600 rows has an infinite value"):
+            learner.fit(data, "y")

@@ -426,3 +426,16 @@ def test_whatever_exports_a_stream_of_batches_is_a_lake_to_all_learners() -> Non
         for data in (Once(), table)
     )
     assert (found.cluster_centers_ == right.cluster_centers_).all()
+
+
+def test_a_feature_that_is_null_throughout_the_first_file_is_one(tmp_path: Path) -> None:
+    g = np.random.default_rng(0)
+    x, z = g.normal(size=(2, 2_000))
+    y = pa.array(x + 2.0 * z)
+    for name, first in (("0", pa.nulls(2_000)), ("1", pa.array(x))):
+        pq.write_table(pa.table({"x": first, "z": z, "y": y}), tmp_path / f"{name}.parquet")
+    found = dm.RobustLinearRegression(random_state=0).fit(tmp_path, "y")
+    assert found.feature_names_in_.tolist() == ["x", "z"]
+    assert np.allclose(found.coef_, [1.0, 2.0])
+    with pytest.raises(dm.ConfigError, match="name the column, one of 'x', 'z', 'y'"):
+        dm.mean(tmp_path)

@@ -1,7 +1,10 @@
 """Models as files: all learners come back as they were, and nothing in a file is executed or believed."""
 
+import errno
 import json
+import os
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,6 +40,33 @@ def test_all_learners_come_back(tmp_path):
             with pytest.raises(ConfigError, match="from a file"):
                 back.partial_fit(X, np.arange(len(X)) % 2)
         assert pickle.loads(pickle.dumps(model)).n_iter_ == model.n_iter_  # scikit-learn's own way works, too
+
+
+def test_a_model_stands_until_the_next_one_is_whole(tmp_path, monkeypatch):
+    X, [metric, *others] = fitted()
+    before = os.umask(0o027)
+    try:
+        dm.save_model(metric, tmp_path / "m")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "m").stat().st_mode & 0o777 == 0o750
+    write, replace = np.save, Path.replace
+
+    def full(path, array, **more):
+        write(path, array[:0], **more)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def refused(self, target):
+        if self.name == "model":
+            raise OSError(errno.EACCES, "Permission denied")
+        return replace(self, target)
+
+    for module, name, wrong in ((np, "save", full), (Path, "replace", refused)):
+        with monkeypatch.context() as patch, pytest.raises(dm.ResourceError, match="could not be written"):
+            patch.setattr(module, name, wrong)
+            dm.save_model(others[-1], tmp_path / "m")
+        assert (dm.load_model(tmp_path / "m").transform(X) == metric.transform(X)).all()
+        assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
 def test_what_is_no_model_is_refused(tmp_path):

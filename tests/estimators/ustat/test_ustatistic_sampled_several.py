@@ -100,6 +100,23 @@ def test_a_given_size_is_held_against_the_same_range_for_one_lake_and_several() 
             dm.ustatistic(data, kernel=kernel, blocks=dm.SampledBlocks(tau=0.3), rng=0)
 
 
+@pytest.mark.parametrize("size", [25, 10**15])
+def test_more_rows_than_there_are_cannot_be_drawn_from_one_lake_nor_from_several(size: int) -> None:
+    """Of several samples all rows were taken in silence; with replacement, memory of any size was wanted."""
+    few = {"x": np.arange(12.0)}
+    for data, kernel, most in ((few, "gini", 12), ([few, few], "auc", 24)):
+        with pytest.raises(
+            dm.NoAnswerError, match=f"without replacement from {most} rows .*use at most {most}"
+        ):
+            dm.ustatistic(data, "x", kernel=kernel, blocks=dm.SampledBlocks(11, size), rng=0)
+        drawn = dm.SampledBlocks(11, size, replace=True)
+        if size > 2**31:
+            with pytest.raises(dm.ConfigError, match="size: at most 2,147,483,647 draws"):
+                dm.ustatistic(data, "x", kernel=kernel, blocks=drawn, rng=0)
+        else:
+            assert dm.ustatistic(data, "x", kernel=kernel, blocks=drawn, rng=0).n_blocks == 11
+
+
 def test_slow_kernels_of_several_samples_are_refused_before_a_row_is_read(tmp_path: Path) -> None:
     """Pages that are damaged show it: whoever reads a row meets them first."""
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 import distmom as dm
 
 Run = Callable[..., Any]
@@ -54,6 +58,23 @@ def test_the_auc_of_a_score_by_its_label(run: Run, folder: Path) -> None:
     right = dm.ustatistic(lake, "y", kernel="auc", by={"kind": ["b", "a"]}, rng=0)
     [found] = json.loads((folder / "out.json").read_text())["results"]
     assert found["estimate"] == right.estimate and found["samples"] == ["kind = b", "kind = a"]
+
+
+def test_values_too_large_for_a_mean_end_in_no_answer(run: Run, folder: Path) -> None:
+    """A line of the log of what drifted has a number, or says that there is none."""
+    sign = np.random.default_rng(1).integers(0, 2, 600) * 2.0 - 1.0
+    for name, more in (("before", 0.0), ("after", 3.0)):
+        pq.write_table(pa.table({"x": 1.7e308 * sign, "y": sign + more}), folder / f"{name}.parquet")
+    (folder / "job.toml").write_text(
+        """
+        pipeline = "drift"
+        data.paths = ["before.parquet", "after.parquet"]
+        drift = { columns = ["x", "y"], permutations = 999 }
+        output.files = ["out.json"]
+        """
+    )
+    ended = run(folder / "job.toml")
+    assert ended.code == 5 and "y drifted: mean 3, Holm" in ended.err and "x drifted" not in ended.err
 
 
 def test_there_is_no_state(run: Run, folder: Path) -> None:

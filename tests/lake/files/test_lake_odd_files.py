@@ -153,7 +153,8 @@ def test_a_stray_file_beside_the_folders(tmp_path: Path) -> None:
     pq.write_table(X, tmp_path / "stray.parquet")
     assert dm.mean(tmp_path, "x").n_rows == 600
     for words in ({"by": "k"}, {"where": "k = 1"}):
-        with pytest.raises(dm.DistmomError, match=r"partition keys differ: 'k' in .* but none in stray"):
+        told = r"partition keys differ: 'k' in .* but none in stray.*; give the folders of one kind only$"
+        with pytest.raises(dm.DistmomError, match=told):
             dm.mean(tmp_path, "x", **words)
 
 

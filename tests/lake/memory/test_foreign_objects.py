@@ -67,6 +67,29 @@ def test_frames_with_two_columns_of_one_name() -> None:
         dm.mean(frame, "a")
 
 
+def test_two_columns_of_one_name_hinder_those_alone_who_ask_for_it() -> None:
+    rows = [pa.array(np.random.default_rng(k).normal(size=300)) for k in range(3)]
+    table = pa.Table.from_arrays(rows, names=["x", "x", "y"])
+    right = dm.mean({"y": rows[2]}, "y", rng=0)
+    told = "the data has 2 columns called 'x'; rename them"
+    for data in (lambda: table, table.to_reader):
+        assert dm.mean(data(), "y", where="y > -9", rng=0).estimate == right.estimate
+        found = dm.describe(data(), rng=0)
+        assert list(found.columns) == ["y"]
+        assert found.data["left_out"] == [{"column": "x", "reason": told}] and found.exit_code == 4
+        for call, args, options in (
+            (dm.mean, "x", {}),
+            (dm.mean, "y", {"where": "x > 0"}),
+            (dm.mean, "y", {"by": "x"}),
+            (dm.RobustLinearRegression().fit, "y", {}),
+        ):
+            with pytest.raises(dm.BadFileError, match="2 columns called 'x'"):
+                call(data(), args, **options)
+    accumulator = dm.MeanAccumulator("y", rng=0)
+    accumulator.update(table)
+    assert accumulator.result().estimate == right.estimate
+
+
 def test_a_dask_array() -> None:
     array = pytest.importorskip("dask.array").ones(300)
     with pytest.raises(dm.ConfigError, match=r"only DataFrames.*to_dask_dataframe"):

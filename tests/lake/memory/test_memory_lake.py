@@ -226,11 +226,6 @@ def test_reader_in_memory_is_picklable():
         ({}, DataError, "the data has no columns"),
         ([1.0, "a"], DataError, "give values of one type"),
         (np.array([1.0, "a"], object), DataError, "an array of object"),
-        (
-            pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"]),
-            DataError,
-            "2 columns called 'x'",
-        ),
     ],
 )
 def test_what_cannot_be_read(data, error, message):

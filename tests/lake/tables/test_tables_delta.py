@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,31 @@ def test_dates_that_became_timestamps_and_times_without_a_zone(tmp_path: Path) -
         ],
     ):
         assert call(t) == call(right)
+
+
+def test_decimals_as_partition_values_are_exact_numbers(tmp_path: Path) -> None:
+    """They were texts: neither averaged nor compared with numbers."""
+    values = [Decimal("234.00"), Decimal("342342342342342342342342342342342.23423"), Decimal(0), None]
+    table = pa.table({"part": pa.array(values * 30, pa.decimal128(38, 5)), "x": np.arange(120.0)})
+    write_deltalake(str(tmp_path / "t"), table, partition_by=["part"])
+    one = dm.RandomBlocks(1)
+    mean = dm.mean(tmp_path / "t", "part", blocks=one, rng=0)
+    right = dm.mean(table, "part", blocks=one, rng=0)
+    assert (mean.n_rows, mean.n_null, mean.plain_estimate) == (120, 30, pytest.approx(right.plain_estimate))
+    groups = {one.group["part"]: one.plain_estimate for one in dm.mean(tmp_path / "t", "x", by="part", rng=0)}
+    assert groups == {value: np.arange(120.0)[i::4].mean() for i, value in enumerate(values)}
+    for where, n in (
+        ("part > 234", 30),
+        ("part >= 234", 60),
+        ("part = 342342342342342342342342342342342.23423", 30),
+        ("part = 342342342342342342342342342342342.23424", 0),
+        ("part is null", 30),
+        ("part < 0.5", 30),
+    ):
+        try:
+            assert dm.mean(tmp_path / "t", "x", where=where, blocks=one, rng=0).n_rows == n
+        except dm.NoAnswerError:
+            assert n == 0
 
 
 PARTS: list[float | None] = [np.nan, -np.inf, -1.5, -0.0, 0.0, 2.0, None]

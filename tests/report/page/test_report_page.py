@@ -179,6 +179,7 @@ def test_ticks_are_few_and_within_the_axis(low: float, width: float, most: int, 
 
 def test_ticks_of_numbers_powers_and_times() -> None:
     assert [t for _, t in Numbers().ticks(-0.32, 1.1, 4)] == ["0.0", "0.5", "1.0"]
+    assert [t for _, t in Numbers().ticks(-0.41, 0.49, 2)] == ["-0.4", "0.0", "0.4"]
     assert [t for _, t in Numbers(percent=True).ticks(0.0, 0.42, 4)] == ["0%", "20%", "40%"]
     assert [t for _, t in Powers().ticks(3.0, 20_000.0, 5)] == ["10", "100", "1,000", "10,000"]
     assert [t for _, t in Powers((5.0, 7.0, 63.0)).ticks(4.0, 70.0, 3)] == ["5", "63"]
@@ -218,3 +219,12 @@ def test_what_the_answer_is_is_said_of_each_kind(tmp_path: Path) -> None:
         assert ("The estimate is the median" in page) == (blocks == 11)
         middle = np.sort(found.block_estimates)[(found.n_blocks - 1) // 2]
         assert (found.estimate == middle) == (blocks == 11)
+
+
+def test_rows_of_a_difference_are_highlighted_and_numbers_have_no_exponent(tmp_path: Path) -> None:
+    rows = {"x": np.r_[np.arange(4_000.0), 500.0 + np.arange(4_000.0)], "g": np.repeat([0, 1], 4_000)}
+    found = dm.compare(rows, "x", by="g", statistics=("mean", "auc"), test=dm.Permutations(199), rng=0)
+    dm.write_results(found, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert found[0].drifted and found[0].ok and '<tr class="marked">' in page
+    assert f"complete; {found[0].n_pairs:,.0f} evaluated" in page

@@ -46,7 +46,9 @@ def mean_residual(
             return 0.0
         mean, spread = float(residuals[kept].mean()), float(targets[kept].std())
         error = float(residuals[kept].std()) / math.sqrt(kept.sum())
-    return mean / spread if abs(mean) > max(FAR * spread, ERRORS * error) else 0.0
+    # without a spread, or with one that no float holds, there is nothing to compare it with
+    told = math.isfinite(mean) and 0.0 < spread < math.inf
+    return mean / spread if told and abs(mean) > max(FAR * spread, ERRORS * error) else 0.0
 
 
 def residuals_skewed(mean: float) -> tuple[list[Status], list[str]]:
