@@ -36,7 +36,7 @@ def check_output(
     target, name = Path(path), f"{what} {str(path)!r}"
     if len(os.fsencode(target.name)) > MOST_NAME_BYTES:
         raise ConfigError(
-            f"{what}: a name of a file has at most {MOST_NAME_BYTES} bytes, not "
+            f"{what}: a file name may have at most {MOST_NAME_BYTES} bytes, not "
             f"{len(os.fsencode(target.name))}; shorten {str(target.name)[:40]!r}…"
         )
     if target.suffix.lower() not in formats:

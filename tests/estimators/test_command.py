@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -195,3 +196,26 @@ def test_data_in_memory_goes_to_no_cluster() -> None:
         lambda: dm.RobustKMeans(2, random_state=0, max_iter=5).fit(rows, columns=["x"], executor=nowhere),
     ):
         assert ask() is not None
+
+
+def test_what_is_too_large_is_told_by_results_and_by_no_warning_of_numpy() -> None:
+    """A third of the values cannot even be added; the project's tests take warnings for errors."""
+    g = np.random.default_rng(0)
+    large = np.where(np.arange(3_000) % 3, g.normal(size=3_000), 1.7e308)
+    rows = {"x": large, "y": g.normal(size=3_000), "k": np.arange(3_000) % 2}
+    accumulator = dm.MeanAccumulator("x", rng=0)
+    accumulator.update(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dm.DoubtfulResultWarning)
+        for ask in (
+            lambda: dm.mean(rows, "x"),
+            lambda: dm.mean(rows, ["x", "y"], joint=True),
+            lambda: dm.describe(rows),
+            lambda: dm.difference(rows, "x", by="k"),
+            lambda: dm.compare(rows, "x", by="k", test=dm.Permutations(19)),
+            lambda: dm.ustatistic(rows, ["x", "y"], kernel="covariance"),
+            lambda: dm.tournament(rows, target="y", candidates=["x", "k"]),
+            accumulator.result,
+        ):
+            with suppress(dm.NoAnswerError):
+                assert ask() is not None

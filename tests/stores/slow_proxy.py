@@ -8,7 +8,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import NamedTuple
@@ -72,83 +73,25 @@ class Proxy:
         self.requests: list[Request] = []
         self.in_flight = self.most_in_flight = self.n_slowed = 0
         self._lock = threading.Lock()
-        proxy = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def answer(self) -> None:
-                with proxy._lock:
-                    proxy.in_flight += 1
-                    proxy.most_in_flight = max(proxy.most_in_flight, proxy.in_flight)
-                try:
-                    time.sleep(proxy.pause)
-                    body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                    request = Request(self.command, self.path, self.headers.get("Range"))
-                    error = proxy.refusal(request)
-                    if error is not None:
-                        self.refuse(*error)
-                        return
-                    fault = proxy.fault_of(request)
-                    if fault == "reset":
-                        self.connection.setsockopt(
-                            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-                        )
-                        self.close_connection = True
-                        self.connection.close()
-                        return
-                    if fault == "silent":
-                        proxy.open.wait(60)
-                        self.close_connection = True
-                        return
-                    if fault[:1].isdigit():
-                        self.refuse(int(fault[:3]), fault[4:])
-                        return
-                    upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-                    upstream.request(self.command, self.path, body, dict(self.headers))
-                    got = upstream.getresponse()
-                    data = got.read()
-                    self.send_response(got.status)
-                    for name, value in got.getheaders():
-                        if name.lower() not in _DROPPED:
-                            self.send_header(name, value)
-                    sent = data[: len(data) // 2] if fault in ("cut", "short") else data
-                    stated = sent if fault == "short" else data
-                    length = got.headers["Content-Length"] if self.command == "HEAD" else str(len(stated))
-                    self.send_header("Content-Length", length or "0")
-                    self.end_headers()
-                    self.wfile.write(sent)
-                    if fault == "cut":
-                        self.wfile.flush()
-                        self.close_connection = True
-                        self.connection.shutdown(socket.SHUT_RDWR)
-                    upstream.close()
-                finally:
-                    with proxy._lock:
-                        proxy.in_flight -= 1
-
-            do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer
-
-            def refuse(self, status: int, code: str) -> None:
-                text = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>Not now.</Message></Error>"
-                text = text if code else ""
-                self.send_response(status)
-                self.send_header("Content-Type", "application/xml")
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(text.encode())
-
-            def log_message(self, *words: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(self, port)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
 
     @property
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}"
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Counts one more answer that is under way."""
+        with self._lock:
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            time.sleep(self.pause)
+            yield
+        finally:
+            with self._lock:
+                self.in_flight -= 1
 
     def refusal(self, request: Request) -> tuple[int, str] | None:
         """Status and error code, or None for what is forwarded."""
@@ -186,3 +129,79 @@ class Proxy:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    """Listens for a proxy, and knows the port of the store."""
+
+    daemon_threads = True
+
+    def __init__(self, proxy: Proxy, port: int) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.proxy, self.port = proxy, port
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def answer(self) -> None:
+        proxy = self.server.proxy
+        with proxy.answering():
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            request = Request(self.command, self.path, self.headers.get("Range"))
+            error = proxy.refusal(request)
+            if error is not None:
+                self.refuse(*error)
+                return
+            fault = proxy.fault_of(request)
+            if fault == "reset":
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.close_connection = True
+                self.connection.close()
+            elif fault == "silent":
+                proxy.open.wait(60)
+                self.close_connection = True
+            elif fault[:1].isdigit():
+                self.refuse(int(fault[:3]), fault[4:])
+            else:
+                self.forward(body, fault)
+
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer
+
+    def forward(self, body: bytes, fault: str) -> None:
+        """Answer as the store does, or with a part of it."""
+        upstream = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+        upstream.request(self.command, self.path, body, dict(self.headers))
+        got = upstream.getresponse()
+        data = got.read()
+        self.send_response(got.status)
+        for name, value in got.getheaders():
+            if name.lower() not in _DROPPED:
+                self.send_header(name, value)
+        sent = data[: len(data) // 2] if fault in ("cut", "short") else data
+        stated = sent if fault == "short" else data
+        length = got.headers["Content-Length"] if self.command == "HEAD" else str(len(stated))
+        self.send_header("Content-Length", length or "0")
+        self.end_headers()
+        self.wfile.write(sent)
+        if fault == "cut":
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+        upstream.close()
+
+    def refuse(self, status: int, code: str) -> None:
+        text = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>Not now.</Message></Error>"
+        text = text if code else ""
+        self.send_response(status)
+        self.send_header("Content-Type", "application/xml")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(text.encode())
+
+    def log_message(self, *words: object) -> None:
+        pass

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from distmom.cluster import ThreadExecutor
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import run_facts
@@ -52,6 +54,7 @@ def plan_without_data(
     return replace(plan, roots=tuple(made.roots[number] for number, _ in files)) if several else plan
 
 
+@np.errstate(over="ignore")
 def answer(
     plan: MeanPlan,
     made: Made,

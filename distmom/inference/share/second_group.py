@@ -77,8 +77,8 @@ def second_group(y_sorted: Floats) -> Apart:
             continue
         with np.errstate(over="ignore", invalid="ignore"):
             u = np.sort(np.abs(y - centre))
-        u = u[int(np.searchsorted(u, 0.0, side="right")) :]
-        found = _cut(u, y.size, y.size if centre == 0.0 else y.size // 2)
+            u = u[int(np.searchsorted(u, 0.0, side="right")) :]
+            found = _cut(u, y.size, y.size if centre == 0.0 else y.size // 2)
         if found is None:
             continue
         distance, times = found

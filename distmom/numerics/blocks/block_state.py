@@ -147,7 +147,8 @@ class BlockState:
         if not (compiled and self.kernels.ready(merge, self.count.size)):
             return self._union(other)
         out = [np.empty(array.shape, array.dtype) for array in self]  # C-contiguous: flat views are filled
-        getattr(self.kernels, merge)(*[array.reshape(-1) for array in (*self, *other, *out)])
+        flat = [tuple(array.reshape(-1) for array in one) for one in (self, other, out)]
+        getattr(self.kernels, merge)(*flat)
         return self.of(out)
 
     def total(self, *, compiled: bool = False) -> Self:

@@ -28,16 +28,18 @@ def merge_cell(na, ma, qa, nb, mb, qb):
     return n, ma + mb, math.nan
 
 
-@entry("i8[] f8[] f8[] i8[] f8[] f8[] i8[] f8[] f8[]", pays=90e6)
-def merge_flat(na, ma, qa, nb, mb, qb, n, mean, m2):
-    """Merge flat arrays of moments cell by cell into (n, mean, m2)."""
+@entry("(i8[] f8[] f8[]) (i8[] f8[] f8[]) (i8[] f8[] f8[])", pays=90e6)
+def merge_flat(left, right, out):
+    """Merge flat arrays (count, mean, m2) of moments cell by cell into those of `out`."""
+    (na, ma, qa), (nb, mb, qb), (n, mean, m2) = left, right, out
     for i in range(n.size):
         n[i], mean[i], m2[i] = merge_cell(na[i], ma[i], qa[i], nb[i], mb[i], qb[i])
 
 
-@entry("i8[] f8[] f8[] i8[] f8[] f8[] i8[] f8[] f8[]", pays=10e6, keep_lock=True)
-def merge_few(na, ma, qa, nb, mb, qb, n, mean, m2):
+@entry("(i8[] f8[] f8[]) (i8[] f8[] f8[]) (i8[] f8[] f8[])", pays=10e6, keep_lock=True)
+def merge_few(left, right, out):
     """`merge_flat` for few cells."""
+    (na, ma, qa), (nb, mb, qb), (n, mean, m2) = left, right, out
     for i in range(n.size):
         n[i], mean[i], m2[i] = merge_cell(na[i], ma[i], qa[i], nb[i], mb[i], qb[i])
 

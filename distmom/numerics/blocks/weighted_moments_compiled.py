@@ -11,9 +11,15 @@ from distmom.numerics.blocks.leaf import LOST_BITS
 from distmom.numerics.blocks.moments_compiled import merge_cell, total_row
 
 
-@entry("i8[] f8[] f8[] f8[] f8[] f8[] i8[] f8[] f8[] f8[] f8[] f8[] i8[] f8[] f8[] f8[] f8[] f8[]", pays=40e6)
-def merge_flat(na, wa, ma, va, ga, qa, nb, wb, mb, vb, gb, qb, n, w, mean, v, mean2, m2):
-    """Merge flat arrays of weighted moments cell by cell into (n, w, mean, v, mean2, m2)."""
+@entry(
+    "(i8[] f8[] f8[] f8[] f8[] f8[]) (i8[] f8[] f8[] f8[] f8[] f8[]) (i8[] f8[] f8[] f8[] f8[] f8[])",
+    pays=40e6,
+)
+def merge_flat(left, right, out):
+    """Merge flat arrays (n, w, mean, v, mean2, m2) of weighted moments cell by cell into those of `out`."""
+    na, wa, ma, va, ga, qa = left
+    nb, wb, mb, vb, gb, qb = right
+    n, w, mean, v, mean2, m2 = out
     for i in range(n.size):
         n[i] = na[i] + nb[i]
         w[i], mean[i], _ = merge_cell(wa[i], ma[i], 0.0, wb[i], mb[i], 0.0)

@@ -76,6 +76,15 @@ def test_small_groups_are_no_matter_of_this(share):
     assert second_group(np.sort(x)).n == 0 < rows_apart(np.sort(x), NEAR, modes=True).n
 
 
+def test_distances_as_large_as_there_are_overflow_in_silence():
+    """Their ratios are infinite, and so are steps beyond the largest one: users saw NumPy's warnings."""
+    g = np.random.default_rng(0)
+    for small in (g.normal(size=2_000), 5e-324 * g.integers(1, 9, 2_000)):
+        y = np.sort(np.where(np.arange(2_000) % 3, small, 1.7e308))
+        found = second_group(y)
+        assert found.n == 667 and found.hi > small.max() and np.isinf(found.times)
+
+
 def test_degenerate_rows():
     for x in (np.zeros(300), np.ones(300), np.arange(150.0), np.r_[np.zeros(299), 1.0], np.full(300, 1e308)):
         assert second_group(np.sort(x)).n == 0
