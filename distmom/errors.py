@@ -63,7 +63,7 @@ class BadFileError(DataError):
     Attributes
     ----------
     column : str or None
-        The column that cannot be read, where it is one alone.
+        The column that cannot be read, if it is a single one.
     """
 
     def __init__(self, message: str, column: str | None = None) -> None:

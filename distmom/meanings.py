@@ -66,9 +66,9 @@ STATUSES = (
     ),
     StatusMeaning(
         (Status.SHARE_FAR_OUT,),
-        "a share of the rows stands apart, but only 10 to 30 standard deviations away, or as a second group "
-        "decades away; of a model: over a tenth of a column is 20 standard deviations from the middle, or a "
-        "tenth of the rows does not fit the model of the others",
+        "some rows are separated from the others, but only by 10 to 30 standard deviations, or form a second "
+        "group decades away; for a model: over a tenth of a column is 20 standard deviations from the "
+        "centre, or a tenth of the rows does not fit the model of the others",
         "these rows are in the estimate",
         "check these rows",
         ("if they are wrong, leave them out with {where}",),
@@ -152,7 +152,7 @@ STATUSES = (
     StatusMeaning(
         (Status.CYCLE,),
         "candidates beat each other in a circle",
-        "the champion is the one whose farthest better is nearest",
+        "the champion is the one whose farthest winning opponent is nearest",
         "take more rows",
     ),
     StatusMeaning((Status.CONVERGED, Status.STATIONARY), "how a training ended"),

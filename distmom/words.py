@@ -17,6 +17,17 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def counted(n: int, what: str) -> str:
+    """A number and what it counts.
+
+    Examples
+    --------
+    >>> counted(1, "file"), counted(1_000, "result")
+    ('1 file', '1,000 results')
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 @dataclass(frozen=True)
 class Wording:
     """How a message of the package is said to a caller who knows no objects.

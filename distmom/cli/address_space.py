@@ -19,8 +19,8 @@ def refuse_too_little() -> None:
     limit, needed = limit_here(), LIBRARIES + EACH_THREAD * (blas_threads() - 1)
     if limit is not None and limit < needed:
         raise ResourceError(
-            f"the process may have {limit / 1e6:,.0f} MB of addresses (ulimit -v), and its libraries take "
-            f"about {needed / 1e6:,.0f} MB, used or not; raise that limit, and give --memory-limit instead"
+            f"the address space is limited to {limit / 1e6:,.0f} MB (ulimit -v), and the libraries reserve "
+            f"about {needed / 1e6:,.0f} MB; raise that limit, and use --memory-limit instead"
         )
 
 

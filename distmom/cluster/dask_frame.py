@@ -96,8 +96,8 @@ def open_frame(data: Any) -> DaskFrame | None:
     frame_like = all(hasattr(data, name) for name in ("partitions", "npartitions", "_meta", "ndim"))
     if not frame_like or not hasattr(data._meta, "columns" if data.ndim == 2 else "to_frame"):
         raise ConfigError(
-            f"data: of Dask collections only DataFrames are read, not {home}.{type(data).__name__}; an array "
-            "becomes one by .to_dask_dataframe(columns=…)"
+            f"data: only Dask DataFrames are supported, not {home}.{type(data).__name__}; convert "
+            "an array with .to_dask_dataframe(columns=…)"
         )
     frame = data if data.ndim == 2 else data.to_frame()
     files = tuple(FileRef(f"{i:08}", PARTITION_BYTES, 0) for i in range(frame.npartitions))

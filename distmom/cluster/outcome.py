@@ -13,6 +13,7 @@ from distmom.cluster.scratch import Scratch
 from distmom.memory import allowed
 
 if TYPE_CHECKING:
+    from distmom.cluster.account import Account
     from distmom.cluster.queue import UnitBatch
 
 
@@ -122,9 +123,12 @@ class Executor(Protocol):
         Whether all its processes are on this machine.
     scratch : Scratch
         For temporary files of its units.
+    account : Account
+        What this process holds, where the units run in it and somebody set a limit.
     """
 
     scratch: Scratch
+    account: Account
     threads_per_process: int
     memory: int
     far: bool

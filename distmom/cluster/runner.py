@@ -251,6 +251,7 @@ class _Run:
             self.largest = max(self.largest, state_bytes(outcome.state))
         self.n_rows += outcome.n_rows
         self.n_bytes += outcome.n_bytes
+        self.executor.account.check()
         if outcome.skipped:
             self.skipped[unit.number] = outcome.skipped
         if self.on_outcome is not None:

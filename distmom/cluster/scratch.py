@@ -67,9 +67,8 @@ class Scratch:
         free = self.free_bytes()
         if free < n_bytes:
             raise ResourceError(
-                f"scratch: {in_words(n_bytes)} of disk are needed, but {self.parent} has "
-                f"{in_words(free)} free; "
-                "free some, or name another folder as scratch"
+                f"scratch: the run needs {in_words(n_bytes)} of disk, but {self.parent} has "
+                f"{in_words(free)} free; free some space, or name another folder as scratch"
             )
 
     def folder(self) -> Path:
@@ -97,4 +96,4 @@ def default_folder() -> Path:
     try:
         return Path(named or tempfile.gettempdir()).absolute()
     except OSError as error:
-        raise ResourceError("scratch: no temporary folder can be written to; name one as scratch") from error
+        raise ResourceError("scratch: no writable temporary folder; name one as scratch") from error

@@ -27,19 +27,19 @@ class RandomBlocks(BlockDesign):
     Parameters
     ----------
     n : int or {"auto", "paper"}
-        Number of blocks. ``"auto"`` tests a ladder of numbers against each other, screens outlying blocks out
-        and says what it found; ``"paper"`` takes that of the proposition: ceil(log(1/delta)).
+        Number of blocks. ``"auto"`` compares several numbers of blocks, screens out outlying blocks and
+        reports what it found; ``"paper"`` is the number of the proposition: ceil(log(1/delta)).
     size : int, optional
-        Rows of a block, instead of their number.
+        Rows per block, instead of the number of blocks.
     chunk_rows : int
         Rows that stay together (the block length of a block bootstrap): rows j c … (j + 1) c - 1 of a file go
         to one block. For bursts of bad rows (L of them touch at most (L - 1)/c + 2 chunks) and for rows that
         are correlated with their neighbours (c several times as long as the correlation).
     repeats : int
-        Number of random partitions; the answer is the median of the block values of all of them: five have
-        nearly the variance of the sample mean.
+        Number of random partitions; the estimate is the median of the block values of all of them. With five,
+        its variance is close to that of the sample mean.
     fine : {"standard", "many"}
-        945 fine blocks, of which blocks are made, or 10,395 where scattered bad rows are expected.
+        Blocks are made of 945 fine blocks, or of 10,395 if scattered bad rows are expected.
 
     Raises
     ------
@@ -97,7 +97,7 @@ class StoredBlocks(BlockDesign):
     n : int or {"auto", "paper"}
         Number of blocks, as for `RandomBlocks`.
     size : int, optional
-        Rows of a block, instead of their number.
+        Rows per block, instead of the number of blocks.
 
     Raises
     ------
@@ -126,13 +126,13 @@ class StoredBlocks(BlockDesign):
 class UnitBlocks(BlockDesign):
     """Whole units share a block: rows that agree in these columns (a sensor, a user), in whatever files.
 
-    For dependence or damage that comes by unit. Null is a unit too. The interval then rests on the variance
-    between blocks, and the result tells the number of units.
+    For dependence or damage by unit. Null is a unit, too. The interval is based on the variance between
+    blocks, and the result reports the number of units.
 
     Parameters
     ----------
     columns : str or sequence of str
-        Whose values make a unit.
+        Columns whose values define a unit.
     n : int or {"auto", "paper"}
         Number of blocks, as for `RandomBlocks`.
 
@@ -177,7 +177,7 @@ class FileBlocks(BlockDesign):
     n : int or {"auto", "paper"}
         Number of blocks, as for `RandomBlocks`.
     size : int, optional
-        Rows of a block, instead of their number.
+        Rows per block, instead of the number of blocks.
 
     Raises
     ------
@@ -209,12 +209,12 @@ class SampledBlocks(BlockDesign):
     Parameters
     ----------
     n : int, optional
-        Number of blocks; by default that of the proposition for `tau`.
+        Number of blocks; by default the number of the proposition for `tau`.
     size : int, optional
-        Rows of a block, likewise.
+        Rows per block; by default as the proposition says.
     tau : float, optional
-        Sampling parameter, in (0, 1/2), default 0.45: number and size of blocks by the proposition, which
-        draw 4 tau^2 n / (9 (1/2 - tau)^2) rows in all: 36 n at 0.45.
+        Sampling parameter in (0, 1/2), default 0.45. It sets number and size of the blocks by the
+        proposition, which draw 4 tau^2 n / (9 (1/2 - tau)^2) rows in total: 36 n at 0.45.
     replace : bool
         Whether rows are drawn with replacement.
 

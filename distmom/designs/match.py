@@ -20,11 +20,10 @@ class Match:
     Parameters
     ----------
     distance : {"auto", "prediction", "loss"}
-        E|f - g|, or E|sqrt(loss f) - sqrt(loss g)|. By default the former for squared, absolute, huber and
-        pinball losses, the latter for all others.
+        E|f - g|, or E|sqrt(loss f) - sqrt(loss g)|. By default the former for the squared, absolute, huber
+        and pinball losses, the latter for all others.
     beta_r : float, optional
-        Candidates no farther apart than this do not meet. By default the smallest value that leaves a
-        finalist.
+        Candidates closer than this do not meet. By default the smallest value that leaves a finalist.
 
     Raises
     ------

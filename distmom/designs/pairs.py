@@ -30,8 +30,8 @@ class CompletePairs(PairDesign):
     Parameters
     ----------
     budget : int, optional
-        Pairs that a run may evaluate one by one, where the kernel has no fast form: a run that needs more is
-        refused before it begins. By default about an hour's work on two threads.
+        Maximum number of pairs to evaluate one by one, if the kernel has no fast form: a run that needs more
+        is refused before it starts. By default about an hour's work on two threads.
 
     Raises
     ------
@@ -54,12 +54,12 @@ class CompletePairs(PairDesign):
 class SampledPairs(PairDesign):
     """Each block is a sample of pairs, drawn from all pairs of all rows: an incomplete U-statistic.
 
-    It stands in the place of a block design: with it, `blocks` is a number of samples, or left out.
+    It replaces the block design: `blocks` is then the number of samples, or omitted.
 
     Parameters
     ----------
     n : int, optional
-        Pairs of each sample; by default ten times the rows, capped by the budget.
+        Pairs per sample; by default ten times the number of rows, capped by the budget.
     replace : bool
         Whether pairs are drawn with replacement.
     budget : int, optional

@@ -14,9 +14,9 @@ class Permutations:
     Parameters
     ----------
     n : int
-        Permutations drawn. No p-value is below 1/(n + 1).
+        Number of permutations. The smallest possible p-value is 1/(n + 1).
     rows : int
-        Most rows of each sample that take part, drawn at random. Estimates are of all rows.
+        Maximum number of rows of each sample in the test, drawn at random. Estimates use all rows.
 
     Raises
     ------

@@ -113,7 +113,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """What a call would read, need and do: the plan of ``function(*args, **kwargs)``.
+    """Explain what a call would read, need and do: the plan of ``function(*args, **kwargs)``.
 
     The listing and footers are read, no row is (but the first ones of a column of times, and those up to the
     first vector of a list column whose type does not tell its length), and no worker process is started. It
@@ -125,7 +125,7 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[
         `distmom.mean`, `distmom.ustatistic`, `distmom.tournament`, `distmom.difference`, `distmom.compare`,
         `distmom.describe` or `distmom.train`.
     *args, **kwargs
-        Its arguments.
+        Arguments of the function.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[
     Raises
     ------
     ConfigError, DataError, NoAnswerError, ResourceError
-        As the function, for what can be known beforehand.
+        As the function, for whatever can be checked beforehand.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _warn(found: Any) -> None:
     first = results[doubtful[0]]
     more = f" (and {len(doubtful) - 1} more)" if len(doubtful) > 1 else ""
     warnings.warn(
-        f"{first.name}: {first.words}{more}; look at the result's status and notes",
+        f"{first.name}: {first.words}{more}; see the result's status and notes",
         DoubtfulResultWarning,
         stacklevel=3,
     )

@@ -70,7 +70,7 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     (
         "UnitBlocks",
         "a share as contamination",
-        "units are counted only as they are read; give a number",
+        "units are only counted while they are read; give a number",
     ),
     ("contamination", "blocks='paper'", "the proposition knows no outlying rows; use blocks='auto'"),
     (

@@ -74,7 +74,7 @@ class RobustScorer:
             losses = np.asarray(loss(truth, predicted), np.float64)
         if losses.shape != (truth.shape[0],):
             raise ConfigError(
-                f"loss: must give one number a row, shape ({truth.shape[0]},), not {losses.shape}; "
+                f"loss: must return one number per row, shape ({truth.shape[0]},), not {losses.shape}; "
                 "average over outputs inside it"
             )
         return losses
@@ -142,7 +142,7 @@ def robust_scorer(
         raise ConfigError(f"loss: must be a name or a function of truths and predictions, not {loss!r}")
     if not isinstance(rng, int) or isinstance(rng, bool):
         raise ConfigError(
-            f"rng: must be a whole number, as all models must meet the same blocks, not {rng!r}"
+            f"rng: must be a whole number, so that all models are scored on the same blocks, not {rng!r}"
         )
     design = as_design(blocks)
     MeanOptions(design, contamination)

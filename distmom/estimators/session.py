@@ -45,7 +45,7 @@ class Options:
 
 
 def options(**defaults: Any) -> Options:
-    """Set defaults for all calls that do not say otherwise: for the session, or for a ``with`` block.
+    """Set defaults for all calls: for the session, or for a ``with`` block.
 
     Parameters
     ----------

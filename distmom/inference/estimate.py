@@ -169,6 +169,12 @@ class Estimates:
     units: Dependence | None = None
     odd_files: tuple[str, ...] = ()
 
+    def with_equal(self, answer: RuleAnswer) -> Estimates:
+        """The same with an equal answer, such as one on disk: what is asked of all groups is kept."""
+        other = replace(self, answer=answer)
+        vars(other).update(status=self.status, disagree=self.disagree)
+        return other
+
     def lines(self, g: int) -> slice:
         """The lines of a group."""
         return slice(g * self.n_lines, (g + 1) * self.n_lines)

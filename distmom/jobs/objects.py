@@ -102,7 +102,7 @@ def run_of(given: dict[str, Any]) -> dict[str, Any]:
     if "path" in kept:
         call["state"] = dm.State(**kept)
     elif kept:
-        raise ConfigError(f"{next(iter(kept))}: is of a state, and there is none; drop it")
+        raise ConfigError(f"{next(iter(kept))}: needs a state, and there is none; drop it")
     named = [name for name in PLACES if name in given]
     if len(named) > 1:
         raise ConfigError(f"{named[0]} cannot be combined with {named[1]}: say where to run once")
@@ -149,5 +149,5 @@ def _with_bandwidth(statistics: str | Sequence[str], bandwidth: float) -> list[A
     kinds: dict[str, Any] = {"mmd": "rbf", "mmd-laplace": "laplace"}
     names = [statistics] if isinstance(statistics, str) else list(statistics)
     if not kinds.keys() & set(names):
-        raise ConfigError("bandwidth: is of the statistic mmd; drop it, or add that one")
+        raise ConfigError("bandwidth: belongs to the statistic mmd; drop it, or add mmd")
     return [dm.kernels.mmd(bandwidth, kinds[name]) if name in kinds else name for name in names]

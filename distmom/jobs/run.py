@@ -21,6 +21,7 @@ from distmom.jobs.toml_file import read_toml
 from distmom.jobs.words import keys_of
 from distmom.json_lines import json_stderr
 from distmom.signals import endings
+from distmom.words import counted
 
 INTERNAL, USAGE, RESOURCES = 1, 2, 6
 
@@ -163,7 +164,7 @@ def _written(
         log("skipped", f"skipped {one['file']}: {one['reason']}", level="warning", **one)
     if "state" in results.data:
         state = results.data["state"]
-        said = f"{state['n_files_read']} files read, {state['n_files_before']} known before"
+        said = f"{counted(state['n_files_read'], 'file')} read, {state['n_files_before']:,} known before"
         log("state", f"state {state['file']}: {said}", **state)
     results.run["command"] = again
     for path in outputs:
@@ -177,7 +178,7 @@ def _written(
     doubtful = code in (dm.NoAnswerError.exit_code, dm.DoubtfulResultError.exit_code)
     level = "warning" if doubtful else "info"
     fields = {"n_results": len(results), "statuses": dict(statuses)}
-    log("results", f"{len(results)} results: {said}", level=level, **fields)
+    log("results", f"{counted(len(results), 'result')}: {said}", level=level, **fields)
     return {"exit_code": code, "outputs": [str(path) for path in outputs]}
 
 

@@ -51,6 +51,16 @@ WITH_SECOND = 4
 """States as large as the merged one: a merge, which copies, beside the state of a first pass."""
 
 
+UNASKED = 4
+"""Of the machine's memory groups take one part of so many, where nobody set a limit."""
+
+
+def memory_for(executor: Executor) -> float:
+    """Bytes of a process that has groups."""
+    limited = executor.far or executor.account.limit is not None
+    return executor.memory / (1 if limited else UNASKED)
+
+
 def most_groups(executor: Executor, memory: Memory, group_bytes: int, n_units: int) -> int:
     """Groups whose states fit with all their blocks, filled or not: so many are summed up in one pass.
 
@@ -64,7 +74,7 @@ def most_groups(executor: Executor, memory: Memory, group_bytes: int, n_units: i
     n_units : int
     """
     threads = memory.busy(executor.threads_per_process)
-    free = USABLE * (executor.memory - memory.sure.needed(threads))
+    free = USABLE * (memory_for(executor) - memory.sure.needed(threads))
     done = n_units - min(n_units, threads)  # while the others are at work
     waiting = min(done, n_units.bit_length() + IN_FLIGHT * executor.threads)
     most = int(free / ((threads * AT_WORK + waiting + MERGING) * (group_bytes + KEY_BYTES)))
@@ -90,13 +100,13 @@ def room_for_groups(
     """
     threads = memory.busy(executor.threads_per_process)
     rows = threads * len(means.columns) * ROWS_TOGETHER * ROW_BYTES
-    free = USABLE * (executor.memory - memory.sure.needed(threads) - results - rows)
+    free = USABLE * (memory_for(executor) - memory.sure.needed(threads) - results - rows)
     least = LEAST * (means.state_bytes() + KEY_BYTES)
     if free < least and n_done:
         raise ResourceError(
-            f"by: the results of {n_done:,} groups take {in_words(results)} of the limit of "
-            f"{in_words(executor.memory)}, and there are more groups; group by fewer values, filter with "
-            "where, or allow more memory_limit"
+            f"by: the results of {n_done:,} groups take {in_words(results)} of the "
+            f"{in_words(memory_for(executor))} for groups, and there are more groups; group by fewer values, "
+            "filter with where, or allow more memory_limit"
         )
     unit = OF_UNITS * free / (threads * (AT_WORK + IN_FLIGHT))
     return Room(max(unit, least / AT_WORK), max((1 - OF_UNITS) * free / WITH_SECOND, least / AT_WORK))

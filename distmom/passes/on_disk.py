@@ -1,10 +1,14 @@
-"""Records of very many groups whose arrays are on disk: they are mapped, and read when they are looked at."""
+"""Records of very many groups on disk: what is said of a group lies together, and is read when looked at.
+
+What was looked at stays mapped until it is let go of, so who looks at all groups lets go now and then.
+"""
 
 from __future__ import annotations
 
 import logging
+import mmap
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
@@ -20,17 +24,37 @@ logger = logging.getLogger("distmom")
 
 R = TypeVar("R", bound=OfGroups)
 
-ALIGNED = 64
-"""Bytes at a multiple of which each array begins."""
+
+class Mapped:
+    """What of a file is mapped into memory."""
+
+    def __init__(self) -> None:
+        self._maps: list[mmap.mmap] = []
+
+    def add(self, file: IO[bytes], start: int, size: int) -> mmap.mmap:
+        """Map some of a file."""
+        self._maps.append(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, offset=start))
+        return self._maps[-1]
+
+    def let_go(self) -> None:
+        """Give back the memory of all that was looked at: it is read again from the file if need be."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for one in self._maps:
+                one.madvise(mmap.MADV_DONTNEED)
 
 
 class RecordFile:
     """A file without a name, which is gone when no record is left, or with the process.
 
     Where none can be made, records stay as they are.
+
+    Attributes
+    ----------
+    mapped : Mapped
     """
 
     def __init__(self, scratch: Scratch) -> None:
+        self.mapped = Mapped()
         self._file: IO[bytes] | None = None
         try:
             self._file = tempfile.TemporaryFile(dir=scratch.parent)  # noqa: SIM115  # closed on leaving
@@ -47,47 +71,47 @@ class RecordFile:
 
     def put(self, records: Sequence[R]) -> list[R]:
         """The same records with their arrays in the file. ResourceError if the disk is full."""
-        if self._file is None:
-            return list(records)
+        return [self._put(record) for record in records]
+
+    def _put(self, record: R) -> R:
+        arrays = dict(_arrays(record))
+        if self._file is None or not arrays:
+            return record
+        n = len(next(iter(arrays.values())))
+        lines = np.empty(n, [(name, a.dtype, a.shape[1:]) for name, a in arrays.items()])
+        for name, array in arrays.items():
+            lines[name] = array
         try:
-            start = self._file.seek(0, 2)
-            places = [self._written(record, start) for record in records]
+            end = self._file.seek(0, 2)
+            start = end + -end % mmap.ALLOCATIONGRANULARITY
+            self._file.seek(start)
+            self._file.write(lines.data)
             self._file.flush()
         except OSError as error:
             raise ResourceError(
                 f"scratch: the answers of many groups do not fit: {error.strerror}; name another folder"
             ) from error
-        size = self._file.tell() - start
-        if not size:
-            return list(records)
-        # as a plain array: taking a number out of a memmap costs twice as much
-        mapped = np.memmap(self._file, np.uint8, "r", start, (size,)).view(np.ndarray)
-        return [_mapped(record, own, mapped) for record, own in zip(records, places, strict=True)]
-
-    def _written(self, record: OfGroups, start: int) -> dict[str, Any]:
-        """Where the arrays of a record begin, behind the start; of records in it likewise."""
-        assert self._file is not None
-        places: dict[str, Any] = {}
-        for name, value in _parts(record):
-            if isinstance(value, OfGroups):
-                places[name] = self._written(value, start)
-            elif isinstance(value, np.ndarray) and value.nbytes:
-                self._file.write(bytes((start - self._file.tell()) % ALIGNED))
-                places[name] = self._file.tell() - start
-                self._file.write(np.ascontiguousarray(value).data)
-        return places
+        there = np.frombuffer(self.mapped.add(self._file, start, lines.nbytes), lines.dtype)
+        return _from(record, there)
 
 
-def _parts(record: OfGroups) -> list[tuple[str, Any]]:
-    return [(field.name, getattr(record, field.name)) for field in fields(record)]
+def _arrays(record: OfGroups, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Arrays with a line for each group, also of records in it, and how they are called."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, OfGroups):
+            yield from _arrays(value, f"{prefix}{field.name}.")
+        elif field.name not in record.of_all and isinstance(value, np.ndarray) and value.nbytes:
+            yield prefix + field.name, value
 
 
-def _mapped(record: R, places: dict[str, Any], mapped: Any) -> R:
+def _from(record: R, lines: Any, prefix: str = "") -> R:
+    """The same record with those arrays from the lines of a file."""
     new: dict[str, Any] = {}
-    for name, value in _parts(record):
-        place = places.get(name)
-        if isinstance(place, dict):
-            new[name] = _mapped(value, place, mapped)
-        elif place is not None:
-            new[name] = mapped[place : place + value.nbytes].view(value.dtype).reshape(value.shape)
+    for field in fields(record):
+        value, name = getattr(record, field.name), prefix + field.name
+        if isinstance(value, OfGroups):
+            new[field.name] = _from(value, lines, f"{name}.")
+        elif name in lines.dtype.names:
+            new[field.name] = lines[name]
     return replace(record, **new)

@@ -95,4 +95,4 @@ def _only_columns(source: Source, others: set[str | None]) -> tuple[str, ...]:
         return tuple(stored)
     types = types_of(source, schema, stored)
     numbers = [n for n, type_ in types.items() if type_ is not None and kind_of(type_) in AVERAGED]
-    raise ConfigError(f"column: name the column, one of {listing(numbers or stored or schema.names, 20)}")
+    raise ConfigError(f"column: missing; choose one of {listing(numbers or stored or schema.names, 20)}")

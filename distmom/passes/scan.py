@@ -50,7 +50,7 @@ class Scan:
 
     def __post_init__(self) -> None:
         if isinstance(self.data, Scan):
-            raise ConfigError("data: is a scan already; say all of how it is read in one")
+            raise ConfigError("data: is already a scan; put all reading options into one scan")
         if isinstance(self.data, (list, tuple)) and any(isinstance(one, Scan) for one in self.data):
             raise ConfigError(
                 "data: scans in a list are samples of their own, and one sample is asked for; "
@@ -146,17 +146,17 @@ def scan(
     storage_options: Mapping[str, object] | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> Scan:
-    """Say what is read, and how: the first argument of every function takes the scan, or `data` itself.
+    """Describe what to read, and how: the first argument of every function is a scan, or `data` itself.
 
     Parameters
     ----------
     data : path, glob, list of paths, ``"@list.txt"``, Arrow table, NumPy array, data frame, or mapping
-        A folder stands for all Parquet files below it. Data in memory is one file named "". Also an Arrow
+        A folder means all Parquet files below it. Data in memory counts as one file, named "". Also an Arrow
         dataset (of local Parquet files: those files; otherwise a stream), a record batch reader or another
         object with the Arrow PyCapsule interface, and a Dask DataFrame: each partition is a file, computed
         where its rows are reduced (it must fit into a worker).
     where : str or pyarrow.compute.Expression, optional
-        Condition such as ``"status == 'paid' and amount > 0"``; rows for which it is true count.
+        Condition such as ``"status == 'paid' and amount > 0"``; only rows for which it is true are used.
     exclude : str or sequence of str
         Files to leave out: paths below the lake's root, or patterns such as ``"day=2024-07-04/*"``;
         ``"@list.txt"`` stands for the lines of that file.
@@ -168,8 +168,9 @@ def scan(
     on_bad_file : {"error", "skip"}
         Fail on unreadable files, or skip them and list them in the result.
     storage_options : mapping, optional
-        Of the object store (``s3://``, ``gs://``, ``abfs://``), such as ``{"endpoint": …, "region": …}``;
-        credentials come from the environment, profile or role unless given here. Workers get them too.
+        Options of the object store (``s3://``, ``gs://``, ``abfs://``), such as ``{"endpoint": …, "region":
+        …}``; credentials come from the environment, profile or role unless given here, and are passed on to
+        workers.
     batch_rows : int
         Rows decoded at a time, at most 65,536 with groups; results do not depend on it.
 

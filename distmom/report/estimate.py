@@ -45,63 +45,63 @@ class EstimateResult(Result):
     Attributes
     ----------
     interval : (float, float) or None
-        Confidence interval, None with an `interval_reason` where there is none.
+        Confidence interval; None if there is none, with an `interval_reason`.
     interval_kind : {"order", "cantelli", "clusters", "closed-form", "none"}
     interval_reason : str or None
-        Why there is no interval, or how far it can be trusted.
+        Why there is no interval, or why it should be treated with caution.
     actual_level : float or None
-        The level the order statistics really have.
+        The actual level of the order-statistic interval.
     n_blocks : int
-        Blocks of the answer; of one partition, where there are several.
+        Number of blocks; per partition if there are several.
     block_size : (int, int)
-        Used rows of the smallest and of the largest block.
+        Used rows in the smallest and the largest block.
     repeats : int
-        Random partitions that the blocks are of: `n_blocks` is the number of one of them.
+        Number of random partitions; `n_blocks` counts the blocks of one.
     n_non_finite_blocks : int
-        Blocks whose value is not finite, the most in one partition.
+        Blocks whose value is not finite; the maximum over partitions.
     n_screened_out : int
-        Fine blocks whose values lay far outside and were left out.
+        Fine blocks with outlying values, which were left out.
     n_units : int or None
-        With blocks of units (or files), those of them that have rows which passed the filter; else None.
+        With blocks of units or files: how many of these have rows that pass the filter; else None.
     n_units_exact : bool or None
-        Whether that is exact, which it is up to 4,095 units (with groups: 16,383 pairs of group and unit).
-        Above, it is an estimate from hashes: within 2% or so, with groups rougher.
+        Whether `n_units` is exact, which holds up to 4,095 units (with groups: 16,383 pairs of group and
+        unit). Above that it is an estimate from hashes, within about 2%, less precise with groups.
     weights : str or None
         Column of the weights.
     n_unweighted, n_zero_weight : int or None
-        Rows that do not count because their weight is null or NaN, or because it is zero; None without
-        weights.
+        Rows left out because their weight is null or NaN, or zero; None without weights.
     n_effective : float or None
-        Effective rows, (sum w)^2 / sum w^2 over the used rows: as many rows of equal weight would tell a mean
-        as precisely. None without weights.
+        Effective number of rows, (sum w)^2 / sum w^2 over the used rows: the number of equally weighted rows
+        that would give the same precision. None without weights.
     plain_estimate : float
         The same from all used rows, without blocks.
     design : BlockDesign
-        How rows form blocks, as it was asked for.
+        The block design that was requested.
     scheme : str
         How rows formed blocks: ``partition``, or samples without (``swor``) or with (``monte_carlo``)
         replacement.
     contamination : int, float or None
-        Rows (or units) that the interval allows for, or their share; None where it allows for none.
+        Number or share of arbitrary rows (or units) that the interval allows for; None if it allows for none.
     by_files : bool
-        Whether whole files are the blocks although rows were asked for, because files contradict these.
+        Whether whole files were used as blocks although blocks of rows were requested, because the two
+        disagreed.
     block_estimates : ndarray of float64
         The values of the blocks whose median is the estimate, one partition after the other.
     path : tuple of Rung
-        Estimate at every number of blocks tried: ``n_blocks``, ``estimate``, ``margin_of_error``.
+        Estimate at each number of blocks that was tried: ``n_blocks``, ``estimate``, ``margin_of_error``.
     other_estimate : float or None
-        The answer not shown first, where blocks of rows and blocks of files disagree.
+        The alternative estimate, if blocks of rows and blocks of files disagree.
     accused_files : tuple of str
-        Files in whose cells the difference between rows and files lies; where rows could be read again, those
-        of them that stand out alone.
+        Files that account for the disagreement between rows and files; if rows could be read again, only
+        files that stand out on their own.
     files_named : bool
-        Whether they do: else bad ones are among them.
+        Whether each accused file was confirmed on its own; otherwise the bad files are among them.
     far_rows : FarRows or None
-        Rows that stand apart from all others, and what was done about them.
+        Rows far from all others, and what was done about them.
     without_extremes : tuple of Trimmed
-        Where some do: the mean without a few of the most extreme rows, for several numbers of these.
+        If there are such rows: the mean without the most extreme rows, for several numbers of them.
     histogram : Histogram or None
-        How the values of a column are distributed, from the sample.
+        Distribution of the values of a column, from the sample.
     """
 
     interval: tuple[Any, Any] | None = None
@@ -188,18 +188,18 @@ class JointResult(EstimateResult):
     Attributes
     ----------
     column : str
-        The columns it is of, as they were asked for.
+        The requested columns.
     columns : tuple of str
         Names of the coordinates.
     method : {"geometric", "coordinatewise"} or None
-        The median of vectors or matrices.
+        Which median of vectors or matrices was used.
     radius : float or None
-        Of the geometric median, in the distance from `estimate` (Euclidean; of matrices Frobenius): the true
-        one lies within it; None with an `interval_reason` where there is none.
+        For the geometric median: radius of the confidence ball around `estimate` (Euclidean distance; for
+        matrices Frobenius). None if there is none, with an `interval_reason`.
     intervals : ndarray of float64, shape (…, 2), or None
-        Of the coordinatewise median: together they hold at the confidence level.
+        For the coordinatewise median: simultaneous intervals at the confidence level.
     gap : float or None
-        Of the geometric median: by no more than this does the mean distance to the blocks exceed its minimum.
+        For the geometric median: upper bound on how far its mean distance to the blocks exceeds the minimum.
     """
 
     column: str

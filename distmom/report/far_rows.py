@@ -171,13 +171,13 @@ class FarRows:
 
 ACTIONS = {
     "screened out": " and were left out",
-    "borne": "; blocks bear them, and the estimate is not moved",
-    "told": "; so near as this they are as often real as wrong, and they are in the estimate",
+    "borne": "; blocks tolerate them, and the estimate is unaffected",
+    "told": "; at this distance they are as often real as wrong, so they are included in the estimate",
 }
 OFTEN = 0.1
 """A value of a second group is named if it has this share of its rows."""
 
-GROUP = "; whether it is in another unit, or real, the rows cannot tell: it is in the estimate"
+GROUP = "; the data do not show whether it is in another unit or real, so it is included in the estimate"
 SECOND_PASS = "mean without passes=1 (--passes 1) takes all rows that are left, where these can be read again"
 
 

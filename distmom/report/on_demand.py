@@ -13,6 +13,9 @@ from distmom.numerics.arrays import Ints
 from distmom.report.result import Result
 from distmom.status import Status
 
+LET_GO = 256
+"""So many results are made before memory is given back."""
+
 
 class ResultColumns(Protocol):
     """What the results of the groups of a column, or of vectors, are made of."""
@@ -64,6 +67,8 @@ class OnDemand(Sequence[Result]):
         Puts notes and reasons in other words.
     order : ndarray of int64, optional
         For each place the number of its result, counted through all parts; by default the same.
+    let_go : callable, optional
+        Gives back memory that is taken while results are made.
     """
 
     parts: tuple[ResultColumns, ...]
@@ -71,11 +76,17 @@ class OnDemand(Sequence[Result]):
     put: Mapping[int, Result]
     order: Ints | None = None
     said: Callable[[str], str] | None = None
+    let_go: Callable[[], None] | None = None
 
     @classmethod
-    def of(cls, parts: Iterable[ResultColumns], order: Ints | None = None) -> OnDemand:
+    def of(
+        cls,
+        parts: Iterable[ResultColumns],
+        order: Ints | None = None,
+        let_go: Callable[[], None] | None = None,
+    ) -> OnDemand:
         """The results of all these columns."""
-        return cls(tuple(parts), {}, {}, order)
+        return cls(tuple(parts), {}, {}, order, let_go=let_go)
 
     def told(self, **facts: Any) -> OnDemand:
         """The same with these facts."""
@@ -153,6 +164,8 @@ class OnDemand(Sequence[Result]):
         if result is None:
             part, g = self._place(i)
             result = part.make(g)
+            if self.let_go is not None and not i % LET_GO:
+                self.let_go()
         if self.said is not None:
             result = result.said_as(self.said)
         vars(result).update(self.facts)

@@ -38,21 +38,21 @@ class Result:
     Attributes
     ----------
     group : dict or None
-        The values of the `by` columns; None where there are no groups.
+        The values of the `by` columns; None without groups.
     estimate : object
         The answer.
     confidence_level : float
-        The level asked for.
+        The requested level.
     status : Status
-        ``"ok"``, or the most serious of what is wrong, as text.
+        ``"ok"``, or the most serious finding, as text.
     flags : tuple of Status
-        All that is wrong, the most serious first; none where `ok`.
+        All findings, the most serious first; empty if `ok`.
     n_rows, n_used, n_null, n_nan, n_inf : int
-        Rows that passed the filter; those that entered the blocks (infinities do); missing ones.
+        Rows that passed the filter; rows used in the blocks, infinite values included; missing values.
     notes : tuple of str
-        Notices, such as a lowered number of blocks.
+        Notices, such as a reduced number of blocks.
     data, run : dict
-        What was read and how, as in `Results`: skipped files, and the seed that repeats the run.
+        What was read and how, as in `Results`: skipped files, the seed that reproduces the run.
     """
 
     group: dict[str, Any] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -9,47 +10,91 @@ from typing import Any
 import pyarrow as pa
 
 from distmom.lake.columns.times import NANOSECONDS, TimeScale, Unit, duration_text
-from distmom.report.results import Results
+from distmom.report.on_demand import OnDemand
+from distmom.report.results import Results, labels, members
 from distmom.report.times import arrow_type, stored
 
 _VALUES = ("estimate", "interval_low", "interval_high", "plain_estimate", "minimum", "maximum")
 _TEXTS = ("weights", "denominator", "target", "unit")
 _FLAGS = ("n_units_exact", "leaves_interval", "drifted")
 _COUNTS = ("repeats", "block_size_min", "block_size_max")
-TOGETHER = 4_096
-"""Results whose rows are there at once, with all their names; of very many they would take gigabytes."""
+TOGETHER = 1_024
+"""Results on demand whose rows are there at once, with all their names: each takes about 10 kB."""
 
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
 """Of the columns of values where a run has results of several kinds."""
 
 
+Common = dict[str, TimeScale | None]
+"""Kinds of values that results have, and unit and zone of the times among them."""
+
+
 def as_arrow(results: Results) -> pa.Table:
     """See `Results.to_arrow`; a group column keeps its type where its values share one, else it is text."""
-    scales: list[TimeScale | None] = []
-    keys: dict[str, list[Any]] = {}
-    parts: dict[str, list[pa.Array]] = {}
-    every = iter(results)  # each once: it may have to be made
-    while some := list(islice(every, TOGETHER)):
-        rows = [(r, row) for r in some for row in r.records()]
-        scales += [getattr(r, "scale", None) for r, _ in rows]
-        for name in keys or some[0].group or ():
-            keys.setdefault(name, []).extend((r.group or {}).get(name) for r, _ in rows)
-        for name in parts or rows[0][1]:
-            values = [row[name] for _, row in rows]
-            parts.setdefault(name, []).append(pa.array(values, _kind(name, values)))
-    columns = {name: _keys(values) for name, values in keys.items()}
-    for name, mine in parts.items():
-        joined = _joined(mine)
-        found = _values(name, scales, joined) if name in _VALUES else {name: joined}
+    return pa.concat_tables(arrow_pieces(results)).combine_chunks()
+
+
+def arrow_pieces(results: Results) -> Iterator[pa.Table]:
+    """The table in pieces, of which only one is there at a time where results are made on demand."""
+    keys, common = _group_columns(results), _common(results)
+    n = TOGETHER if isinstance(members(results), OnDemand) else len(results)
+    every, start = iter(results), 0  # each once: it may have to be made
+    while some := list(islice(every, n)):
+        yield _piece(some, {name: array[start : start + n] for name, array in keys.items()}, common)
+        start += len(some)
+
+
+def _group_columns(results: Results) -> dict[str, pa.Array]:
+    """The values of all groups in each group column."""
+    values: dict[str, list[Any]] | None = None
+    for _, group in labels(results):
+        if values is None:
+            values = {name: [] for name in group or ()}
+        for name, mine in values.items():
+            mine.append((group or {}).get(name))
+    return {name: _keys(mine) for name, mine in (values or {}).items()}
+
+
+def _piece(some: list[Any], keys: dict[str, pa.Array], common: Common) -> pa.Table:
+    """The rows of some results, whose keys are given."""
+    each = [r.records() for r in some]
+    rows = [row for records in each for row in records]
+    columns = keys
+    if len(rows) > len(some):  # vectors have several
+        places = pa.array([i for i, records in enumerate(each) for _ in records], pa.int64())
+        columns = {name: array.take(places) for name, array in keys.items()}
+    scales = [getattr(r, "scale", None) for r, records in zip(some, each, strict=True) for _ in records]
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        found = {name: pa.array(values, _kind(name, values))}
+        if name in _VALUES:
+            found = _values(name, scales, values, common)
         for key, array in found.items():
             columns[key if key not in columns else f"{key}_"] = array
     return pa.table(columns)
 
 
-def _joined(parts: list[pa.Array]) -> pa.Array:
-    """One array of parts, some of which may hold nothing and so have another type."""
-    kind = next((part.type for part in parts if pa.types.is_string(part.type)), parts[0].type)
-    return pa.concat_arrays([part.cast(kind) for part in parts])
+def _common(results: Results) -> Common:
+    """The kinds of values of all results; of times the finest unit that all have, and UTC if zones differ."""
+    every = members(results)
+    if isinstance(every, OnDemand):
+        scales = {getattr(one, "scale", None) for one in every.parts}
+    else:
+        scales = {getattr(one, "scale", None) for one in every}
+    found: Common = {}
+    for kind in _SUFFIXES:
+        mine = [scale for scale in scales if ("number" if scale is None else scale.kind) == kind]
+        if mine:
+            found[kind] = _together([scale for scale in mine if scale is not None])
+    return found
+
+
+def _together(scales: list[TimeScale]) -> TimeScale | None:
+    if not scales:
+        return None
+    unit: Unit = "ns" if all(scale.unit == "ns" for scale in scales) else "us"
+    zones = {scale.zone for scale in scales}
+    return replace(scales[0], unit=unit, zone=scales[0].zone if len(zones) == 1 else "UTC")
 
 
 def _kind(name: str, values: list[Any]) -> pa.DataType:
@@ -62,35 +107,24 @@ def _kind(name: str, values: list[Any]) -> pa.DataType:
     return pa.string() if words else pa.float64()
 
 
-def _values(name: str, scales: list[TimeScale | None], values: pa.Array) -> dict[str, pa.Array]:
+def _values(
+    name: str, scales: list[TimeScale | None], numbers: list[float | None], common: Common
+) -> dict[str, pa.Array]:
     """The columns of one kind of value: one for each kind of result."""
-    if not any(scales):
-        return {name: values}
-    numbers = values.to_pylist()
-    kinds = ["number" if scale is None else scale.kind for scale in scales]
-    present = [kind for kind in _SUFFIXES if kind in kinds]
     out: dict[str, pa.Array] = {}
-    for kind in present:
-        key = name if len(present) == 1 else name + _SUFFIXES[kind]
-        same = [scale if k == kind else None for scale, k in zip(scales, kinds, strict=True)]
-        if kind == "number":
-            mine = [n if k == kind else None for n, k in zip(numbers, kinds, strict=True)]
-            out[key] = pa.array(mine, pa.float64())
+    for kind, scale in common.items():
+        key = name if len(common) == 1 else name + _SUFFIXES[kind]
+        mine = [("number" if s is None else s.kind) == kind for s in scales]
+        if scale is None:
+            values = [n if m else None for n, m in zip(numbers, mine, strict=True)]
+            out[key] = pa.array(values, pa.float64())
         else:
-            out[key] = _times(same, numbers)
+            counts = [
+                stored(replace(s, unit=scale.unit), n) if m and s is not None else None
+                for s, n, m in zip(scales, numbers, mine, strict=True)
+            ]
+            out[key] = pa.array(counts, arrow_type(scale))
     return out
-
-
-def _times(scales: list[TimeScale | None], numbers: list[float | None]) -> pa.Array:
-    """Times of one kind in the finest unit that all have, and in UTC if their zones differ."""
-    given = [scale for scale in scales if scale is not None]
-    unit: Unit = "ns" if all(scale.unit == "ns" for scale in given) else "us"
-    zones = {scale.zone for scale in given}
-    common = replace(given[0], unit=unit, zone=given[0].zone if len(zones) == 1 else "UTC")
-    counts = [
-        None if s is None else stored(replace(s, unit=unit), n) for s, n in zip(scales, numbers, strict=True)
-    ]
-    return pa.array(counts, arrow_type(common))
 
 
 def durations_as_text(table: pa.Table) -> pa.Table:

@@ -16,7 +16,7 @@ from rich.table import Table
 from distmom.report.of_many import rows_left_out, telling
 from distmom.report.results import Results
 from distmom.report.words import cell, listed
-from distmom.words import printable
+from distmom.words import counted, printable
 
 UNLIMITED = 100_000
 """Columns of a table that is not for a terminal: no line is wrapped."""
@@ -130,7 +130,7 @@ def _state(results: Results) -> list[str]:
     state = results.data.get("state")
     if state is None:
         return []
-    text = f"{state['n_files_read']:,} files read, {state['n_files_before']:,} known before"
+    text = f"{counted(state['n_files_read'], 'file')} read, {state['n_files_before']:,} known before"
     if state["restarted"]:
         text += f"; everything was read again: {printable(state['restarted'])}"
     return [f"state {printable(state['file'])}: {text}"]

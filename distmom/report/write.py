@@ -7,8 +7,10 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from textwrap import indent
+from typing import TYPE_CHECKING
 
 from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, ResourceError
@@ -16,7 +18,13 @@ from distmom.report.on_demand import OnDemand
 from distmom.report.result import Result
 from distmom.report.results import Results, members
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 FORMATS = (".json", ".parquet", ".csv", ".html")
+ROW_GROUP = 32_768
+"""Rows of a file's row groups, where results are made on demand; all of those that are held are one."""
+
 MOST_NAME_BYTES = 255 - 18
 """What systems allow, less the ending that the name has while the file is written."""
 
@@ -28,7 +36,7 @@ def check_output(
     target, name = Path(path), f"{what} {str(path)!r}"
     if len(os.fsencode(target.name)) > MOST_NAME_BYTES:
         raise ConfigError(
-            f"{what}: a name of a file has at most {MOST_NAME_BYTES} bytes, not "
+            f"{what}: a file name may have at most {MOST_NAME_BYTES} bytes, not "
             f"{len(os.fsencode(target.name))}; shorten {str(target.name)[:40]!r}…"
         )
     if target.suffix.lower() not in formats:
@@ -104,10 +112,30 @@ def _write_json(results: Results, path: Path) -> None:
         file.writelines(json_pieces(results, ensure_ascii=False))
 
 
+def _row_groups(results: Results) -> Iterator[pa.Table]:
+    """The table of `Results.to_arrow` in pieces of the rows of a row group."""
+    import pyarrow as pa
+
+    from distmom.report.table import arrow_pieces
+
+    waiting: list[pa.Table] = []
+    for piece in arrow_pieces(results):
+        waiting.append(piece)
+        if sum(map(len, waiting)) >= ROW_GROUP:
+            yield pa.concat_tables(waiting)
+            waiting.clear()
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
 def _write_parquet(results: Results, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(results.to_arrow(), path)
+    tables = _row_groups(results)
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as file:
+        for table in chain([first], tables):
+            file.write_table(table)
 
 
 def _write_csv(results: Results, path: Path) -> None:
@@ -115,7 +143,11 @@ def _write_csv(results: Results, path: Path) -> None:
 
     from distmom.report.table import durations_as_text
 
-    csv.write_csv(durations_as_text(results.to_arrow()), path)
+    tables = map(durations_as_text, _row_groups(results))
+    first = next(tables)
+    with csv.CSVWriter(path, first.schema) as file:
+        for table in chain([first], tables):
+            file.write_table(table)
 
 
 def _write_html(results: Results, path: Path) -> None:

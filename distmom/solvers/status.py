@@ -21,14 +21,14 @@ CONVERGED = DescentStatus(
     "converged", "the loss on the held-out blocks no longer falls, or its gradient is no more than noise"
 )
 ALL_STEPS = DescentStatus(
-    "all steps taken", "without held-out blocks nothing tells whether more steps would help"
+    "all steps taken", "without held-out blocks it is unknown whether more steps would help"
 )
 STILL_IMPROVING = DescentStatus(
     "still improving", "the loss on the held-out blocks was falling at the last step; allow more steps"
 )
 NOT_CONVERGED = DescentStatus(
     "not converged",
-    "the gradient on blocks that judge it is larger than its noise, so the risk is not yet at its least; "
+    "the gradient on the validation blocks exceeds its noise, so the risk has not reached its minimum; "
     'allow more steps, or whiten the features (scaling="whitened")',
 )
 STATIONARY = DescentStatus("stationary", "the gradient has been zero for many steps")

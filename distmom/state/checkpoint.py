@@ -74,8 +74,8 @@ class Checkpoint:
         """ConfigError if `data` are no files, or the state would be taken for one of them."""
         if not isinstance(source, Lake):
             raise ConfigError(
-                "state: data in memory, streams and frames have no files by which old rows could be told "
-                f"from new ones; {remedy}"
+                "state: data in memory, streams and frames have no files that distinguish old rows from new "
+                f"ones; {remedy}"
             )
         refuse_output(data, source, self.state.file, self.name)
 
@@ -168,7 +168,7 @@ class Checkpoint:
             logger.warning("%s", error)
             return
         if not self._fresh:
-            logger.info("%s: what was done is saved; the same command goes on from there", self.name)
+            logger.info("%s: progress is saved; run the same command to resume", self.name)
 
 
 def open_checkpoint(

@@ -53,7 +53,7 @@ class Saved:
     def of(cls, container: Container, kind: str, name: str) -> Saved:
         """What a container holds. DataError if it is of another kind, or does not hold what it should."""
         if container.kind != kind:
-            raise DataError(f"{name} is of a {container.kind}, not of a {kind}; name another file")
+            raise DataError(f"{name} is of kind {container.kind!r}, not {kind!r}; name another file")
 
         def saved() -> Saved:
             arrays = container.arrays

@@ -29,13 +29,12 @@ class State:
     Parameters
     ----------
     path : str or path
-        The file, on a local or shared disk; its folder must exist. It need not exist itself.
+        The file, on a local or shared disk. Its folder must exist, the file need not.
     on_change : {"error", "restart"}
-        What to do when files that it holds have changed or are gone: refuse to go on, or read everything
-        again.
+        What to do if files in the state have changed or are missing: fail, or read everything again.
     checkpoint_seconds : float
-        Between two saves, which are fewer where they take more than a twentieth of it; there is one at the
-        end too.
+        Time between checkpoints; they are less frequent if saving takes more than a twentieth of it. The
+        final state is always saved.
 
     Raises
     ------
@@ -159,7 +158,7 @@ def read_state(path: Path, most_bytes: int | None = None) -> Container:
         if most_bytes is not None and size > most_bytes:
             raise ResourceError(
                 f"state {str(path)!r} has {size / 1e6:,.0f} MB, more than the {most_bytes / 1e6:,.0f} MB "
-                "that may be used for it; allow more memory (memory_limit), or group by fewer values"
+                "allowed for it; allow more memory (memory_limit), or group by fewer values"
             )
         data = path.read_bytes()
     except OSError as error:

@@ -37,7 +37,7 @@ def test_too_little_is_one_line_at_once(lake: Path, limit: int) -> None:
     """It hung for ever, or a library ended the process."""
     done = limited(limit, "mean", lake, "-c", "x")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (6, "", 1), done.stderr
-    assert f"{limit / 1e6:.0f} MB of addresses" in done.stderr
+    assert f"limited to {limit / 1e6:.0f} MB" in done.stderr
 
 
 def test_help_needs_little(lake: Path) -> None:

@@ -74,7 +74,7 @@ USAGE = {
         "--block-by cannot be combined with a share as contamination",
     ),
     "outvoted": (("--blocks", "9", "--contamination", "9"), "--contamination: 9 arbitrary rows"),
-    "state": (("--on-change", "restart"), "--on-change: is of a state, and there is none; drop it"),
+    "state": (("--on-change", "restart"), "--on-change: needs a state, and there is none; drop it"),
 }
 
 

@@ -129,7 +129,7 @@ def test_an_interrupt_saves_what_was_read(distmom: Run, tmp_path: Path) -> None:
     )
     assert done.returncode == 130, done.stderr
     saved, last = done.stderr.splitlines()
-    assert saved.endswith("what was done is saved; the same command goes on from there")
+    assert saved.endswith("progress is saved; run the same command to resume")
     assert last == "distmom: interrupted"
     found = strict_json(distmom(*words, "--json").out)
     assert 3 <= found["data"]["state"]["n_files_before"] < 40

@@ -62,7 +62,7 @@ def test_a_partition_that_fails_is_named(frame: Any) -> None:
 def test_other_collections_are_refused() -> None:
     import dask.bag as db
 
-    with pytest.raises(dm.ConfigError, match="only DataFrames"):
+    with pytest.raises(dm.ConfigError, match="only Dask DataFrames"):
         dm.mean(db.from_sequence([1.0, 2.0]), rng=0)
 
 

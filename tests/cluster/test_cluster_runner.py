@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distmom.cluster import Unit, UnitOutcome, Work, plan_units, run_units
+from distmom.cluster.account import Account
 from distmom.cluster.outcome import Finished
 from distmom.errors import DataError, DistmomError, ResourceError
 
@@ -28,6 +29,7 @@ class Scripted:
     threads_per_process = 1
     memory = 10**9
     far = False
+    account = Account(None)
 
     def __init__(self, happens: Happens = lambda unit, attempt: None, order: Any = None) -> None:
         self.happens, self.order = happens, order

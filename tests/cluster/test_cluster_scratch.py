@@ -56,7 +56,7 @@ def test_folders_that_will_not_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ResourceError, match="no temporary folder can be made there"):
         Scratch().folder()
     Scratch(tmp_path).check_room(1)
-    with pytest.raises(ResourceError, match=r"TB of disk are needed, .* name another folder as scratch"):
+    with pytest.raises(ResourceError, match=r"TB of disk, .* name another folder as scratch"):
         Scratch(tmp_path).check_room(10**18)
 
 

@@ -97,7 +97,7 @@ def test_wrong_arguments_end_in_one_line(data: tuple[np.ndarray, np.ndarray]) ->
     with pytest.raises(dm.ConfigError, match="blocks: must be a whole number"):
         dm.robust_scorer("squared", blocks=0)
     X, y = data
-    with pytest.raises(dm.ConfigError, match="one number a row"):
+    with pytest.raises(dm.ConfigError, match="one number per row"):
         dm.robust_scorer(lambda t, p: 0.0)(LinearRegression().fit(X, y), X, y)
 
 

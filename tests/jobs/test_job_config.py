@@ -127,7 +127,7 @@ CHANGES: dict[str, tuple[str, str, int, str]] = {
         "[output]",
         '[run]\non_change = "restart"\n[output]',
         11,
-        "run.on_change: is of a state",
+        "run.on_change: needs a state",
     ),
     "library: condition": ('"lake"', '"lake"\nwhere = "x >"', 5, "data.where"),
     "library: seed": ("[output]", "[run]\nseed = -1\n[output]", 11, "run.seed must be"),

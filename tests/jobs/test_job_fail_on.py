@@ -42,5 +42,5 @@ def test_the_exit_code_is_seven_and_the_output_is_there(
     file.write_text(JOB.format(words=words))
     assert run_config(file, quiet=True) == code
     told = capsys.readouterr().err
-    assert ("1 results: 1 contaminated" in told) == (code == 7)  # what ends a job is told, quiet or not
+    assert ("1 result: 1 contaminated" in told) == (code == 7)  # what ends a job is told, quiet or not
     assert (tmp_path / "found.json").exists() == (code != 2)

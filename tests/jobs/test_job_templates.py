@@ -156,7 +156,7 @@ def test_scripts_may_be_run_by_those_who_may_read_them(
         (["sumary"], "did you mean 'summary'?"),
         (["summary", "none/job.toml"], "there is no folder 'none'; create it first"),
         (["summary", "job.txt"], "'job.txt' does not end in .toml"),
-        (["kubernetes", "file"], "'file' is a file, where a folder is to be"),
+        (["kubernetes", "file"], "'file' is a file, not a folder"),
         (["summary", "folder.toml"], "wrote folder.toml/summary.toml"),
         (["summary", "other job.toml"], "distmom run 'other job.toml'"),
         ([], "missing argument"),

@@ -342,7 +342,7 @@ def test_dates_and_times():
         "utc = '2024-01-31'": "column 'utc' has a time zone; write date, time and offset",
         "utc > ms": "they cannot be compared",
         "time = 'noon'": "which is not a time; write '10:30:00'",
-        "day": "column 'day' is a date, no condition",
+        "day": "column 'day' is a date, not a condition",
     }
     for condition, message in wrong.items():
         with pytest.raises(ConfigError, match=message):
@@ -359,9 +359,9 @@ def test_dates_and_times():
         ("i between 1 and 'x'", r"column 'i' is a number, not text"),
         ("i = true", r"column 'i' is a number, not true or false"),
         ("b = 1", r"column 'b' is true or false, not a number; write true or false"),
-        ("b < true", r"only = and != go with it"),
+        ("b < true", r"use = or !="),
         ("s = i", r"column 's' is text but column 'i' is a number; they cannot be compared"),
-        ("not (i = 1 and s)", r"column 's' is text, no condition; compare it"),
+        ("not (i = 1 and s)", r"column 's' is text, not a condition; compare it"),
         ("1 = 'a'", r"1 and 'a' are not of one type"),
         ("country = 'DE'", r"no column 'country'"),
         ('s = "DE"', r"no column 'DE'; double quotes name a column, a text is written 'DE'"),

@@ -202,7 +202,7 @@ def test_file_rewritten_after_planning(write, tmp_path):
     with pytest.raises(DataError, match=r"file changed since planning: 1\.parquet \(size \d+ -> \d+ bytes\)"):
         list(reader.batches(lake.files[1]))
     (tmp_path / "t/1.parquet").unlink()
-    with pytest.raises(DataError, match=r"file changed since planning: 1\.parquet \(it is gone\)"):
+    with pytest.raises(DataError, match=r"file changed since planning: 1\.parquet \(deleted\)"):
         list(reader.batches(lake.files[1]))
     status = (tmp_path / "t/0.parquet").stat()
     os.utime(tmp_path / "t/0.parquet", ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from distmom.cluster.account import resident_bytes
 from distmom.cluster.scratch import Scratch
 from distmom.errors import ResourceError
 from distmom.inference.answers import Intervals
@@ -30,12 +31,35 @@ def test_records_are_mapped_and_no_name_stays(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.skipif(resident_bytes() is None, reason="needs a system that tells what a process holds")
+def test_what_was_looked_at_is_given_back(tmp_path: Path) -> None:
+    with RecordFile(Scratch(tmp_path)) as file:
+        (found,) = file.put([Intervals.missing(500_000, 1)])  # of 40 MB
+    before = resident_bytes()
+    assert before is not None
+    seen = found.order_low.tobytes()
+    after = resident_bytes()
+    assert after is not None and after > before + 30_000_000
+    file.mapped.let_go()
+    left = resident_bytes()
+    assert left is not None and left < before + 15_000_000
+    assert found.order_low.tobytes() == seen
+
+
 def test_without_a_folder_records_stay_in_memory(tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()
     scratch = Scratch(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     records = [Intervals.missing(3, 1)]
     assert RecordFile(scratch).put(records)[0] is records[0]
+
+
+def test_all_of_a_group_lies_together(tmp_path: Path) -> None:
+    record = Intervals.missing(1_000, 1)
+    with RecordFile(Scratch(tmp_path)) as file:
+        (found,) = file.put([record])
+    steps = {getattr(found, field.name).strides[0] for field in fields(found)}
+    assert steps == {sum(getattr(record, field.name).itemsize for field in fields(record))}
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full disk")

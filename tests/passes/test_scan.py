@@ -105,7 +105,7 @@ def test_a_scan_prints_as_the_call_without_secrets(lake: Path) -> None:
 
 
 def test_a_scan_is_of_data_and_not_of_a_scan(lake: Path) -> None:
-    with pytest.raises(dm.ConfigError, match="data: is a scan already"):
+    with pytest.raises(dm.ConfigError, match="data: is already a scan"):
         dm.scan(dm.scan(lake), nan="keep")
 
 
@@ -114,6 +114,6 @@ def test_scans_in_a_list_are_samples_of_their_own(lake: Path) -> None:
     for call in (lambda: dm.mean(parts, "x"), lambda: dm.ustatistic(parts, "x", kernel="gini")):
         with pytest.raises(dm.ConfigError, match=r"samples of their own.*give one scan of all paths"):
             call()
-    with pytest.raises(dm.ConfigError, match=r"give data as a list of two, such as \[scan\('a/'\), scan"):
+    with pytest.raises(dm.ConfigError, match=r"give a list of two lakes, such as \[scan\('a/'\), scan"):
         dm.ustatistic(parts[0], "x", kernel="auc")
     assert dm.ustatistic(parts, "x", kernel="auc", rng=0).n_rows == 2_000

@@ -78,7 +78,9 @@ def test_a_job_of_rounds_needs_its_own_arrays_and_facts_alone(tmp_path: Path) ->
     assert (found.fingerprint, found.files, found.facts) == (PRINT, files, {"round": 3})
     assert found.fingerprint.seed == (7, 7)
     assert found.arrays["x"].tolist() == [0, 1, 2, 3] and found.arrays["names"] == (b"u", b"")
-    with pytest.raises(dm.DataError, match=r"^state '.*s' is of a rounds, not of a mean; name another file$"):
+    with pytest.raises(
+        dm.DataError, match=r"^state '.*s' is of kind 'rounds', not 'mean'; name another file$"
+    ):
         state.load("mean")
 
 
@@ -154,7 +156,7 @@ def test_what_is_new_is_saved_whatever_ends_the_work(
         caplog.clear()
         with pytest.raises(KeyboardInterrupt):
             work(until, error=True)
-        told = [one for one in caplog.messages if "what was done is saved" in one]
+        told = [one for one in caplog.messages if "progress is saved" in one]
         assert len(told) == (saved == until)
         found = state.load("rounds")
         assert found is not None and found.facts["rounds"] == saved

@@ -190,7 +190,7 @@ def test_messages_say_what_the_store_said(
 ) -> None:
     root = f"s3://{store[1]}/t"
     cases = [
-        ("404 NoSuchKey", DataError, r"changed since planning: day=0/0\.parquet \(it is gone\)"),
+        ("404 NoSuchKey", DataError, r"changed since planning: day=0/0\.parquet \(deleted\)"),
         ("400 InvalidArgument", ResourceError, r"the store refuses the request \(.*InvalidArgument"),
         ("403 AccessDenied", ResourceError, "access denied for s3://"),
     ]

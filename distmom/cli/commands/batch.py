@@ -127,7 +127,7 @@ def _write(targets: dict[Path, str], folder: Path, force: bool, make: bool) -> N
         way = "" if taken[0].is_dir() else ", or replace it with --force"
         raise ConfigError(f"{str(taken[0])!r} exists; choose another name{way}")
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{str(folder)!r} is a file, where a folder is to be; choose another name")
+        raise ConfigError(f"{str(folder)!r} is a file, not a folder; choose another name")
     if not (make or folder.exists()):
         raise ConfigError(f"there is no folder {str(folder)!r}; create it first")
     try:

@@ -42,7 +42,7 @@ def clean_command(folders: tuple[Path, ...]) -> int:
     for folder in folders:
         if not folder.is_dir():
             raise ConfigError(
-                f"{str(folder)!r} is not a folder; name one that was given as --scratch, or that of an output"
+                f"{str(folder)!r} is not a folder; name a --scratch folder, or the folder of an output"
             )
     places = folders or tuple(dict.fromkeys((default_folder(), Path(tempfile.gettempdir()))))
     code, lines = 0, []

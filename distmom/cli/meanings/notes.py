@@ -35,18 +35,18 @@ SUBJECTS = (
     ),
     Subject(
         "blocks lowered",
-        "there are too few rows for the number of blocks that was asked for",
+        "there are too few rows for the requested number of blocks",
         "take fewer blocks, or --blocks auto",
     ),
     Subject(
         "design effect",
-        "the variance of the mean, relative to that of as many independent rows: with 10, these rows tell as "
-        "much as a tenth of their number would if they were independent",
+        "the variance of the mean, relative to that of as many independent rows: with 10, these rows carry "
+        "as much information as a tenth of their number of independent rows",
         "nothing where the interval is that of whole files; else --block-by file",
     ),
     Subject(
         "far rows",
-        "rows that stand apart from all others: their share with its interval, and where they lie",
+        "rows that are far from all others: their share with its interval, and where they are",
         "check them; the condition after --where leaves them out",
     ),
     Subject(

@@ -75,11 +75,12 @@ class Threads(Backend):
     Parameters
     ----------
     n : int, optional
-        Number of threads; by default one for each processor.
+        Number of threads; by default one per processor.
     memory_limit : int or str, optional
-        Bytes that the process may use, such as ``"2GB"``; a run that cannot fit is refused before it reads.
+        Bytes that the process may use, such as ``"2GB"``; a run that does not fit is refused before it reads
+        anything.
     scratch : path, optional
-        Folder for temporary files, where rows have to be sorted on disk.
+        Folder for temporary files, if rows have to be sorted on disk.
 
     Examples
     --------
@@ -116,7 +117,7 @@ class Processes(Backend):
     n : int
         Number of processes.
     memory_limit : int or str, optional
-        Bytes for each of them, which are enforced.
+        Bytes per process; the limit is enforced.
     scratch : path, optional
         As for `Threads`.
 
@@ -157,12 +158,12 @@ class Cluster(Backend):
     Parameters
     ----------
     scheduler : distributed.Client or str
-        A client, which stays open; the address of a scheduler (``"tcp://10.0.0.1:8786"``); or the path of the
-        file (``.json``) into which the scheduler writes its address.
+        A client, which is left open; the address of a scheduler (``"tcp://10.0.0.1:8786"``); or the path of
+        the file (``.json``) into which the scheduler writes its address.
     memory_limit : int or str, optional
-        Bytes for each process; by default what the workers say.
+        Bytes per process; by default the limit of the workers.
     scratch : path, optional
-        Folder for temporary files, which all workers see.
+        Folder for temporary files, which all workers can reach.
 
     Examples
     --------

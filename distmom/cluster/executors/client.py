@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from distmom.cluster.account import Account
 from distmom.cluster.executors.parcel import Parcel, packed
 from distmom.cluster.executors.versions import compare_versions, decisive_here, refuse_others
 from distmom.cluster.failures import one_line
@@ -182,6 +183,7 @@ class ClientExecutor:
         self.client = client
         self._on_close = on_close
         self.scratch = Scratch()
+        self.account = Account(None)  # workers keep to their limits themselves
         self._preparing: Future[None] | None = None
         self._asked = float("-inf")
         self._threads = 1

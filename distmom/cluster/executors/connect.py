@@ -88,7 +88,7 @@ def to_client(client: Any, called: str = GIVEN) -> ClientExecutor:
         )
     if client.status != "running":
         raise ResourceError(
-            f"{called} has no scheduler, its connection is {client.status}; "
+            f"{called} is not connected to a scheduler (status: {client.status}); "
             "make a new client, or use executor=Threads()"
         )
     return ClientExecutor(client)
@@ -184,7 +184,7 @@ def _check_certificates() -> None:
             f"scheduler: the certificates for tls:// cannot be used ({reason}); {remedy}"
         ) from error
     if context is None:
-        raise ConfigError(f"scheduler: tls:// needs certificates, and Dask is told of none; {remedy}")
+        raise ConfigError(f"scheduler: tls:// needs certificates, but none are configured in Dask; {remedy}")
 
 
 def refuse_after_fork() -> None:
@@ -206,6 +206,6 @@ def refuse_while_importing_main() -> None:
     """Stop a script that a child process of somebody else's making runs a second time."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise ConfigError(
-            "Processes: a process cannot start others while it is starting; guard the calls of the script "
-            "that is imported here with  if __name__ == '__main__': main()"
+            "Processes: a process cannot start others while its main script is being imported; guard the "
+            "calls of that script with  if __name__ == '__main__': main()"
         )

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from distmom.cluster.account import Account
 from distmom.cluster.memory import memory_bytes, usable_cpus
 from distmom.cluster.outcome import Finished, Tasks, Work
 from distmom.cluster.plan import Unit
@@ -62,6 +63,7 @@ class ThreadExecutor:
         self.threads = threads or usable_cpus()
         self.threads_per_process = self.threads
         self.memory = memory or memory_bytes()
+        self.account = Account(memory)
         self.scratch = Scratch()
         self._pool: ThreadPoolExecutor | None = None
 

@@ -35,7 +35,7 @@ def compare(
     rng: Any = None,
     executor: Any = None,
 ) -> CompareResult | Results[CompareResult]:
-    """Did this column drift, how far, and could it be chance: two samples compared column by column.
+    """Compare two samples column by column: whether a column drifted, how far, and whether by chance.
 
     Each statistic is estimated by the median over blocks, which bad rows cannot move, and a permutation test
     says whether both samples may have the same distribution. It assumes that rows (with `UnitBlocks` or
@@ -47,14 +47,14 @@ def compare(
         Two lakes or scans, such as ``["january/", "february/"]``; or one, with `by` or two conditions in
         `where`.
     column : str or sequence of str, optional
-        Columns of numbers, each compared by itself.
+        Columns of numbers, compared one by one.
     by : str, optional
         Column of which two values make the samples. Rows with others, or null, are left out and counted in a
         note.
     samples : (object, object), optional
         These values, or their texts, if `by` has more than two.
     where : str, pyarrow.compute.Expression, or a list of two of these, optional
-        Condition of all rows; or of each sample.
+        A condition for all rows, or one for each sample.
     statistics : str, kernel, or sequence of these
         ``"mean"``: mean of the second sample minus that of the first. ``"auc"``: probability of superiority
         (Mann-Whitney): that a row of the second is the greater, plus half of that of ties; 1/2 means none
@@ -83,7 +83,7 @@ def compare(
     Returns
     -------
     CompareResult or Results
-        One result, or a sequence with one for each column and statistic.
+        A single result, or a sequence with one per column and statistic.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def compare(
     NoAnswerError
         A sample has too few rows, or there is no finite answer.
     ResourceError
-        The memory does not suffice, or the cluster was lost.
+        There is not enough memory, or the cluster was lost.
 
     Notes
     -----

@@ -64,7 +64,7 @@ def compare_options(
         raise ConfigError(f"test: must be dm.Permutations(n, rows), not {test!r}")
     if test.rows > MOST_TEST_ROWS:
         raise ConfigError(
-            f"test: rows: at most {MOST_TEST_ROWS:,}, as all pairs of them are taken, not {test.rows:,}"
+            f"test: rows: must be at most {MOST_TEST_ROWS:,}, since all pairs are compared, not {test.rows:,}"
         )
     wanted, design = wanted_statistics(statistics), _design(blocks)
     how: dict[str, Any] = {"statistic": "u", "joint": "coordinatewise", "project": None}

@@ -47,7 +47,7 @@ def describe(
         Columns whose values make units (a sensor, a customer): units are ranked and named as files are.
         Profiles are still of all rows.
     where : str or pyarrow.compute.Expression, optional
-        Condition; rows for which it is true count.
+        Condition; only rows for which it is true are used.
     blocks : "auto" or RandomBlocks
         ``RandomBlocks(fine="many")`` where scattered bad rows are expected; the profile has no other design.
     confidence_level : float

@@ -55,28 +55,28 @@ def difference(
         experiment none should be). ``"file"`` makes whole files units (a column of that
         name goes into a list). By default rows are independent.
     crossover : {"keep", "omit"}
-        What becomes of units that are in several variants: they stay, or are left out (one pass more, and 16
-        bytes for each unit).
+        How to treat units that occur in several variants: keep them, or leave them out (one more pass, and 16
+        bytes per unit).
     denominator : str, optional
         Column of numbers for a ratio metric, sum of `metric` over sum of `denominator` (clicks over views).
-        Rows count if they have both. It may be zero in rows, but must be positive on average.
+        Rows need both values. It may be zero in some rows, but must be positive on average.
     control : object, optional
-        The variant that the others are compared with: a value of `by`, or its text. By default the first.
+        The variant to compare the others with: a value of `by`, or its text. By default the first.
     where : str or pyarrow.compute.Expression, optional
-        Condition; rows for which it is true count.
+        Condition; only rows for which it is true are used.
     interval : {"auto", "order", "cantelli", "none"}
         Order statistics of the block differences (the default), or a bound from their standard deviation.
     confidence_level : float
-        In (0, 1), of each interval: with several variants they do not hold together.
+        In (0, 1), for each interval; with several variants the intervals are not simultaneous.
     rng : int, SeedSequence, Generator or None
-        Seed of all random draws. None draws a fresh seed, which the result shows.
+        Seed of all random draws. None draws a fresh seed, which the result reports.
     executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`.
 
     Returns
     -------
     DifferenceResult or Results
-        One result for two variants, else a sequence with one for each variant other than the control.
+        A single result for two variants; otherwise a sequence with one per variant other than the control.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def difference(
     NoAnswerError
         There are no rows, only one variant, or no finite answer.
     ResourceError
-        The memory does not suffice, or the cluster was lost.
+        There is not enough memory, or the cluster was lost.
 
     Notes
     -----

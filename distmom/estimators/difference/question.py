@@ -95,8 +95,8 @@ class PlannedDifference:
             if not n:
                 raise
             raise NoAnswerError(
-                f"crossover: 'omit' leaves out {n:,} units in several variants, and the other rows tell no "
-                "difference; keep them, or check unit and by"
+                f"crossover: 'omit' leaves out {n:,} units in several variants, and the remaining rows are "
+                "too few for a difference; keep them, or check unit and by"
             ) from error
 
     def _told(

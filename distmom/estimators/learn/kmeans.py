@@ -186,8 +186,7 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _problem(self, sample: ScaledSample) -> Problem:
         if len(sample.features) < self.n_clusters:
             raise NoAnswerError(
-                f"n_clusters: {self.n_clusters} clusters are more than the {len(sample.features)} rows; "
-                "take fewer"
+                f"n_clusters: {self.n_clusters} clusters exceed the {len(sample.features)} rows; take fewer"
             )
         start = centres_of(sample.features, self.n_clusters, self.n_init, sample.seed)
         self._smallest, self._left_out = float(start.shares.min()), start.left_out

@@ -46,7 +46,7 @@ def place_of_blocks(
     who, worth = ("workers", WORTH_WORKERS) if executor.far else ("threads", WORTH_THREADS)
     about = f"a step takes about {1e3 * seconds:.2g} ms"
     if asked == "auto" and (executor.threads < 2 or seconds < worth):
-        return None, f"blocks are computed here: {about}, less than it is worth asking {who}"
+        return None, f"blocks are computed here: {about}, too little to be worth sending to {who}"
     # threads of their own do not wait for the rows of further steps
     crew = executor if executor.far else ThreadExecutor(executor.threads)
     return crew, f"blocks are computed by {crew.threads} {who}: {about}"

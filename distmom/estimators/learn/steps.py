@@ -71,7 +71,7 @@ def step_rows(
             if span.number != place.number:
                 if not place.row:
                     raise NoAnswerError(
-                        f"{keep.size:,} rows that count are too few for a step of {n_blocks} "
+                        f"{keep.size:,} usable rows are too few for a step of {n_blocks} "
                         f"blocks of {block_size}; take fewer or smaller blocks"
                     )
                 place = StepPosition(span.number, 0, behind(first + held.n_rows).met)

@@ -41,9 +41,9 @@ COMPILED_ROWS = 1 << 20
 
 
 class MeanAccumulator:
-    """The robust mean of a stream: rows are added as they come, and the result may be asked for at any time.
+    """The robust mean of a stream: rows are added as they arrive, and the result is available at any time.
 
-    Estimates what `distmom.mean` does, under the same assumption of independent rows of finite variance.
+    Estimates the same as `distmom.mean`, under the same assumption of independent rows of finite variance.
 
     Parameters
     ----------
@@ -53,16 +53,17 @@ class MeanAccumulator:
     by : str or sequence of str, optional
         Columns whose values form groups.
     where : str, optional
-        Condition; rows for which it is true count.
+        Condition; only rows for which it is true are used.
     weights, blocks, contamination, interval, confidence_level
-        As for `distmom.mean`. What depends on the number of rows is refused: a stream does not tell it.
+        As for `distmom.mean`. Options that depend on the number of rows are refused, since it is unknown for
+        a stream.
     nan : {"omit", "raise", "keep"}
         As for `distmom.scan`.
     joint : bool or {"geometric", "coordinatewise"}
         As for `distmom.mean`. The first batch with rows says which columns hold lists and how long they are:
         by its type if their size is fixed, else by its first vector that counts.
     rng : int, SeedSequence, Generator or None
-        Decides every draw. Accumulators that are to be merged need the same one.
+        Seed of all random draws. Accumulators that are to be merged need the same seed.
     name : str
         Name of the stream: it stands for a file's path, keys the draws beside the seed, and must differ
         between streams that are merged.
@@ -179,7 +180,7 @@ class MeanAccumulator:
         Parameters
         ----------
         batch : Arrow table or batch, NumPy array, mapping of columns, or data frame
-            With the columns that were named. It is not kept, and may be changed afterwards.
+            Must have the named columns. It is not kept, and may be changed afterwards.
 
         Raises
         ------
@@ -241,8 +242,8 @@ class MeanAccumulator:
         both = sorted(set(self.names) & set(other.names))
         if both:
             raise ConfigError(
-                f"other: both hold a stream named {both[0]!r}, whose rows would be drawn alike and may be "
-                "the same rows; give each stream its own name"
+                f"other: both hold a stream named {both[0]!r}, so their rows would share random numbers, or "
+                "be counted twice; give each stream its own name"
             )
         self._go_on(replace(mine.made, read=with_times_of(mine.made.read, theirs.made.read)))
         plan = self._plan()
@@ -263,8 +264,8 @@ class MeanAccumulator:
         Returns
         -------
         MeanResult, VectorResult or Results
-            One result for one column (with `joint`, one vector) without groups, else a sequence with one for
-            each column and group.
+            A single result for one column (with `joint`, one vector) without groups; otherwise a sequence
+            with one result per column and group.
 
         Raises
         ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -171,9 +171,11 @@ def in_one(
     *,
     listed: bool,
     keys: Sequence[Key] | None = None,
+    let_go: Callable[[], None] | None = None,
 ) -> MeanResult | VectorResult | Results:
     """The results of several sets of groups together, column by column, in the order of all their `keys`.
 
+    `let_go` gives back memory that is taken while results are made.
     NoAnswerError if none has a finite answer.
     """
     columns = [part for column in zip(*parts, strict=True) for part in column]
@@ -182,13 +184,13 @@ def in_one(
         mine = sorted(range(len(keys)), key=keys.__getitem__)
         n_columns = len(parts[0])
         order = (np.array(mine) + len(keys) * np.arange(n_columns)[:, None]).ravel()
-    results: Any = OnDemand.of(columns, order)
+    results: Any = OnDemand.of(columns, order, let_go)
     if len(results) < MANY:
         results = list(results)
     if not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(_why_none(results[0], plan))
     if scales := plan.reader.options.scales:
-        timed = OnDemand.of((replace(part, scale=scales.get(part.column)) for part in columns), order)
+        timed = OnDemand.of((replace(part, scale=scales.get(part.column)) for part in columns), order, let_go)
         results = list(timed) if isinstance(results, list) else timed
     several = bool(plan.reader.options.by) or not (plan.options.joint or (len(parts[0]) == 1 and not listed))
     return told(results, data, run, several=several)  # type: ignore[no-any-return]

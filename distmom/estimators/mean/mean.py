@@ -95,24 +95,25 @@ def mean(
     Parameters
     ----------
     data : path, glob, list of paths, Arrow table, NumPy array, data frame, …, or Scan
-        What is read; see `distmom.scan`, which also says how (missing values, bad files, object stores).
+        The data; see `distmom.scan`, which also sets how it is read (missing values, bad files, object
+        stores).
     column : str or sequence of str, optional
         Columns of numbers, dates, timestamps or durations. Optional for arrays, and for data with a single
         column.
     by : str or sequence of str, optional
-        Columns whose values form groups; a result for each.
+        Columns whose values form groups, each with its own result.
     where : str or pyarrow.compute.Expression, optional
-        Condition such as ``"status == 'paid' and amount > 0"``; rows for which it is true count.
+        Condition such as ``"status == 'paid' and amount > 0"``; only rows for which it is true are used.
     weights : str, optional
-        Column of weights, not negative: blocks have weighted means. A row whose weight is null,
-        NaN or zero does not count; a negative or infinite weight is an error.
+        Column of non-negative weights: blocks have weighted means. Rows whose weight is null, NaN or zero are
+        left out; a negative or infinite weight is an error.
     joint : bool or {"geometric", "coordinatewise"}
-        One mean vector over all columns instead of one mean for each: the geometric median of the block mean
-        vectors (True), or their median by coordinates. List columns of one length are vectors themselves.
-        A row enters with all its coordinates or, where one is missing, not at all.
+        One mean vector over all columns instead of one mean per column: the geometric median of the block
+        mean vectors (True), or their median by coordinates. List columns of one length are vectors
+        themselves. A row with a missing coordinate is left out.
     blocks : {"auto", "paper"}, int, or block design
-        How rows form blocks: `RandomBlocks` (the words and numbers stand for it), `StoredBlocks`,
-        `UnitBlocks`, `FileBlocks` or `SampledBlocks`.
+        How rows form blocks: `RandomBlocks` (for which the words and numbers are short forms),
+        `StoredBlocks`, `UnitBlocks`, `FileBlocks` or `SampledBlocks`.
     contamination : int or float, optional
         Number of rows (units, with `UnitBlocks` and `FileBlocks`) that may be arbitrary, or their share in
         (0, 1/2) of the rows that pass the filter (of the files, with `FileBlocks`; of units in columns only
@@ -125,24 +126,25 @@ def mean(
     confidence_level : float
         In (0, 1).
     passes : {1, 2}, optional
-        What to do if rows stand apart from all others and move the estimate. By default files are read once
-        more, and the estimate is that of all other rows. With 1, and for streams and states, it is that of
-        the other rows of a sample of 65,536 rows (16,384 in states). 2 cannot be combined with a `state`.
+        What to do if some rows are far from all others and move the estimate. By default the files are read a
+        second time, and the estimate is computed without these rows. With 1, and for streams and states, it
+        is computed from the remaining rows of a sample of 65,536 rows (16,384 in states). 2 cannot be
+        combined with a `state`.
     rng : int, SeedSequence, Generator or None
-        Seed of all random draws. None draws a fresh seed, which the result shows, or takes that of an
+        Seed of all random draws. None draws a fresh seed, which the result reports, or uses that of an
         existing `state`.
     state : str, path or State, optional
-        File that keeps the sums between runs. A run starts from it, reads only files that it does not hold,
-        and saves it at the end, every half minute, and when interrupted. ``State(path, on_change="restart")``
-        starts over if files that it holds have changed or are gone.
+        File that keeps the running totals between runs. A run starts from it, reads only new files, and saves
+        it at the end, every half minute, and when interrupted. ``State(path, on_change="restart")`` starts
+        over if files in it have changed or are missing.
     executor : Threads, Processes, Cluster, Dask client or address, optional
         Where to run. Default: the active Dask client, else threads. Data in memory is not sent to a cluster.
 
     Returns
     -------
     MeanResult, VectorResult or Results
-        One result for one column (with `joint`, one vector) without groups, else a sequence with one for each
-        column and group.
+        A single result for one column (with `joint`, one vector) without groups; otherwise a sequence with
+        one result per column and group.
 
     Raises
     ------
@@ -155,7 +157,7 @@ def mean(
     NoAnswerError
         There are no rows, or no finite answer because half or more of the blocks are non-finite.
     ResourceError
-        The memory does not suffice, or the cluster was lost.
+        There is not enough memory, or the cluster was lost.
 
     Notes
     -----

@@ -95,7 +95,7 @@ def merge_states(
         raise ConfigError("states: name the files of the states to merge")
     for path in states:
         if not isinstance(path, str | os.PathLike):
-            raise ConfigError(f"states: give each as a path of its own, not a {type(path).__name__}")
+            raise ConfigError(f"states: each must be a path, not a {type(path).__name__}")
     if output is not None:
         check_state_path(output, "output")
     chosen = {"interval": interval, "confidence_level": confidence_level}
@@ -142,8 +142,8 @@ def _finished(path: str | os.PathLike[str]) -> SavedMean:
     found = SavedMean.of(saved, state.name)
     if found.unread:
         raise DataError(
-            f"{state.name} is not finished: {len(found.unread):,} of its files are not read yet (first: "
-            f"{found.unread[0].path}); run the command that made it once more"
+            f"{state.name} is incomplete: {len(found.unread):,} of its files have not been read (first: "
+            f"{found.unread[0].path}); rerun the command that wrote it"
         )
     return found
 
@@ -158,7 +158,7 @@ def _check_plan(part: SavedMean, plan: MeanPlan) -> None:
     if part.sums != plan.sums:
         raise ConfigError(
             f"{part.name} was made by another version of distmom, or the confidence level decides its "
-            "blocks; make it anew, or leave confidence_level as it is"
+            "blocks; recompute it, or leave confidence_level as it is"
         )
     part.check(plan)
 

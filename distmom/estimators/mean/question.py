@@ -177,7 +177,7 @@ class PlannedMean:
         plan = (
             question.planned(executor, progress, read, question.ledger) if self.filter_counts else self.pass_
         )
-        keys = None
+        ranges: dict[str, Any] = {}
         if self._by_ranges(plan):
             sizes = plan.reduction.state_bytes(), len(plan.units)
             few = most_groups(executor, plan.memory, *sizes)
@@ -185,16 +185,18 @@ class PlannedMean:
             try:
                 parts, skipped = self._at_once(limited, executor, progress)
             except TooManyGroups:
-                parts, skipped, keys = answers_by_ranges(
+                found = answers_by_ranges(
                     plan, len(read.by), executor, progress, partial(self._looks, plan), self._cuts
                 )
+                parts, skipped = found.parts, found.skipped
+                ranges = {"keys": found.keys, "let_go": found.let_go}
         else:
             parts, skipped = self._at_once(plan, executor, progress)
         data = data_facts(plan.files, skipped, source)
         if question.keeper is not None:
             data["state"] = question.keeper.facts()
         listed = question.column is not None and not isinstance(question.column, str)
-        results = in_one(plan, parts, data, run, listed=listed, keys=keys)
+        results = in_one(plan, parts, data, run, listed=listed, **ranges)
         if source.one_pass or question.keeper is not None:
             return results
         several = isinstance(results, Results)

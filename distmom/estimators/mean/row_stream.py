@@ -79,8 +79,8 @@ def reader_of_batch(data: MemoryLake, read: ReadOptions, *, begun: bool) -> Memo
     if begun and not read.vectors:
         name = reader.options.vectors[0][0]
         raise DataError(
-            f"column {name!r} holds lists in this batch and none before, which do not mix; give rows of one "
-            "type from the first batch on"
+            f"column {name!r} holds lists in this batch but not in earlier ones; give all batches the same "
+            "type"
         )
     try:
         return measured(reader, data.files)
@@ -111,8 +111,8 @@ def with_batch(read: ReadOptions, data: MemoryLake, reader: BatchReader) -> Read
         then, now = kind_of_times(known.get(name, scale)), kind_of_times(scale)
         if then != now:
             raise DataError(
-                f"column {name!r} holds {now}s in this batch and {then}s before, which do not mix; "
-                "give rows of one type"
+                f"column {name!r} holds {now}s in this batch but {then}s in earlier ones; "
+                "give all batches the same type"
             )
         values = data.columns[name].slice(0, data.n_rows)
         if name not in known and values.null_count < len(values):

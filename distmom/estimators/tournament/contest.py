@@ -47,7 +47,7 @@ PREDICTIONS = 64
 
 
 WITH = "with the rows or files that stand apart in predictions or losses of some candidates alone"
-WITHOUT = "without the rows that stand apart and are told"
+WITHOUT = "without the rows reported as far out"
 """Tournaments that are played beside the one that answers."""
 
 

@@ -109,7 +109,7 @@ class TournamentOptions:
             for word, sampled in (("pairs", self.by_pairs), ("blocks", self.design.sampled)):
                 if sampled:
                     raise ConfigError(
-                        f"{word}: samples are for losses of pairs, not {self.loss_name}; drop them"
+                        f"{word}: samples are for pairwise losses, not {self.loss_name}; drop them"
                     )
         elif self.match.distance == "prediction":
             raise ConfigError("match: distance='prediction': pairs are compared by roots of losses; drop it")
@@ -136,7 +136,7 @@ class TournamentOptions:
             raise ConfigError("pairs: a tournament takes complete or sampled pairs; use SampledPairs(n)")
         if design.stored or design.repeats > 1 or design.fine != "standard" or design.tau is not None:
             raise ConfigError(
-                f"blocks: a tournament has its rows in random parts, so {design!r} does not fit; "
+                f"blocks: a tournament splits its rows at random, so {design!r} does not fit; "
                 "use RandomBlocks, UnitBlocks, FileBlocks or, for losses of pairs, SampledBlocks(n, size)"
             )
         if design.n == "paper":

@@ -178,7 +178,7 @@ def blocks_of_part(plan: TournamentPlan, n_used: int) -> tuple[int, bool]:
     """
     options, n_parts, wanted = plan.options, plan.options.n_parts, plan.n_blocks
     if n_used < 2 * n_parts:
-        raise NoAnswerError(f"{n_used:,} rows that count are too few for {n_parts} parts; use more rows")
+        raise NoAnswerError(f"{n_used:,} usable rows are too few for {n_parts} parts; use more rows")
     if options.design.number is None and options.rows.contamination is None and not options.design.of_units:
         wanted = joined_blocks(n_used // (n_parts * PAIR_ROWS))
     numbers, lowered = given_numbers(np.array([n_used]), n_parts * wanted, 2)
@@ -225,8 +225,8 @@ def check_budget(plan: TournamentPlan, n: int, threads: int) -> None:
     budget = plan.options.pair_budget
     if n > budget:
         raise ConfigError(
-            f"{len(plan.field.candidates):,} candidates on all pairs of the blocks are {n:.2g} losses, "
-            f"{in_words(n / (RATE * threads))} or so on {threads} threads and more than "
+            f"{len(plan.field.candidates):,} candidates on all pairs of the blocks need {n:.2g} losses, "
+            f"about {in_words(n / (RATE * threads))} on {threads} threads, which exceeds "
             f"the budget of {budget:.2g}; use SampledBlocks(size=…), SampledPairs(n), more blocks, or a "
             "larger budget"
         )

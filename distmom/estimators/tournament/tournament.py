@@ -70,7 +70,7 @@ def tournament(
         Columns that functions take, and models that do not say what they were fitted on; coordinates, in the
         order of a matrix's rows.
     where : str or pyarrow.compute.Expression, optional
-        Condition; rows for which it is true count.
+        Condition; only rows for which it is true are used.
     match : Match
         What keeps candidates apart, and how near ones do not meet.
     pairs : {"complete", "sampled"} or pair design
@@ -112,7 +112,7 @@ def tournament(
         There are no rows with a target, a part has none, no candidate has a finite loss, or ``beta_r`` is so
         small that every candidate loses an allowed match (the smallest possible value is told).
     ResourceError
-        The memory does not suffice, or the cluster was lost.
+        There is not enough memory, or the cluster was lost.
 
     Notes
     -----

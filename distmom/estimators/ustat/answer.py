@@ -106,7 +106,7 @@ class Answerer(BlockLines):
         """sqrt(6 V) on both sides, V the typical variance of a block."""
         variance = float(lower_median(self.blocks.variance[mine]))
         if not self.options.by_paper:
-            return None, "the proposition holds for the number of blocks of blocks='paper' alone"
+            return None, "the proposition holds only for the number of blocks of blocks='paper'"
         if self.cells.lowered[g] or not np.isfinite(variance) or not np.isfinite(estimate):
             return None, NoInterval.NO_ANSWER.words
         half = paper_margin_mou(variance)

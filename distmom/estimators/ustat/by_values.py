@@ -56,8 +56,8 @@ def _split(by: Any, kernel: Kernel) -> Split:
     names = list(by) if isinstance(by, (list, tuple, Mapping)) else [by]
     if len(names) != 1 or not isinstance(names[0], str):
         raise ConfigError(
-            f"by: of one lake it makes the samples of kernel {kernel.name!r}, and must be one column, "
-            f"not {by!r}; for groups give a condition of each sample as where"
+            f"by: with one lake it separates the samples of kernel {kernel.name!r}, so it must be one "
+            f"column, not {by!r}; for groups, give a condition for each sample in where"
         )
     return Split(names[0], by[names[0]] if isinstance(by, Mapping) else None)
 

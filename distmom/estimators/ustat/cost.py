@@ -45,8 +45,8 @@ def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: in
     how = " with weights" if options.rows.weights is not None else ""
     raise ConfigError(
         f"kernel {kernel.name!r} has no fast form{how}: {n_blocks:,} blocks of {n_rows:,} rows make "
-        f"{n_tuples:.2g} tuples, {in_words(seconds_for(kernel, n_tuples, threads))} or so on {threads} "
-        f"threads and more than the budget of {options.pair_budget:.2g}; use {remedy}"
+        f"{n_tuples:.2g} tuples, about {in_words(seconds_for(kernel, n_tuples, threads))} on {threads} "
+        f"threads, which exceeds the budget of {options.pair_budget:.2g}; use {remedy}"
     )
 
 

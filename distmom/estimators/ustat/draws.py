@@ -114,7 +114,7 @@ def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace
     if not replace and n_tuples > there_are > 0:
         of = " and ".join(f"{n:,}" for n in n_rows)
         raise ConfigError(
-            f"pairs: n: {n_tuples:,} without repeats are more than the {there_are:,} that {of} rows "
+            f"pairs: n: {n_tuples:,} without repeats exceed the {there_are:,} that {of} rows "
             "have; lower it, or use SampledPairs(replace=True)"
         )
 
@@ -197,7 +197,7 @@ def pair_numbers(
         refuse_repeats(options.kernel, n_passing, m, repeats)
     if k * m > options.pair_budget:
         raise ConfigError(
-            f"pairs: n: {k:,} samples of {m:,} pairs are more than the budget of {options.pair_budget:.2g}; "
+            f"pairs: n: {k:,} samples of {m:,} pairs exceed the budget of {options.pair_budget:.2g}; "
             "lower either number, or allow a larger budget"
         )
     drawn = -(-m * everything // passing) if passing else m

@@ -121,7 +121,7 @@ def sample_result(
         found = found.with_status(Finding.DOMINATED_BY_FEW_ROWS)
     told, notes = found.fields(), [SAME] if samples.constant else []
     if told["interval_reason"] == NoInterval.SAMPLES_TOO_SMALL.words:
-        told["interval_reason"] = "the samples are too small to tell their variance"
+        told["interval_reason"] = "the samples are too small to estimate their variance"
     disagreeing = files_disagree(plan, states)[0]
     if disagreeing:
         told["flags"] = found.with_status(Finding.BREAKDOWN_POINT_EXCEEDED).flags
@@ -142,9 +142,7 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> DrawnStatistics:
     if found.n_dropped:
         pairs = "pairs" if sum(options.kernel.degrees) == 2 else "tuples"
         asked = found.n_asked * found.n_blocks
-        notes = (
-            f"{found.n_dropped:,} of {asked:,} {pairs} drawn have a row that does not count and are left out",
-        )
+        notes = (f"{found.n_dropped:,} of {asked:,} {pairs} drawn contain an unusable row and are left out",)
     variance = moments.variance(part_weights(found.kernel, *lower_median(moments.mean, axis=0)))
     count = moments.count.reshape(-1, 1)
     blocks = BlockStatistics.of(count, tuple(moments.count.tolist()), moments.mean, variance)

@@ -129,7 +129,7 @@ def ustatistic(
     Returns
     -------
     UStatisticResult or Results
-        One result without groups, else a sequence with one for each column and group.
+        A single result without groups; otherwise a sequence with one per column and group.
 
     Raises
     ------

@@ -137,5 +137,5 @@ def _first_length(reader: BatchReader, files: Sequence[FileRef], name: str) -> i
         raise failure
     many = f"the first {SEARCHED_FILES:,} files" if len(files) > SEARCHED_FILES else "the data"
     raise NoAnswerError(
-        f"column {name!r}: no row of {many} has a vector that counts (all are null, or the filter drops them)"
+        f"column {name!r}: no row of {many} has a usable vector (all are null, or the filter drops them)"
     )

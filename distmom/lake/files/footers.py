@@ -171,7 +171,7 @@ def check_unchanged(filesystem: pafs.FileSystem, root: str, file: FileRef) -> No
 
 
 def _gone(file: FileRef) -> DataError:
-    return DataError(f"file changed since planning: {file.path} (it is gone); run again")
+    return DataError(f"file changed since planning: {file.path} (deleted); run again")
 
 
 def whole_seconds(nanoseconds: int | None) -> int:

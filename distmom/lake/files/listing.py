@@ -76,7 +76,7 @@ def open_lake(
     if names is not None:
         return _open_files(names, storage_options)
     if storage_options:
-        raise ConfigError("storage_options: data in memory is in no object store; drop them")
+        raise ConfigError("storage_options: data in memory is not in an object store; drop them")
     from distmom.lake.memory.memory_lake import open_memory
     from distmom.lake.memory.stream import open_stream
 

@@ -21,7 +21,7 @@ _TO_WRITE: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("distmom_outputs
 
 @contextmanager
 def writing(*paths: str | os.PathLike[str], what: str = "output") -> Iterator[None]:
-    """Inside a ``with`` block, calls refuse data that has one of these files, or would list it.
+    """Within a ``with`` block, calls refuse data that contains one of these files, or would list it.
 
     A program that writes results says so before it reads, and learns before hours of work that a file would
     be destroyed, or be read as data by the next run.
@@ -31,7 +31,7 @@ def writing(*paths: str | os.PathLike[str], what: str = "output") -> Iterator[No
     *paths : str or path
         Files to be written in or after the block.
     what : str
-        What messages call them.
+        What messages call the files.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def store_of(
         if other is not None:
             raise ConfigError(f"data: {names[0]} is local but {other} is not; read them one after the other")
         if storage_options:
-            raise ConfigError(f"storage_options: {names[0]} is in no object store; drop them")
+            raise ConfigError(f"storage_options: {names[0]} is not in an object store; drop them")
         return pafs.LocalFileSystem(), "", [local_path(name) for name in names]
     paths = []
     for name, address in zip(names, addresses, strict=True):
@@ -44,7 +44,8 @@ def local_path(name: str) -> str:
     scheme, separator, _ = name.partition("://")
     if separator and scheme.lower() in _OTHER_STORES:
         raise ConfigError(
-            f"{scheme}:// is not read (s3://, gs:// and abfs:// are); copy {name} to a local or shared disk"
+            f"{scheme}:// is not supported (s3://, gs:// and abfs:// are); "
+            f"copy {name} to a local or shared disk"
         )
     if separator and scheme.lower() == "file":
         parts = urlsplit(name)

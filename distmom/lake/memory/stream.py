@@ -84,8 +84,8 @@ class StreamLake(Source):
         unknown = [name for name, width in pattern.options.vectors or () if not width]
         if unknown and not self.again:
             raise ConfigError(
-                f"data: a stream of batches is read only once, and its type does not tell how long the lists "
-                f"of column {unknown[0]!r} are; give lists of fixed size, a table or files"
+                f"data: a stream of batches is read only once, and its type does not give the length of the "
+                f"lists in column {unknown[0]!r}; give lists of fixed size, a table or files"
             )
         if pattern.options.scales:  # times are counted from near the first ones
             reader.look_ahead()

@@ -147,7 +147,7 @@ def _told(path: Path) -> Iterator[None]:
             raise
         why = os.strerror(error.errno)
         if error.errno in _FULL:
-            remedy = "free some, or name another folder as scratch"
+            remedy = "free some space, or name another folder as scratch"
             raise ResourceError(f"scratch: {path.parent}: {why}, for rows on disk; {remedy}") from error
         remedy = "name a folder as scratch that all workers share and may write to"
         raise ResourceError(f"scratch: {path} on {platform.node()}: {why}; {remedy}") from error

@@ -40,7 +40,7 @@ def read_delta(folder: str, version: int | None, options: Mapping[str, str], sho
         from deltalake import DeltaTable
     except ImportError as error:
         raise ConfigError(
-            f"data: {shown} is a Delta table, which the package deltalake reads; "
+            f"data: {shown} is a Delta table, which needs the package deltalake; "
             "pip install 'distmom[delta]', or pass the list of its live files (@list.txt)"
         ) from error
     try:
@@ -68,12 +68,12 @@ def _refuse_deletion_vectors(table: DeltaTable, shown: str) -> None:
         found: list[str] = pa.table(table.deletion_vectors()).column("filepath").to_pylist()
     except Exception as error:
         raise DataError(
-            f"{shown} has deletion vectors, which are not read ({masked(error)}); {remedy}"
+            f"{shown} has deletion vectors, which are not supported ({masked(error)}); {remedy}"
         ) from error
     if found:
         name = unquote(found[0].rpartition("/")[2])
         raise DataError(
-            f"{shown} has deletion vectors, which are not read: rows of {name} (and of {len(found) - 1} "
+            f"{shown} has deletion vectors, which are not supported: rows of {name} (and of {len(found) - 1} "
             f"other files) count as deleted; {remedy}"
         )
 

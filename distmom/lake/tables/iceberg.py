@@ -49,7 +49,7 @@ def _reading(shown: str) -> Iterator[None]:
         raise
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"data: {shown} is an Iceberg table, which the package pyiceberg reads; "
+            f"data: {shown} is an Iceberg table, which needs the package pyiceberg; "
             f"pip install 'distmom[iceberg]' ({error.name} is missing), or pass the list of its live files "
             "(@list.txt)"
         ) from error
@@ -100,7 +100,7 @@ def _check(task: FileScanTask, shown: str) -> None:
     if task.delete_files:
         name = min(file.file_path for file in task.delete_files).rpartition("/")[2]
         raise DataError(
-            f"{shown} has delete files, which are not read: {name} deletes rows of "
+            f"{shown} has delete files, which are not supported: {name} deletes rows of "
             f"{task.file.file_path.rpartition('/')[2]}; rewrite its data files (rewrite_data_files)"
         )
     if task.file.file_format.value.upper() != "PARQUET":

@@ -34,7 +34,7 @@ def check(node: Node, kinds: Mapping[str, str]) -> None:
                 kind = kinds.get(column.name)
                 if kind not in (None, "null", "bool"):
                     raise ConfigError(
-                        f"where: column {column.name!r} is {WORDS[kind]}, no condition; "
+                        f"where: column {column.name!r} is {WORDS[kind]}, not a condition; "
                         "compare it with a value"
                     )
 
@@ -64,9 +64,7 @@ def _check_pair(operator: str, left: Operand, right: Operand, kinds: Mapping[str
 def _check_literal(operator: str, column: Column, kind: str, literal: Literal) -> None:
     name, written = column.name, literal.written()
     if kind == "bool" and literal.kind == "bool" and operator not in ("=", "!="):
-        raise ConfigError(
-            f"where: column {name!r} is true or false: only = and != go with it, not {operator}"
-        )
+        raise ConfigError(f"where: column {name!r} is true or false: use = or !=, not {operator}")
     if kind == literal.kind:
         return
     if kind in _CALENDAR and isinstance(literal.value, str):

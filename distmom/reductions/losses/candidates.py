@@ -70,7 +70,7 @@ class Candidate:
             ) from error
         if predicted.shape != (n_rows,):
             raise DataError(
-                f"{path or 'data'}: candidate {self.name!r} must give one number a row, shape "
+                f"{path or 'data'}: candidate {self.name!r} must return one number per row, shape "
                 f"({n_rows},), not {predicted.shape}"
             )
         return predicted
@@ -117,7 +117,7 @@ class RowLoss:
             found = np.asarray(self.function(truth, predicted), np.float64)
         if found.shape != truth.shape:
             raise DataError(
-                f"loss: {self.name} must give one number a row, shape {truth.shape}, not {found.shape}"
+                f"loss: {self.name} must return one number per row, shape {truth.shape}, not {found.shape}"
             )
         if found.size and np.nanmin(found, initial=0.0) < 0.0:
             raise DataError(f"loss: {self.name} is negative for some rows; give one that is at least 0")

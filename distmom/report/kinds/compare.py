@@ -21,11 +21,11 @@ class CompareResult(UStatisticResult):
     Attributes
     ----------
     first, second : str
-        What the samples are called.
+        Names of the samples.
     compared_by : str
         The statistic: ``mean``, ``auc``, ``energy``, ``mmd`` or ``mmd-laplace``.
     p_value : float or None
-        Share of the permutations with a statistic at least as extreme; None with a `p_reason`.
+        Share of the permutations with a statistic at least as extreme; None if there is a `p_reason`.
     p_holm : float or None
         The same, adjusted for all columns and statistics of the run (Holm).
     p_reason : str or None
@@ -34,13 +34,13 @@ class CompareResult(UStatisticResult):
     n_test_rows, n_test_units : (int, int)
         Rows and exchangeable units of each sample that took part in the test.
     smallest_p : float or None
-        No p-value can be smaller, with so many units and permutations.
+        Smallest possible p-value for this number of units and permutations.
     bandwidth : float or None
-        Of a mean discrepancy.
+        Bandwidth of a maximum mean discrepancy.
 
     Notes
     -----
-    `estimate` is of the second sample against the first.
+    `estimate` compares the second sample with the first.
     """
 
     compared_by: str = ""

@@ -28,29 +28,29 @@ class DifferenceResult(EstimateResult):
     control, variant : object
         Values of that column.
     estimate, difference : float
-        Robust mean (or ratio) of the variant less that of the control: the median of the differences of
-        paired blocks. NaN where there is no finite answer.
+        Robust mean (or ratio) of the variant minus that of the control, from the differences of paired
+        blocks. NaN if there is no finite answer.
     interval_kind : {"order", "cantelli", "none"}
     lift : float
-        The difference as a share of the control's mean; NaN with a `lift_reason` where that is not clearly
-        away from 0.
+        The difference relative to the control's mean; NaN with a `lift_reason` if that mean is not clearly
+        different from 0.
     lift_interval : (float, float) or None
-        Fieller's: the error of the control's mean enters.
+        Fieller's interval, which accounts for the error of the control's mean.
     lift_reason : str or None
     control_mean, variant_mean : float
         Robust mean (or ratio) of each.
     control_interval, variant_interval : (float, float) or None
     plain_estimate, plain_lift, plain_control, plain_variant : float
-        The same from plain sums; no lift where the control's mean does not differ significantly from 0.
+        The same from ordinary means; no lift if the control's mean does not differ significantly from 0.
     n_rows, n_used, n_null, n_nan, n_inf : int
         Of both variants together.
     n_used_control, n_used_variant : int
     unit : tuple of str, "file" or None
         Columns whose values make units.
     n_units_control, n_units_variant : int or None
-        With `unit`, units that have rows which passed the filter.
+        With `unit`: number of units that have rows that pass the filter.
     n_units_in_both : int or None
-        Those of them that are in both variants.
+        Units that occur in both variants.
     n_units_exact : bool or None
         Whether these are exact: up to 16,383 pairs of variant and unit.
     n_blocks : int

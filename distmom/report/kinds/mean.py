@@ -20,21 +20,21 @@ class MeanResult(EstimateResult):
     ----------
     column : str
     estimate : float, datetime or timedelta
-        Lower median of the block means; where there is no finite answer NaN, or None for times.
+        Lower median of the block means; if there is no finite answer, NaN (None for times).
     plain_estimate : float, datetime or timedelta
         The ordinary mean of the used rows.
     block_estimates : ndarray of float64, datetime64 (in UTC) or timedelta64
-        The block means whose lower median is the estimate, one partition after the other.
+        The block means, one partition after the other.
     scale : TimeScale or None
-        Of a column of times: which kind, the time zone, the resolution.
+        For a column of times: kind, time zone and resolution.
     offsets : MeanResult or None
-        Of a column of times: the same result in nanoseconds on that scale.
+        For a column of times: the same result in nanoseconds on that scale.
 
     Notes
     -----
     A column of dates or timestamps gives datetimes, with the column's time zone; a date counts as its
-    midnight. Durations give timedeltas. These have microseconds; JSON, Arrow and `block_estimates` have
-    nanoseconds where the column has.
+    midnight. Durations give timedeltas. These have a resolution of microseconds; JSON, Arrow and
+    `block_estimates` keep nanoseconds if the column has them.
     """
 
     column: str

@@ -75,7 +75,7 @@ class Quantile(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ColumnProfile(Result):
-    """Counts of one column; where it holds numbers or times, its plain and robust mean and spread.
+    """Counts of one column; for numbers and times also its sample and robust mean and standard deviation.
 
     Attributes
     ----------
@@ -86,8 +86,8 @@ class ColumnProfile(Result):
         As that of `MeanResult`; ``counted only`` for columns without a mean, ``no values`` where every row is
         missing.
     n_rows, n_used, n_null, n_nan, n_inf : int
-        Rows that passed the filter; those with a value (infinities have one); missing ones. `n_null` is None
-        where nulls of that type cannot be counted, and so is `n_used`.
+        Rows that passed the filter; rows with a value (infinite values included); missing values. `n_null`
+        and `n_used` are None if nulls of that type cannot be counted.
     estimate, interval, interval_reason, confidence_level, n_blocks, other_estimate
         The robust mean, as `distmom.mean` gives it with the same seed.
     plain_estimate : float, datetime or timedelta
@@ -101,27 +101,27 @@ class ColumnProfile(Result):
     gini : float or timedelta
         Gini's mean difference ``E|X - X'|``, from a sample: see `distmom.describe`.
     skewness_shift, skewness_noise : float or timedelta, or None
-        By how much the median of block means misses the mean because the distribution is skewed, and the
-        noise of that figure; None where the ladder does not tell.
+        Bias of the median of block means due to skewness, and its standard error; None if it cannot be
+        estimated.
     minimum, maximum : float, datetime or timedelta
         Of the used rows.
     quantiles : tuple of Quantile
         The median and others, of all rows, with intervals that hold for every distribution.
     far_rows : FarRows or None
-        Rows that stand apart from all others, with the values that they have, and what was done about them.
+        Rows far from all others, their values, and what was done about them.
     without_extremes : tuple of Trimmed
-        The mean without a few of the most extreme rows, for several numbers of these.
+        The mean without the most extreme rows, for several numbers of them.
     histogram : Histogram or None
-        How the values are distributed, from a sample; times in nanoseconds as in `offsets`.
+        Distribution of the values, from a sample; times in nanoseconds as in `offsets`.
     discrepancy : float or None
-        Sample mean minus robust mean where the former leaves the interval; times in nanoseconds.
+        Sample mean minus robust mean, if the former lies outside the interval; times in nanoseconds.
     sources : tuple of DiscrepancySource
-        Where the discrepancy comes from: files, folders and units, each kind in falling order of its
+        Files, folders and units that contribute to the discrepancy, each kind in decreasing order of
         contribution.
     scale : TimeScale or None
         Of a column of times.
     offsets : ColumnProfile or None
-        Of a column of times: the same in nanoseconds on that scale.
+        For a column of times: the same in nanoseconds on that scale.
 
     Notes
     -----

@@ -238,7 +238,7 @@ class TournamentResult(Results[CandidateResult]):
         if self.cycle:
             lines.append(
                 "every finalist lost to another one in the last round (a cycle): the champion is the one "
-                "whose farthest better is nearest"
+                "whose farthest winning opponent is nearest"
             )
         return [*lines, *self.remarks]
 

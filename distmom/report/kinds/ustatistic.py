@@ -21,24 +21,24 @@ class UStatisticResult(JointResult):
         The columns of a row.
     kernel : str
     columns : tuple of str
-        Of a matrix: names of its rows and columns.
+        For a matrix: names of its rows and columns.
     estimate : float, or ndarray of shape (c, c)
-        Lower median of the statistics of the blocks; NaN where there is no finite answer.
+        Lower median of the statistics of the blocks; NaN if there is no finite answer.
     intervals : ndarray, shape (c, c, 2), or None
-        Of the entries of a matrix; together they hold at the confidence level.
+        For the entries of a matrix: simultaneous intervals at the confidence level.
     plain_estimate : float, or ndarray of shape (c, c)
         The ordinary statistic over all tuples of rows that share a block, none of them screened out.
     statistic : {"u", "v"}
     pairs : str
     n_pairs : int
-        Tuples of rows that were averaged in all blocks together.
+        Total number of tuples of rows that were averaged, over all blocks.
     samples : tuple of str
-        What the samples are called, in the kernel's order; empty of one sample.
+        Names of the samples, in the kernel's order; empty for one sample.
     n_used_by_sample : tuple of int or None
-        Rows of each sample that entered; None of one sample.
+        Rows of each sample that were used; None for one sample.
     sigma1_squared, sigma2_squared : float or None
-        Of a kernel of pairs: typical variances of its projections, Var h = 2 sigma_1^2 + sigma_2^2; None for
-        other kernels, and where the spread between blocks tells the variance.
+        For a kernel of pairs: typical variances of its projections, Var h = 2 sigma_1^2 + sigma_2^2; None for
+        other kernels, and if the variance is estimated from the blocks.
     block_estimates : ndarray of float64, shape (n_blocks,) or (n_blocks, c, c)
         Statistics of the blocks whose lower median is the estimate: of all partitions, one after the other.
     """

@@ -22,13 +22,13 @@ class VectorResult(JointResult):
         Names of the coordinates: the columns, ``v[0]``, ``v[1]``, … for a list column ``v``.
     method : {"geometric", "coordinatewise"}
     estimate : ndarray of float64, shape (d,)
-        Median of the block mean vectors; NaN where there is no finite answer.
+        Median of the block mean vectors; NaN if there is no finite answer.
     interval : None
         See `radius` and `intervals`.
     intervals : ndarray of float64, shape (d, 2), or None
-        Of the coordinatewise median: together they hold at the confidence level.
+        For the coordinatewise median: simultaneous intervals at the confidence level.
     actual_level : float or None
-        The level the order statistics of all coordinates together really have.
+        The actual joint level of the order-statistic intervals of all coordinates.
     trace : float
         Trace of the covariance matrix of a row, by robust variances of the coordinates.
     n_rows, n_used, n_null, n_nan, n_inf : int
@@ -36,13 +36,13 @@ class VectorResult(JointResult):
     n_non_finite_blocks : int
         Blocks with a mean that is not finite; they are left out of the median.
     n_screened_out : int
-        Fine blocks whose means lay far outside in some coordinate and were left out.
+        Fine blocks with means that are outlying in some coordinate, which were left out.
     plain_estimate : ndarray of float64, shape (d,)
         The ordinary mean of the used rows.
     block_estimates : ndarray of float64, shape (repeats n_blocks, d)
         The block mean vectors, non-finite ones included; one partition after the other.
     other_estimate : ndarray of float64, shape (d,), or None
-        The answer not shown first (by coordinates), where blocks of rows and blocks of files disagree.
+        The alternative (coordinatewise) estimate, if blocks of rows and blocks of files disagree.
     """
 
     estimate: Floats

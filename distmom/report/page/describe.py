@@ -113,8 +113,8 @@ def story(found: DescribeResult) -> Story:
 
 _ASSUMED = (
     "Rows are independent, and all but a minority come from one distribution with finite variance.",
-    "Good files are alike. A file is named if it lies farther from the typical file than 8 times the usual "
-    "distance between files (6 times for another unit), and by enough to matter.",
+    "Good files are similar. A file is named if it differs from the typical file by more than 8 times the "
+    "usual difference between files (6 times for another unit), and by enough to matter.",
     "The contribution of a file is (its rows / all rows) x (its mean - robust mean) / discrepancy: "
     "over all files the contributions add up to 100%. Contributions below 0 or above 100% mean that "
     "files pull in opposite directions.",

@@ -17,7 +17,7 @@ from distmom.report.result import Result
 from distmom.report.results import Results
 from distmom.report.text import each_once
 from distmom.report.words import cell, listed
-from distmom.words import printable
+from distmom.words import counted, printable
 
 MOST_FILES, OPEN_LINES = 30, 5
 """Names of files in a page; lists of more lines than the second are folded."""
@@ -176,18 +176,18 @@ def data_block(results: Results) -> list[Block]:
         rows.append(("rows" if len(mine) == len(names) else f"rows, {listed(mine)}", text))
     state = data.get("state")
     if state:
-        text = f"{state['n_files_read']:,} files read now, {state['n_files_before']:,} known before"
+        text = f"{counted(state['n_files_read'], 'file')} read now, {state['n_files_before']:,} known before"
         rows.append((f"state {cell(state['file'])}", text))
     blocks: list[Block] = [Facts("The data", tuple(rows))]
     skipped = data.get("skipped") or []
     if skipped:
         lines = tuple((cell(s["file"]), cell(s["reason"])) for s in skipped[:MOST_FILES])
-        head = f"{len(skipped):,} files were skipped: their rows are missing from the result"
+        head = f"Files skipped: {len(skipped):,}. Their rows are missing from the result"
         marked, many = (True,) * len(lines), len(lines) > OPEN_LINES
         blocks.append(Grid(head, ("file", "reason"), (False, False), lines, marked, folded=many))
     if broken := data.get("left_out"):
         lines = tuple((cell(one["column"]), cell(one["reason"])) for one in broken)
-        head = f"{len(broken):,} columns were left out: a file has them damaged"
+        head = f"Columns left out: {len(broken):,}. They are damaged in some file"
         blocks.append(Grid(head, ("column", "reason"), (False, False), lines, (True,) * len(lines)))
     return blocks
 

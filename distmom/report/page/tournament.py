@@ -89,7 +89,7 @@ def _advice(found: TournamentResult, mood: Mood) -> Advice:
         )
     if found.cycle:
         lines.append(
-            "Every finalist lost to another one (a cycle): the champion is the one whose farthest better is "
+            "Every finalist lost to another one (a cycle): the champion is the one whose farthest winner is "
             "nearest. More rows, or fewer similar candidates, would decide it."
         )
     return Advice(mood, "What to do", tuple(lines))

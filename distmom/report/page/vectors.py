@@ -111,7 +111,7 @@ def number_matrix(head: str, names: tuple[str, ...], values: np.ndarray) -> Matr
     def cell(i: int, j: int) -> Cell:
         return Cell(quantity(float(values[i, j])), _tint(float(relative[i, j])), f"{few[i]}, {few[j]}")
 
-    caption = "Colours tell the sign, and the size relative to the two entries of the diagonal."
+    caption = "Colours show the sign, and the size relative to the two entries of the diagonal."
     if len(names) > len(few):
         caption += f" {len(names) - len(few)} more columns are in the JSON document."
     return Matrix(head, caption, few, few, square(few, cell), MATRIX_KINDS, "column and column")

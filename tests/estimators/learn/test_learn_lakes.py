@@ -206,7 +206,7 @@ def test_every_row_is_drawn_equally_often():
 
 def test_too_few_rows_that_count_are_an_error():
     source = ArrayRows(np.zeros((500, 1)), None, (np.arange(500) >= 40).astype(np.uint8))
-    with pytest.raises(NoAnswerError, match="40 rows that count are too few for a step of 3 blocks of 20"):
+    with pytest.raises(NoAnswerError, match="40 usable rows are too few for a step of 3 blocks of 20"):
         next(step_rows(VirtualOrder(1, 500), source, 3, 20))
 
 
@@ -351,7 +351,7 @@ def test_a_state_of_something_else_is_refused(lake, tmp_path):
     with pytest.raises(DataError, match=r"1 of its files has changed since .first: 0.parquet"):
         dm.MahalanobisMetric().fit(lake, state=state)
     dm.mean(lake, "a", state=tmp_path / "mean.state", rng=0)
-    with pytest.raises(DataError, match="is of a mean, not of a training"):
+    with pytest.raises(DataError, match="is of kind 'mean', not 'training'"):
         dm.MahalanobisMetric().fit(lake, state=tmp_path / "mean.state")
 
 
@@ -437,5 +437,5 @@ def test_a_feature_that_is_null_throughout_the_first_file_is_one(tmp_path: Path)
     found = dm.RobustLinearRegression(random_state=0).fit(tmp_path, "y")
     assert found.feature_names_in_.tolist() == ["x", "z"]
     assert np.allclose(found.coef_, [1.0, 2.0])
-    with pytest.raises(dm.ConfigError, match="name the column, one of 'x', 'z', 'y'"):
+    with pytest.raises(dm.ConfigError, match="missing; choose one of 'x', 'z', 'y'"):
         dm.mean(tmp_path)

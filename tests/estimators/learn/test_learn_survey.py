@@ -212,7 +212,7 @@ def test_a_label_or_a_cluster_that_lies_far_out_stays(monkeypatch: pytest.Monkey
     X[y == 2, 1] += 400.0
     with pytest.warns(DoubtfulResultWarning, match="share far out"):
         found = dm.RobustLogisticRegression(random_state=0).fit(X, y)
-    assert found.flags_ == ["share far out"] and "they are in the estimate" in found.notes_[0]
+    assert found.flags_ == ["share far out"] and "they are included in the estimate" in found.notes_[0]
     assert found.n_dropped_ == 0 and found.score(X[y == 2], y[y == 2]) == 1.0
     pairs = dm.MahalanobisMetric(random_state=0, max_iter=20, contamination=0.1).fit(X, y)
     assert pairs.flags_ == ["share far out"]

@@ -484,7 +484,7 @@ def test_lists_keep_their_length() -> None:
     numbers = stream({"columns": ["x", "y"], "joint": True})
     numbers.update(ROWS)
     mixed = ROWS.set_column(0, "x", ROWS["v"])
-    refused(dm.DataError, ["'x'", "none before"], lambda: numbers.update(mixed))
+    refused(dm.DataError, ["'x'", "not in earlier ones"], lambda: numbers.update(mixed))
 
 
 def test_streams_of_lists_merge_with_those_that_have_no_rows() -> None:

@@ -146,6 +146,32 @@ def test_twenty_thousand_groups_keep_to_their_limit_whatever_the_files(tmp_path:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_table_of_very_many_groups_is_written_within_the_limit(tmp_path: Path) -> None:
+    """The table alone took 0.25 GB beside all else: 0.62 GB of this limit, and 0.85 GB for 400,000 groups."""
+    lake, output = tmp_path / "lake", tmp_path / "means.parquet"
+    lake.mkdir()
+    for i in range(2):
+        g = np.random.default_rng(i)
+        table = pa.table({"g": g.integers(0, 200_000, 600_000), "x": g.normal(size=600_000)})
+        pq.write_table(table, lake / f"{i}.parquet")
+    begin = "import sys\nfrom distmom.cli.program import program\n"
+    program = f"{begin}assert program.run(sys.argv[1:]) == 0\n{PRINT_PEAK}"
+    flags = ["mean", lake, "-c", "x", "--by", "g", "--memory-limit", "500MB", "--output", output, "--quiet"]
+    command = [sys.executable, "-W", "ignore", "-c", program, *map(str, flags)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    assert run.returncode == 0, run.stderr
+    assert pq.ParquetFile(output).metadata.num_rows > 190_000
+    assert int(run.stdout.splitlines()[-1]) < 500
+
+
+def test_without_a_limit_groups_take_a_part_of_the_memory() -> None:
+    with dm.Threads(1).open() as free, dm.Threads(1, memory_limit=free.memory).open() as limited:
+        assert key_ranges.memory_for(limited) == limited.memory
+        assert key_ranges.memory_for(free) == free.memory / 4
+
+
+@pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.xdist_group("workers")
 def test_workers_give_the_bits_of_threads(lake: Path, few: list[Any]) -> None:

@@ -161,7 +161,9 @@ def test_the_answer_may_be_shaped_anew(lake: Path, tmp_path: Path) -> None:
     mean(lake, tmp_path / "s")
     for asked in ({"confidence_level": 0.9}, {"interval": "cantelli"}, {"interval": "none"}):
         assert same(dm.merge_states(tmp_path / "s", **asked), dm.mean(lake, "x", rng=7, **asked))
-    refused(dm.ConfigError, ["states", "path of its own", "list"], lambda: dm.merge_states([tmp_path / "s"]))
+    refused(
+        dm.ConfigError, ["states", "each must be a path", "list"], lambda: dm.merge_states([tmp_path / "s"])
+    )
     refused(dm.ConfigError, ["interval"], lambda: dm.merge_states(tmp_path / "s", interval="narrow"))
     refused(
         dm.ConfigError, ["confidence_level"], lambda: dm.merge_states(tmp_path / "s", confidence_level=2.0)
@@ -189,7 +191,7 @@ def test_what_cannot_be_shown(lake: Path, tmp_path: Path, monkeypatch: pytest.Mo
     refused(dm.DataError, ["state", "No such file"], lambda: dm.merge_states(tmp_path / "none"))
     cut_work(monkeypatch, max_files=1)
     assert interrupted(lake, tmp_path / "half", 3, column="x", rng=7, threads=1)
-    words = ["not finished", "8 of its files", "003.parquet"]
+    words = ["is incomplete", "8 of its files", "003.parquet"]
     refused(dm.DataError, words, lambda: dm.merge_states(tmp_path / "half"))
     mean(lake, tmp_path / "s")
     refused(
@@ -213,7 +215,7 @@ def test_a_state_of_another_kind_or_version(lake: Path, tmp_path: Path) -> None:
     mean(lake, tmp_path / "s")
     whole = read_state(tmp_path / "s")
     write_state(tmp_path / "kind", replace(whole, kind="tournament"))
-    refused(dm.DataError, ["is of a tournament, not of a mean"], lambda: mean(lake, tmp_path / "kind"))
+    refused(dm.DataError, ["is of kind 'tournament', not 'mean'"], lambda: mean(lake, tmp_path / "kind"))
     saved = SavedMean.of(Saved.of(whole, KIND, "it"), "it")
     saved.sums["leaf_rows"] = 7
     write_state(tmp_path / "version", saved.saved().container())

@@ -6,6 +6,7 @@ import json
 import pickle
 import warnings
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,12 @@ import pytest
 import distmom as dm
 from distmom.errors import DoubtfulResultError, NoAnswerError, UnknownResultError
 from distmom.estimators.mean import answer
-from distmom.report import results, table
+from distmom.report import on_demand, results, table, write
 from distmom.report.of_many import remarkable, rows_left_out
 from distmom.report.on_demand import OnDemand
 from distmom.report.page.render import page
 from distmom.report.results import members
-from distmom.report.write import json_pieces
+from distmom.report.write import json_pieces, write_results
 
 CALLS: dict[str, dict[str, Any]] = {
     "one column": {"column": "x", "by": "a"},
@@ -170,6 +171,41 @@ def test_documents_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch, call: 
         for found in map(rows_left_out, (made, at_once))
     )
     assert told == once
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_files_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str) -> None:
+    made, at_once, _ = both(monkeypatch, rows(900), column=["x", "t"], by=["a", "b"])
+    write_results(at_once, tmp_path / f"whole.{ending}")
+    alive, most, make = weakref.WeakSet[Any](), 0, answer.AnswerColumns.make
+
+    def counted(self: answer.AnswerColumns, g: int) -> Any:
+        nonlocal most
+        one = make(self, g)
+        alive.add(one)
+        most = max(most, len(alive))
+        return one
+
+    monkeypatch.setattr(answer.AnswerColumns, "make", counted)
+    monkeypatch.setattr(table, "TOGETHER", 4)
+    monkeypatch.setattr(write, "ROW_GROUP", 20)
+    write_results(made, tmp_path / f"pieces.{ending}")
+    assert len(made) > 60 and 0 < most < 20
+    whole, pieces = (tmp_path / f"{name}.{ending}" for name in ("whole", "pieces"))
+    if ending == "csv":
+        assert pieces.read_text() == whole.read_text()
+        return
+    assert pq.ParquetFile(pieces).num_row_groups == -(-len(made) // 20)
+    first, second = (pq.read_table(path) for path in (whole, pieces))
+    assert first.schema == second.schema and repr(first.to_pydict()) == repr(second.to_pydict())  # NaN, too
+
+
+def test_memory_is_given_back_while_results_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _, _ = both(monkeypatch, rows(2_000), column="x", by="a")
+    given: list[int] = []
+    every = replace(members(found), let_go=lambda: given.append(1))  # type: ignore[type-var]
+    monkeypatch.setattr(on_demand, "LET_GO", 4)
+    assert len(list(every)) == 12 and len(given) == 3
 
 
 def test_a_survey_of_groups_keeps_no_results(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,7 +256,7 @@ def test_partitions_into_more_cells_are_told() -> None:
         ([np.eye(2)], {"loss": "clustering"}, "a partition has none"),
         (["s0"], {"loss": dm.kernels.gini()}, "takes no candidates"),
         (["s0"], {"loss": "kernel"}, "kernel of pairs"),
-        (["s0"], {"loss": "squared", "pairs": "sampled"}, "for losses of pairs"),
+        (["s0"], {"loss": "squared", "pairs": "sampled"}, "for pairwise losses"),
     ],
 )
 def test_wrong_arguments_are_told(candidates: Any, options: dict[str, Any], words: str) -> None:

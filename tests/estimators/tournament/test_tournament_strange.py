@@ -145,7 +145,7 @@ def test_contamination_takes_the_blocks_that_it_needs() -> None:
         ({"loss": "square"}, "did you mean 'squared'"),
         ({"loss": dm.Loss("squared", 2.0)}, "only huber and pinball have one"),
         ({"loss": dm.Loss("pinball", 1.5)}, "Loss: parameter: must lie between 0 and 1, the quantile"),
-        ({"blocks": dm.SampledBlocks()}, "are for losses of pairs, not squared"),
+        ({"blocks": dm.SampledBlocks()}, "are for pairwise losses, not squared"),
         ({"match": 0.1}, r"must be a Match, not 0\.1"),
         ({"blocks": "paper"}, "takes 'auto' or a number"),
         ({"target": None}, "target: name the column"),
@@ -173,7 +173,7 @@ def test_a_candidate_that_fails_is_named() -> None:
 
     with pytest.raises(dm.DataError, match=r"candidate 'broken' failed in .*, line \d+: ValueError: no idea"):
         dm.tournament({"y": Y, "a": X}, [broken], "y", features="a", rng=0)
-    with pytest.raises(dm.DataError, match="must give one number a row"):
+    with pytest.raises(dm.DataError, match="must return one number per row"):
         dm.tournament({"y": Y, "a": X}, {"short": lambda row: row["a"][1:]}, "y", features="a", rng=0)
 
 

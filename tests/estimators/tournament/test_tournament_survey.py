@@ -152,7 +152,7 @@ def test_rows_that_are_told_and_would_decide_are_told() -> None:
     found = play(data)
     assert found.champion != "right" and "share far out" in found[0].flags  # so near as this they stay
     assert found[0].flags[0] in ("not decided", "breakdown point exceeded") and not found.decided
-    assert "without the rows that stand apart and are told the champion is right" in found.remarks[-1]
+    assert "without the rows reported as far out the champion is right" in found.remarks[-1]
 
 
 def zero_one_champion(seed: int, gap: float, damage: str, n: int = 20_000) -> tuple[bool, bool]:

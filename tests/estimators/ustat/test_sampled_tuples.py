@@ -238,7 +238,7 @@ def test_what_is_refused(lake: Path) -> None:
     with row_source(lake, ["x", "y"]) as source, pytest.raises(ConfigError, match="takes 1 column, got 2"):
         sampled_tuples(GINI, [source], 0, 3, 10)
     with row_source({"x": np.arange(4.0)}) as source:
-        with pytest.raises(ConfigError, match=r"pairs: n: 7 .* more than the 6 that 4 rows have"):
+        with pytest.raises(ConfigError, match=r"pairs: n: 7 .* exceed the 6 that 4 rows have"):
             sampled_tuples(GINI, [source], 0, 3, 7)
         few = sampled_tuples(GINI, [source], 0, 3, 6)[0]
         assert np.isnan(few.margin(0.01, (4,)))

@@ -204,7 +204,7 @@ def test_defaults_outlying_rows_and_what_is_refused() -> None:
     outlying = dm.ustatistic([x, y], kernel="mean-difference", pairs=few, blocks=35, **options)
     assert abs(outlying.estimate - 0.5) < 0.5 and outlying.status == "share screened out"
     seven = dm.SampledPairs(7)
-    with pytest.raises(dm.ConfigError, match=r"7 without repeats are more than the 6 that 3 and 2 rows"):
+    with pytest.raises(dm.ConfigError, match=r"7 without repeats exceed the 6 that 3 and 2 rows"):
         dm.ustatistic([x[:3], y[:2]], kernel="auc", pairs=seven, blocks=3, **options)
     with pytest.raises(dm.ConfigError, match="rows are not paired with themselves"):
         dm.ustatistic([x, y], kernel="energy", pairs="sampled", statistic="v", **options)

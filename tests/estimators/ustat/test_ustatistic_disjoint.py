@@ -88,7 +88,7 @@ def test_few_rows_and_a_dry_run(lake: Path) -> None:
         ({"blocks": dm.SampledBlocks()}, "use RandomBlocks, or SampledPairs"),
         ({"statistic": "v"}, "not paired with themselves"),
         ({"kernel": "covariance", "column": ["x", "y"]}, "use CompletePairs"),
-        ({"kernel": "auc"}, "give data as a list of two"),
+        ({"kernel": "auc"}, "give a list of two lakes"),
         ({"blocks": dm.StoredBlocks()}, "use RandomBlocks"),
     ],
 )

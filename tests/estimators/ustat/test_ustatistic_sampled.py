@@ -244,9 +244,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "paper": ({**PAIRS, "interval": "closed-form"}, "no bound"),
     "tau": ({**PAIRS, "blocks": dm.SampledBlocks(5, tau=0.3)}, "drop one"),
     "matrix": ({**PAIRS, "kernel": "covariance", "column": ["x", "y"]}, "use RandomBlocks"),
-    "two samples": ({**PAIRS, "kernel": "auc"}, "give data as a list of two"),
+    "two samples": ({**PAIRS, "kernel": "auc"}, "give a list of two lakes"),
     "too many": ({"pairs": dm.SampledPairs(10**9), "blocks": 5}, r"use SampledPairs\(replace=True\)"),
-    "budget": ({"pairs": dm.SampledPairs(400, budget=1999), "blocks": 5}, "more than the budget of 2e"),
+    "budget": ({"pairs": dm.SampledPairs(400, budget=1999), "blocks": 5}, "exceed the budget of 2e"),
     "one row": ({"blocks": dm.SampledBlocks(9, 1)}, "use at least 2"),
     "order of blocks": ({**BLOCKS, "interval": "order"}, "only the median given the data"),
     "dear blocks": (

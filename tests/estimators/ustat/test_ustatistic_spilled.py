@@ -204,7 +204,7 @@ def test_the_plan_says_when_and_where(
     assert passes == 10 and told is not None and told.endswith("kB have no room; name a folder as scratch")
     named = dm.Threads(1, scratch=scratch)
     for call in (lambda: run(lake, {"blocks": 9}, named), lambda: plan(named)):
-        with pytest.raises(ResourceError, match=r"scratch: .* are needed, but .* has 100 B free"):
+        with pytest.raises(ResourceError, match=r"scratch: .* of disk, but .* has 100 B free"):
             call()
     assert list(scratch.iterdir()) == []
 

@@ -196,7 +196,7 @@ def test_another_length_names_file_row_and_both_lengths(form: str, write: Write,
 def test_no_vector_and_empty_vectors(write: Write, tmp_path: Path) -> None:
     write("0.parquet", {"v": pa.array([None, [1.0]], pa.list_(pa.float64())), "k": [1, 2]})
     source = open_lake(tmp_path)
-    with pytest.raises(NoAnswerError, match=r"'v'.*no row of the data has a vector"):
+    with pytest.raises(NoAnswerError, match=r"'v'.*no row of the data has a usable vector"):
         source.reader(ReadOptions(("v",), where=as_filter("k = 1", source), vectors=()))
     write("0.parquet", {"v": pa.array([None, []], pa.list_(pa.float64()))})
     with pytest.raises(DataError, match=r"0\.parquet: column 'v' has an empty list in row 1"):

@@ -126,7 +126,7 @@ def test_the_command_says_which_and_why(tmp_path: Path, capsys: pytest.CaptureFi
     assert "damaged, and so left out: 'b', 'y'\n" in out
     assert "1.parquet is damaged in row group 1, column 'b'" in out
     assert "1.parquet is damaged in row group 1, column 'y'" in out
-    assert "2 columns were left out" in page.read_text()
+    assert "Columns left out: 2." in page.read_text()
     assert program.run(["describe", str(broken), "--json"]) == 4
     document = json.loads(capsys.readouterr().out)
     assert [one["column"] for one in document["data"]["left_out"]] == ["b", "y"]

@@ -138,7 +138,7 @@ def test_urls(write, tmp_path):
     path = write("t/a b.parquet", X)
     assert paths(path.as_uri()) == ["a b.parquet"]
     for url in ("hdfs://name/t", "https://example.org/a.parquet"):
-        with pytest.raises(ConfigError, match="is not read"):
+        with pytest.raises(ConfigError, match="is not supported"):
             open_lake(url)
     with pytest.raises(ConfigError, match="must be local"):
         open_lake("file://elsewhere/t")

@@ -112,9 +112,9 @@ def test_no_secret_is_shown_or_kept() -> None:
 
 
 def test_options_without_a_store(tmp_path) -> None:
-    with pytest.raises(ConfigError, match="in no object store"):
+    with pytest.raises(ConfigError, match="not in an object store"):
         open_lake(tmp_path, storage_options={"region": "x"})
-    with pytest.raises(ConfigError, match="in no object store"):
+    with pytest.raises(ConfigError, match="not in an object store"):
         open_lake({"x": [1.0]}, storage_options={"region": "x"})
     with pytest.raises(ConfigError, match="abfs:// needs account_name"):
         open_lake("abfs://box/a")

@@ -83,7 +83,7 @@ def test_what_no_further_attempt_mends_is_told_with_its_remedy(
         (
             errno.ENOSPC,
             ResourceError,
-            "No space left on device, for rows on disk; free some, or name another",
+            "No space left on device, for rows on disk; free some space, or name another",
         ),
         (errno.EIO, OSError, "as the system says"),  # another attempt may succeed
     ):

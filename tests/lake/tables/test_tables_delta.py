@@ -334,7 +334,7 @@ def test_deletion_vectors_are_refused_by_name(tmp_path: Path) -> None:
         dm.mean(t, "x")
     beside = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 4}
     log(t, *begin, add("a.parquet", 40, deletionVector={**beside, "sizeInBytes": 40, "cardinality": 6}))
-    with pytest.raises(DataError, match=r"t has deletion vectors, which are not read"):
+    with pytest.raises(DataError, match=r"t has deletion vectors, which are not supported"):
         dm.mean(t, "x")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from distmom.cluster.memory import give_back
 from distmom.estimators.mean.answer import AnswerColumns, results_of
@@ -34,6 +34,18 @@ LooksOf = Callable[[tuple[Look, ...]], tuple[Look, ...]]
 CutsOf = Callable[[tuple[Look, ...], list[GroupsLook]], OwnCuts | None]
 
 
+class AnswersOfRanges(NamedTuple):
+    """The results of the groups of all ranges, the files that were left out, and all keys.
+
+    `let_go` gives back the memory of what was read of the answers.
+    """
+
+    parts: list[list[AnswerColumns]]
+    skipped: list[SkippedFile]
+    keys: list[Key]
+    let_go: Callable[[], None]
+
+
 def answers_by_ranges(
     plan: MeanPlan,
     n_keys: int,
@@ -41,8 +53,8 @@ def answers_by_ranges(
     progress: Progress | None,
     looks_of: LooksOf,
     cuts_of: CutsOf,
-) -> tuple[list[list[AnswerColumns]], list[SkippedFile], list[Key]]:
-    """The results of the groups of each range of keys, the files that were left out, and all keys.
+) -> AnswersOfRanges:
+    """The results of the groups of each range of keys.
 
     The first pass alone samples the rows of whole columns, so what stands apart does not depend on the
     ranges.
@@ -82,11 +94,13 @@ def answers_by_ranges(
                 for piece, kept in pieces_of(state, second, at_once)
             ]
             parts += on_disk(mine, file)
+            file.mapped.let_go()
             keys += state.keys.tolist()
             del found, second, state, mine
             give_back()
+            executor.account.check()
     check_state(parts or None, skipped, filtered=plan.reader.options.where is not None)
-    return parts, skipped, keys
+    return AnswersOfRanges(parts, skipped, keys, file.mapped.let_go)
 
 
 def on_disk(parts: list[list[AnswerColumns]], file: RecordFile) -> list[list[AnswerColumns]]:
@@ -98,7 +112,7 @@ def on_disk(parts: list[list[AnswerColumns]], file: RecordFile) -> list[list[Ans
         every = columns.every
         if not isinstance(every, PartitionFields):
             return columns
-        return replace(columns, every=replace(every, found=replace(every.found, answer=next(put))))
+        return replace(columns, every=replace(every, found=every.found.with_equal(next(put))))
 
     return [[moved(columns) for columns in part] for part in parts]
 

@@ -1,0 +1,57 @@
+"""The memory that this process holds, measured while it runs, beside what was projected."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from distmom.cluster.memory import COMPILED_BYTES, give_back, in_words
+from distmom.errors import ResourceError
+
+HELD = Path("/proc/self/statm")
+"""Where Linux says how many pages are resident: the second number."""
+
+NEAR = 0.98
+"""Of the limit: so much may be held when one looks."""
+
+
+def resident_bytes() -> int | None:
+    """Bytes that this process holds; None on systems that do not tell."""
+    try:
+        return int(HELD.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+class Account:
+    """What this process holds, against a limit that somebody set.
+
+    What it held beyond a program before the run does not count: it is the caller's.
+
+    Attributes
+    ----------
+    limit : int or None
+        Bytes.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        held = None if limit is None else resident_bytes()
+        self._others = max(0, (held or 0) - COMPILED_BYTES)
+
+    def check(self) -> None:
+        """ResourceError, in time, if more is held than the limit, also after freed memory was given back."""
+        if self.limit is None or not self._exceeded():
+            return
+        give_back()
+        if held := self._exceeded():
+            raise ResourceError(
+                f"memory_limit: the run holds {in_words(held)}, which reaches the limit of "
+                f"{in_words(self.limit)}, and is not done; use fewer threads, columns or groups, filter with "
+                "where, or allow more memory_limit"
+            )
+
+    def _exceeded(self) -> int:
+        """Bytes that are held if these are too many, else 0."""
+        held = (resident_bytes() or 0) - self._others
+        return held if held > NEAR * (self.limit or 0) else 0
