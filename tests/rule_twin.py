@@ -327,7 +327,8 @@ def file_set(cells, n, sample, n_cells, columns=1, located=True):
     if count < 10:
         return None
     centre = lower_median(b[1] for b in merged)
-    within = [row_variance(b) for b in merged if row_variance(b) is not None]
+    # of a vector a cell is non-finite where another column is
+    within = [row_variance(b) for b in merged if row_variance(b) is not None and math.isfinite(b[1])]
     rows = [effective(b) for b in merged]
     z = [(b[1] - centre) * math.sqrt(r) for b, r in zip(merged, rows, strict=True)]
     deviation = max(math.sqrt(lower_median(within)) if within else 0.0, mad(z))

@@ -147,6 +147,6 @@ def most_of_vectors(fine: Merger, n_sample: Ints, frequent: Ints, n_columns: int
     n_most = np.where(fine.constant, 0, frequent)
     if n_columns == 1:
         return n_most
-    varies = (n_most > 0) & (n_most < n_sample)
+    varies = frequent < n_sample
     seen = np.where(varies | ~over_columns(varies, n_columns), n_most, 0)
     return np.repeat(seen.reshape(-1, n_columns).max(axis=1), n_columns)

@@ -73,11 +73,10 @@ def vector_rule(columns, samples, cells=None, k_given=None, source="rows"):
     c = len(columns)
     n = sum(b[0] for b in columns[0])
     sample = limiting(columns, samples)
-    between = source != "rows"
+    between, filled = source != "rows", sum(b[0] > 0 for b in columns[0])
     if k_given is None:
-        filled = sum(b[0] > 0 for b in columns[0])
         ladder = divisors(len(columns[0]), 5)
-        levels = [k for k in ladder if enough_rows(n, k, sample) and (source != "units" or k <= filled)]
+        levels = [k for k in ladder if enough_rows(n, k, sample) and (not between or k <= filled)]
         if not levels:
             return {"plain": [merge(blocks, 1)[0][1] for blocks in columns]}
         found = [row_set(blocks, levels, ladder, n, levels[-1], columns=c) for blocks in columns]
@@ -88,7 +87,7 @@ def vector_rule(columns, samples, cells=None, k_given=None, source="rows"):
         finite = found[0]["answerable"]
     else:
         ladder = [k_given * d for d in divisors(len(columns[0]) // k_given, 1)]
-        good = [k for k in ladder if k >= 5 and enough_rows(n, k, sample)]
+        good = [k for k in ladder if k >= 5 and enough_rows(n, k, sample) and (not between or k <= filled)]
         levels = ([k_given] if n >= k_given else []) + [k for k in good if k > k_given]
         k_now = min(k_given, n)
         f = max([*levels, k_now])
