@@ -11,9 +11,6 @@ from distmom.errors import ResourceError
 HELD = Path("/proc/self/statm")
 """Where Linux says how many pages are resident: the second number."""
 
-NEAR = 0.98
-"""Of the limit: so much may be held when one looks."""
-
 
 def resident_bytes() -> int | None:
     """Bytes that this process holds; None on systems that do not tell."""
@@ -40,13 +37,13 @@ class Account:
         self._others = max(0, (held or 0) - COMPILED_BYTES)
 
     def check(self) -> None:
-        """ResourceError, in time, if more is held than the limit, also after freed memory was given back."""
+        """ResourceError if more is held than the limit, also after freed memory was given back."""
         if self.limit is None or not self._exceeded():
             return
         give_back()
         if held := self._exceeded():
             raise ResourceError(
-                f"memory_limit: the run holds {in_words(held)}, which reaches the limit of "
+                f"memory_limit: the run holds {in_words(held)}, more than the limit of "
                 f"{in_words(self.limit)}, and is not done; use fewer threads, columns or groups, filter with "
                 "where, or allow more memory_limit"
             )
@@ -54,4 +51,4 @@ class Account:
     def _exceeded(self) -> int:
         """Bytes that are held if these are too many, else 0."""
         held = (resident_bytes() or 0) - self._others
-        return held if held > NEAR * (self.limit or 0) else 0
+        return held if held > (self.limit or 0) else 0
