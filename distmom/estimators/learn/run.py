@@ -13,7 +13,7 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.doubts.odd_files import odd_files
+from distmom.estimators.learn.doubts.odd_files import named_odd_files
 from distmom.estimators.learn.doubts.skew import mean_residual
 from distmom.estimators.learn.parameters import BLOCK_SIZE, LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
@@ -128,8 +128,7 @@ class Training:
     )
     sample: tuple[Floats, Floats] | None = None  # all of its rows, scaled
     numbers: Ints | None = None  # of these rows
-    n_files: int = 0
-    odd: tuple[str, ...] = ()  # files whose rows the model fits otherwise than the rest
+    odd: tuple[tuple[str, ...], int] = ((), 0)  # files whose rows are fitted otherwise, of so many
     loss_flags: tuple[Status, ...] = ()  # what the mean says of their losses
     coordinates: Coordinates | None = None  # in which steps are taken
     accused: Accused | None = None  # rows whose blocks are passed over
@@ -234,9 +233,7 @@ def learn(
         of = training.risk, training.x, *training.sample, training.accused
         training.mean_residual = mean_residual(*of)
         if source.files is not None and training.numbers is not None:
-            odd = odd_files(*of[:4], source.files.of(training.numbers), training.accused)
-            training.n_files = len(source.files.names)
-            training.odd = tuple(source.files.names[i] for i in odd)
+            training.odd = named_odd_files(source.files, training.numbers, *of)
         training.sample = training.numbers = None
     if judges is not None:
         training.loss_flags = loss_flags(training.risk, training.x, *judges, training.seed)

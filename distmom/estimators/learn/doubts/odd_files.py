@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.estimators.learn.rows import FileRanges
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk
@@ -99,6 +100,20 @@ def _losses(
     elif not isinstance(risk, LinearRisk) and np.unique(y).size <= FEW_CATEGORIES:
         categories = y[:, 0]
     return losses, categories, files[of[:, 0]]
+
+
+def named_odd_files(
+    of: FileRanges,
+    numbers: Ints,
+    risk: BlockRisk,
+    x: Floats,
+    rows: Floats,
+    targets: Floats,
+    accused: Accused | None,
+) -> tuple[tuple[str, ...], int]:
+    """Their names, and the number of all files; `numbers` are those of the rows in the lake."""
+    found = odd_files(risk, x, rows, targets, of.of(numbers), accused)
+    return tuple(of.names[i] for i in found), len(of.names)
 
 
 def told(odd: Sequence[str], n_files: int) -> tuple[list[Status], list[str]]:

@@ -18,7 +18,7 @@ def told(seen: Survey | None, found: Training) -> tuple[list[Status], list[str]]
         ([], []) if seen is None else (seen.flags(), seen.words()),
         far_from_the_middle(found.scale.largest_share),
         ([], clumps.words(*found.scale.clump)),
-        odd_files.told(found.odd, found.n_files),
+        odd_files.told(*found.odd),
         screened_out(found.accused_share, found.too_many),
         residuals_skewed(found.mean_residual),
     ]

@@ -72,7 +72,9 @@ def look(problem: Problem, sample: ScaledSample, outlier_share: float, *, labels
 def look_at_distances(sample: ScaledSample) -> SeenSample:
     """Who is accused where there is no predictor: rows so far out that they are usual in no label."""
     found = pilot(None, sample.features, sample.targets, _furthest)
-    away = found.screen.distances(sample.features)
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = found.screen.distances(sample.features)
+    away = np.where(np.isnan(away), np.inf, away)
     far = min(found.screen.most_distance, MOST_DISTANCES * float(np.median(away)))
     accused = away >= far
     levels = [column for column in sample.features.T if _is_level(column)]
