@@ -123,9 +123,7 @@ class Training:
     found: Floats = field(init=False)  # the same in the coordinates of the steps
     x: Floats = field(init=False)  # the best averaged point on held-out blocks, or the last one
     status: DescentStatus = field(init=False)
-    judges: tuple[Floats, Floats] | None = (
-        None  # scaled rows of the sample, which judge the loss if none are held out
-    )
+    judges: tuple[Floats, Floats] | None = None  # scaled rows of the sample: judges if none are held out
     sample: tuple[Floats, Floats] | None = None  # all of its rows, scaled
     numbers: Ints | None = None  # of these rows
     odd: tuple[tuple[str, ...], int] = ((), 0)  # files whose rows are fitted otherwise, of so many
