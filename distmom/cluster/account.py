@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from distmom.cluster.memory import COMPILED_BYTES, give_back, in_words
+from distmom.cluster.memory import PLAIN_BYTES, give_back, in_words
 from distmom.errors import ResourceError
 
 HELD = Path("/proc/self/statm")
@@ -23,7 +23,8 @@ def resident_bytes() -> int | None:
 class Account:
     """What this process holds, against a limit that somebody set.
 
-    What it held beyond a program before the run does not count: it is the caller's.
+    What it held beyond a plain program before the run does not count: it is the caller's, or Numba, which a
+    run that does not compile has not projected.
 
     Attributes
     ----------
@@ -34,7 +35,7 @@ class Account:
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
         held = None if limit is None else resident_bytes()
-        self._others = max(0, (held or 0) - COMPILED_BYTES)
+        self._others = max(0, (held or 0) - PLAIN_BYTES)
 
     def check(self) -> None:
         """ResourceError if more is held than the limit, also after freed memory was given back."""

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from distmom.cluster.account import Account, resident_bytes
-from distmom.cluster.memory import COMPILED_BYTES
+from distmom.cluster.memory import PLAIN_BYTES
 from distmom.errors import ResourceError
 
 pytestmark = pytest.mark.skipif(
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 def test_what_a_run_adds_is_held_against_its_limit() -> None:
     before = resident_bytes()
     assert before is not None
-    account = Account(min(before, COMPILED_BYTES) + 80_000_000)
+    account = Account(min(before, PLAIN_BYTES) + 80_000_000)
     account.check()
     more = np.ones(12_500_000)  # 100 MB
     with pytest.raises(ResourceError, match="is not done; use fewer threads") as met:
@@ -63,3 +63,22 @@ def test_a_run_that_grows_beyond_its_limit_ends_with_one_line(tmp_path: Path) ->
     assert run.returncode == 0, run.stderr
     (line,) = run.stdout.splitlines()
     assert line.startswith("memory_limit: the run holds ")
+
+
+LOADED = """
+import sys
+from distmom.reductions.block_means import load_kernels
+load_kernels()
+import distmom as dm
+print(dm.mean(sys.argv[1], "x", rng=0, executor=dm.Threads(1, memory_limit="200MB")).n_used)
+"""
+
+
+@pytest.mark.slow
+def test_what_was_loaded_before_does_not_count(tmp_path: Path) -> None:
+    """Numba alone takes more than what is left: the run does not compile, and is not projected with it."""
+    pq.write_table(pa.table({"x": np.arange(1_000.0)}), tmp_path / "a.parquet")
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "1000\n"
