@@ -268,7 +268,7 @@ class Learner(SharedParameters, BaseEstimator):
             labels = self._most_labels is not None
             seen = look(problem, replace(sample, features=near), scale.outlier_share, labels=labels)
             sizes = {"share": seen.share, "wanted": seen.wanted, "accused": True, "passed_over": whitens}
-        elif self._screened and not self._pairs_given:
+        elif self._screened and not self._pairs_given and options.aggregator != "plain":
             near = sample.features if scaled else robust_scale(features, None).features(features)
             seen = look_at_distances(replace(sample, features=near))
             sizes |= {"share": max(seen.share, scale.outlier_share), "passed_over": seen.share > 0.0}
