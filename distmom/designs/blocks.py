@@ -282,7 +282,8 @@ def as_design(blocks: Any) -> BlockDesign:
             "stored": "StoredBlocks()",
             "swor": "SampledBlocks()",
         }
-        near = difflib.get_close_matches(blocks.lower(), ("auto", "paper", *words), 1)
+        # names of columns are no misspelt words
+        near = difflib.get_close_matches(blocks.lower(), ("auto", "paper", *words), 1, cutoff=0.75)
         hint = f"UnitBlocks({blocks!r}) for units of a column"
         if near:
             hint = words.get(near[0], repr(near[0]))

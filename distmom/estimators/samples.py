@@ -63,8 +63,8 @@ def samples_of(
     one = "scan({!r})" if isinstance(data, Scan) else "{!r}"
     example = ", ".join(one.format(path) for path in ("a/", "b/", "c/")[:n]) + (", …" if n > 3 else "")
     raise ConfigError(
-        f"{asked} takes {number} samples: give a list of {number} lakes, such as [{example}], or one lake "
-        f"with by='column' or with {number} conditions in where"
+        f"data: {asked} takes {number} samples: give a list of {number} lakes, such as [{example}], or one "
+        f"lake with by='column' or with {number} conditions in where"
     )
 
 

@@ -181,7 +181,7 @@ def test_units_are_counted_where_they_are_blocks(monkeypatch: pytest.MonkeyPatch
     )
     assert few.n_units == 20 and few.interval is None
     assert few.interval_reason == NoInterval.VACUOUS.words
-    with pytest.raises(dm.ConfigError, match=r"a share as contamination: units are counted only as they"):
+    with pytest.raises(dm.ConfigError, match=r"a share as contamination: units are only counted while"):
         dm.mean(table, "x", contamination=0.01, rng=0, blocks=dm.UnitBlocks("u"))
 
 

@@ -339,7 +339,7 @@ def test_results_in_files(found: Any, ending: str, tmp_path: Path) -> None:
         assert float(rows[0]["estimate"]) == found[0].estimate and rows[1]["k"] == "b"
     else:
         text = path.read_text()
-        assert "<table>" in text and "no finite answer" in text
+        assert "<table" in text and "no finite answer" in text
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == [path.name], "nothing half-written is left"
 
 
