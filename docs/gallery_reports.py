@@ -59,7 +59,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "ustatistic": lambda good: dm.ustatistic(good, "amount", kernel="gini", rng=0),
     "tournament": lambda good: dm.tournament(good, ["linear", "steeper", "constant"], "amount", rng=0),
     "training": lambda good: dm.train(
-        good, "regression", columns=["distance"], target="amount", options={"max_iter": 300}, rng=0
+        good, "regression", columns=["distance"], target="amount", options={"max_iter": 300}, rng=1
     ),
 }
 """What is reported, by the name of its page; of the days that are in order, where they are asked for."""

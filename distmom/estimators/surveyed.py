@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from distmom.report.estimate import EstimateResult
 from distmom.report.far_rows import FarRows, column_of
 from distmom.report.words import listed
 from distmom.status import Status
-from distmom.words import printable
+from distmom.words import counted, printable
 
 Mean = MeanResult | VectorResult
 
@@ -37,7 +38,6 @@ NO_VERDICT = {
 }
 """What results have no more that cannot be relied upon."""
 
-LEFT_OUT = "files that differ from the rest were left out"
 NOT_TO_RELY = "do not rely on this result"
 
 
@@ -96,9 +96,21 @@ class Survey:
 
     def words(self, level: str = "99%") -> list[str]:
         """The same in sentences."""
-        files = [f"{len(self.files)} {LEFT_OUT}: {listed(map(printable, self.files))}"] * bool(self.files)
+        files = [f"{left_out(self.files)}: {listed(map(printable, self.files))}"] * bool(self.files)
         far = [words for one in self.far for words in one.words(level, one.column or self.columns[0])]
         return [*files, *far, *(f"{words}: {NOT_TO_RELY}" for words in self.beyond)]
+
+
+def left_out(files: Sequence[str]) -> str:
+    """What is told of files that were left out.
+
+    Examples
+    --------
+    >>> left_out(["a"]), left_out(["a", "b"])
+    ('1 file that differs from the rest was left out', '2 files that differ from the rest were left out')
+    """
+    told = "that differs from the rest was" if len(files) == 1 else "that differ from the rest were"
+    return f"{counted(len(files), 'file')} {told} left out"
 
 
 def marked(result: Any, *found: Survey) -> Any:
@@ -114,7 +126,7 @@ def marked(result: Any, *found: Survey) -> Any:
     far = [far for one in found for far in one.far]
     notes = []
     if files:
-        notes.append(f"{len(files)} {LEFT_OUT}")
+        notes.append(left_out(files))
     notes += [words for more in far[1:] for words in more.words(result.level, column_of(result))]
     for words in dict.fromkeys(words for one in found for words in one.beyond):
         notes.append(f"{words}: {NOT_TO_RELY}")

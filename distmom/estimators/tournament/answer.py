@@ -12,7 +12,7 @@ import numpy as np
 
 from distmom.errors import NoAnswerError
 from distmom.estimators.facts import data_facts
-from distmom.estimators.surveyed import ALIKE, LEFT_OUT, NOT_TO_RELY, Survey
+from distmom.estimators.surveyed import ALIKE, NOT_TO_RELY, Survey, left_out
 from distmom.estimators.tournament.options import TournamentOptions
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.duels import differences
@@ -156,7 +156,7 @@ def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], l
     survey, told = before.survey, []
     if survey.files:
         some = listed(map(printable, survey.files))
-        told.append(f"{len(survey.files)} {LEFT_OUT}: {some}")
+        told.append(f"{left_out(survey.files)}: {some}")
     stored = [far for far in survey.far if far.column not in before.losses]
     most = max((far.share for far in stored), default=0.0)
     for far in survey.far:  # of losses what the columns behind them do not tell
