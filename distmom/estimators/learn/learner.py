@@ -263,12 +263,14 @@ class Learner(SharedParameters, BaseEstimator):
         problem, whitens = self._problem(sample), options.scaling == "whitened"
         sizes: dict[str, Any] = {"share": scale.outlier_share, "wanted": problem.wanted}
         seen = None
+        # blocks of a given size may all have rows that are far out
+        free = options.block_size is None and options.aggregator != "plain"
         if self._linear:
             near = sample.features if scaled else robust_scale(features, None).features(features)
             labels = self._most_labels is not None
             seen = look(problem, replace(sample, features=near), scale.outlier_share, labels=labels)
             sizes = {"share": seen.share, "wanted": seen.wanted, "accused": True, "passed_over": whitens}
-        elif self._screened and not self._pairs_given and options.aggregator != "plain":
+        elif self._screened and free and not self._pairs_given:
             near = sample.features if scaled else robust_scale(features, None).features(features)
             seen = look_at_distances(replace(sample, features=near))
             sizes |= {"share": max(seen.share, scale.outlier_share), "passed_over": seen.share > 0.0}

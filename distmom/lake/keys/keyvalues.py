@@ -168,7 +168,10 @@ def _decode_clock(kind: str, count: int) -> Any:
             return moment.time() if kind == "time" else moment
     except (OverflowError, ValueError):
         pass
-    return _iso_text(kind, count)
+    try:
+        return _iso_text(kind, count)
+    except OverflowError:  # in no column of Arrow, but a file may say so
+        return f"{kind} {count}"
 
 
 def _iso_text(kind: str, count: int) -> str:
