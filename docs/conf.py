@@ -61,10 +61,23 @@ def block_of_examples(_app: object, _ctx: object, lines: list[str]) -> None:
     lines[:] = [".. code-block:: sh", "", *(f"   {line}" for line in words), ""] if words else []
 
 
-def skip_foreign(_app: object, _what: str, _name: str, member: object, skip: bool, _options: object) -> bool:
-    """What a class inherits from scikit-learn or Python is documented there."""
+OF_THE_PACKAGE = frozenset(
+    """
+    apart as_sample blind blocks blocks_of bound bounded check check_columns closing combine counts degrees
+    document drawn drawn_title ends entries entry_records fixed flat from_covariance has_units headers heading
+    here imagined instead kind layout least_columns left_out level linear lines load marked more_tables
+    most_lines name names number numbers of open parts prepare prepared_value reach records remarks remedies
+    said_as save scheme several shown shown_number shown_values start story telling told told_by unit v_form
+    what with_number with_where without words
+    """.split()  # noqa: SIM905  # a list of seventy lines is harder to read
+)
+"""Members by which the package's own rooms talk to public objects: nobody else calls them."""
+
+
+def skip_members(_app: object, what: str, name: str, member: object, skip: bool, _options: object) -> bool:
+    """What a class inherits from scikit-learn or Python is documented there; `OF_THE_PACKAGE` in the code."""
     home = getattr(member, "__module__", None) or "distmom"
-    return skip or not home.startswith("distmom")
+    return skip or not home.startswith("distmom") or (what == "class" and name in OF_THE_PACKAGE)
 
 
 def hide_fields(_app: object, what: str, _name: str, made: object, *_: object) -> tuple[str, None] | None:
@@ -97,7 +110,7 @@ def add_gallery(app: Sphinx, failed: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("build-finished", add_gallery)
-    app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("autodoc-skip-member", skip_members)
     app.connect("autodoc-process-signature", hide_fields)
     app.connect("missing-reference", leave_parameters)
     app.connect("sphinx-click-process-epilog", block_of_examples)
