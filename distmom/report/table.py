@@ -77,10 +77,7 @@ def _piece(some: list[Any], keys: dict[str, pa.Array], common: Common) -> pa.Tab
 def _common(results: Results) -> Common:
     """The kinds of values of all results; of times the finest unit that all have, and UTC if zones differ."""
     every = members(results)
-    if isinstance(every, OnDemand):
-        scales = {getattr(one, "scale", None) for one in every.parts}
-    else:
-        scales = {getattr(one, "scale", None) for one in every}
+    scales = {getattr(one, "scale", None) for one in (every.parts if isinstance(every, OnDemand) else every)}
     found: Common = {}
     for kind in _SUFFIXES:
         mine = [scale for scale in scales if ("number" if scale is None else scale.kind) == kind]

@@ -35,7 +35,7 @@ from distmom.estimators.learn.run import (
 )
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
-from distmom.estimators.learn.start.look import look, look_at_distances
+from distmom.estimators.learn.start.look import comparable, look, look_at_distances
 from distmom.estimators.learn.start.whitened import judging, whitened
 from distmom.estimators.learn.steps import StepPosition
 from distmom.estimators.learn.survey import (
@@ -266,13 +266,11 @@ class Learner(SharedParameters, BaseEstimator):
         # blocks of a given size may all have rows that are far out
         free = options.block_size is None and options.aggregator != "plain"
         if self._linear:
-            near = sample.features if scaled else robust_scale(features, None).features(features)
             labels = self._most_labels is not None
-            seen = look(problem, replace(sample, features=near), scale.outlier_share, labels=labels)
+            seen = look(problem, comparable(sample, features, scaled), scale.outlier_share, labels=labels)
             sizes = {"share": seen.share, "wanted": seen.wanted, "accused": True, "passed_over": whitens}
         elif self._screened and free and not self._pairs_given:
-            near = sample.features if scaled else robust_scale(features, None).features(features)
-            seen = look_at_distances(replace(sample, features=near))
+            seen = look_at_distances(comparable(sample, features, scaled))
             sizes |= {"share": max(seen.share, scale.outlier_share), "passed_over": seen.share > 0.0}
         shape = options.shape(n_rows, self._least_size, bounded=self._bounded, **sizes)
         sample = replace(sample, shape=shape)

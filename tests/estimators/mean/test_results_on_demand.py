@@ -173,24 +173,29 @@ def test_documents_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch, call: 
     assert told == once
 
 
+def count_alive(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many results there are at once, whenever one is made."""
+    alive, counts, make = weakref.WeakSet[Any](), list[int](), answer.AnswerColumns.make
+
+    def counted(self: answer.AnswerColumns, g: int) -> Any:
+        one = make(self, g)
+        alive.add(one)
+        counts.append(len(alive))
+        return one
+
+    monkeypatch.setattr(answer.AnswerColumns, "make", counted)
+    return counts
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_files_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str) -> None:
     made, at_once, _ = both(monkeypatch, rows(900), column=["x", "t"], by=["a", "b"])
     write_results(at_once, tmp_path / f"whole.{ending}")
-    alive, most, make = weakref.WeakSet[Any](), 0, answer.AnswerColumns.make
-
-    def counted(self: answer.AnswerColumns, g: int) -> Any:
-        nonlocal most
-        one = make(self, g)
-        alive.add(one)
-        most = max(most, len(alive))
-        return one
-
-    monkeypatch.setattr(answer.AnswerColumns, "make", counted)
+    alive = count_alive(monkeypatch)
     monkeypatch.setattr(table, "TOGETHER", 4)
     monkeypatch.setattr(write, "ROW_GROUP", 20)
     write_results(made, tmp_path / f"pieces.{ending}")
-    assert len(made) > 60 and 0 < most < 20
+    assert len(made) > 60 and 0 < max(alive) < 20
     whole, pieces = (tmp_path / f"{name}.{ending}" for name in ("whole", "pieces"))
     if ending == "csv":
         assert pieces.read_text() == whole.read_text()
@@ -213,18 +218,9 @@ def test_a_survey_of_groups_keeps_no_results(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(answer, "MANY", 1)
     g = np.random.default_rng(0)
     data = pa.table({"k": np.arange(4_000) % 500, "x": g.normal(size=4_000)})
-    made, most, make = weakref.WeakSet[Any](), 0, answer.AnswerColumns.make
-
-    def counted(self: answer.AnswerColumns, g: int) -> Any:
-        nonlocal most
-        one = make(self, g)
-        made.add(one)
-        most = max(most, len(made))
-        return one
-
-    monkeypatch.setattr(answer.AnswerColumns, "make", counted)
+    alive = count_alive(monkeypatch)
     found = dm.ustatistic(data, "x", kernel="gini", by="k", rng=0, executor=dm.Threads(1))
-    assert len(found) == 500 and 0 < most < 20
+    assert len(found) == 500 and 0 < max(alive) < 20
 
 
 def test_a_report_makes_each_result_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from distmom.estimators.learn.run import Problem, ScaledSample
+from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.survey import ENOUGH, MOST_ACCUSED
 from distmom.inference.share.gaps import rows_apart
 from distmom.numerics.arrays import Bools, Floats
@@ -133,3 +134,8 @@ def _mostly_accused(values: Floats, accused: Bools) -> bool:
 
 def _furthest(values: Floats) -> float:
     return float(rows_apart(np.sort(values)).hi)
+
+
+def comparable(sample: ScaledSample, features: Floats, scaled: bool) -> ScaledSample:
+    """The sample with features of one scale, which distances of rows add up."""
+    return sample if scaled else replace(sample, features=robust_scale(features, None).features(features))
