@@ -11,8 +11,8 @@ import numpy as np
 
 from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.mean.counts import groups_of
-from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import plan_mean
+from distmom.estimators.mean.rule.answers import row_and_cell_blocks
 from distmom.estimators.mean.run.passes import run_plan
 from distmom.estimators.tournament.answer import TournamentOutcome
 from distmom.estimators.tournament.state import numbered, round_of
