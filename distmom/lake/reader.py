@@ -27,8 +27,8 @@ from distmom.memory import allowed_bytes
 from distmom.numerics.arrays import Ints
 
 LONG_TEXT = 6.5
-"""As many times a text that makes a page of its own is held: in the page, in the dictionaries of two batches,
-as a key. Measured: 6.4 times as a key, 4.7 in a condition."""
+"""Factor for a text that makes a page of its own: it is held in the page, in the dictionaries of two batches,
+and as a key. Measured: 6.4 as a key, 4.7 in a condition."""
 
 LARGE = 8
 """Row groups of less than one part in so many of what a thread may hold are read without a closer look."""
@@ -218,7 +218,7 @@ def _read(
             if high - low < size:
                 arrays = [array.slice(low - begin, high - low) for array in arrays]
             yield assembler.batch(arrays, low, high - low, stored - before)
-        del arrays  # nobody needs them while the next ones are decoded
+        del arrays  # they are not needed while the next ones are decoded
         if position >= end:
             return
 
