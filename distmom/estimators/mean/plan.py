@@ -199,8 +199,7 @@ def plan_mean(
         known = counted.n_rows, counted.n_valid
         ahead = None if ledger is not None else rows_ahead(source, reader, files, n_bytes * share, *known)
         filtered = read.where is not None and counted.n_valid is None
-        how = {"stretches": not (grouped or options.design.blind), "bounded": not (grouped and filtered)}
-        reduction = replace(reduction, **_pool(ahead, **how))
+        reduction = _with_pool(reduction, ahead, blind=options.design.blind, filtered=filtered)
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
@@ -241,17 +240,17 @@ def _has_sample(options: MeanOptions, grouped: bool, *, alone: bool) -> bool:
     return not (grouped and by_number)
 
 
-def _pool(n_rows: RowsAhead | None, *, stretches: bool, bounded: bool) -> dict[str, Any]:
-    """Rows of the large sample, those that each leaf offers to it, and those of a stretch, if any.
+def _with_pool(reduction: BlockMeans, n_rows: RowsAhead | None, *, blind: bool, filtered: bool) -> BlockMeans:
+    """The same with a large sample, and with stretches where these may be kept.
 
-    It is `bounded` by a key where it is known about how many rows enter each leaf's part of the sample.
+    A key bounds the sample where it is known about how many rows enter it: groups tell that of no leaf.
     """
     size, quota, bound, rows = POOL_OF_STATE, POOL_OF_STATE, 1.0, LEAST_ROWS
     if n_rows is not None:  # else how many rows will come is not known
         size, quota, rows = POOL, leaf_quota(POOL, n_rows.at_least), stretch_rows(n_rows.about)
-        bound = key_bound(POOL, n_rows.at_least) if bounded else 1.0
-    sample = {"pool_size": size, "pool_quota": quota, "pool_bound": bound}
-    return sample | {"stretch_rows": rows if stretches else 0}
+        bound = 1.0 if reduction.grouped and filtered else key_bound(POOL, n_rows.at_least)
+    rows = 0 if reduction.grouped or blind else rows
+    return replace(reduction, pool_size=size, pool_quota=quota, pool_bound=bound, stretch_rows=rows)
 
 
 def worth_compiling(
