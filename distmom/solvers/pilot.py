@@ -20,6 +20,7 @@ from distmom.numerics.linalg.whitening import MOST_WHITENED, whitening, with_one
 from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
 from distmom.numerics.median import MAD
 from distmom.solvers.clumps import clump
+from distmom.solvers.moved import moved
 from distmom.solvers.screen import HUGE, RowScreen, distances
 
 NEAREST, CONCENTRATIONS = 0.75, 4
@@ -46,18 +47,23 @@ OPERATIONS = 1 << 28
 
 RIDGE = 1e-12
 
-Furthest = Callable[[Floats], float]
-"""The least of some numbers that stand apart from all others far above them; infinity if none do."""
+Furthest = Callable[[Floats, bool], float]
+"""The least of some numbers that stand apart from all others far above them; infinity if none do. If the
+second is true they may be nearer, where a distance alone proves nothing."""
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a sample tells: coordinates, a fit if the risk is one of predictors, and who is accused."""
+    """What a sample tells: coordinates, a fit if the risk is one of predictors, and who is accused.
+
+    The risk is that of the descent: its loss bends where residuals of these rows end.
+    """
 
     basis: Floats
     fit: Floats | None
     screen: RowScreen
     accused: Bools  # of the rows of the sample
+    risk: PredictorRisk | None = None
 
 
 def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: Furthest) -> Pilot:
@@ -71,7 +77,7 @@ def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: F
     basis = _concentrated(x[few])
     z = with_ones(x) @ basis
     away = distances(z)
-    screen = RowScreen(basis, most_distance=furthest(away))
+    screen = RowScreen(basis, most_distance=furthest(away, False))
     if risk is not None and x.shape[1] < MOST_WHITENED:
         fit = _fit(risk, z[few], y[few], away[few], basis)
         if fit is not None:
@@ -79,9 +85,12 @@ def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: F
             spread, most, mostly = 1.0, math.inf, OF_LABELS
             if isinstance(risk, LinearRisk):
                 spread, mostly = 1.0 if clump(y)[1] else _spread(surprise), MOSTLY
-                most = max(furthest(surprise), SURPRISING * spread)
+                most, risk = max(furthest(surprise, False), SURPRISING * spread), risk.narrowed(spread)
             usual = float(np.median(away))
             screen = replace(screen, risk=risk, fit=basis @ fit, most_surprise=most)
+            apart = away[few] >= furthest(away, True)
+            if apart.any() and _moved(risk, z[few], y[few], apart, basis):
+                screen = replace(screen, most_distance=float(away[few][apart].min()))
             if _together(away, FAR_OUT * usual, surprise > SURPRISING * spread, mostly):
                 screen = replace(screen, distance=FAR_OUT * usual, surprise=SURPRISING * spread)
     return finished(risk, rows, targets, screen)
@@ -101,7 +110,7 @@ def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: 
         found = touched(risk, with_ones(x[few]) @ basis, y[few], np.ones(len(x[few])), basis, begin)
         fit = basis @ found
         fit = fit if np.isfinite(fit).all() else None
-    return Pilot(basis, fit, screen, accused)
+    return Pilot(basis, fit, screen, accused, risk)
 
 
 def _together(away: Floats, far: float, surprising: Bools, mostly: float) -> bool:
@@ -115,6 +124,17 @@ def _together(away: Floats, far: float, surprising: Bools, mostly: float) -> boo
     hits = int(surprising[np.argpartition(away, away.size - k)[away.size - k :]].sum())
     by_chance = betainc(hits, k - hits + 1, surprising.mean())  # so many or more
     return bool(hits >= mostly * k and by_chance < CHANCE)
+
+
+def _moved(risk: PredictorRisk, z: Floats, y: Floats, group: Bools, basis: Floats) -> bool:
+    """Whether a fit to all rows is not that of those outside of a group."""
+
+    def fitted(z: Floats, y: Floats, begin: Floats) -> Floats:
+        return touched(risk, z, y, np.ones(len(y)), basis, begin)
+
+    others = z[~group], y[~group]
+    alone = fitted(*others, np.zeros(z.shape[1]))
+    return moved(risk, *others, alone, fitted(z, y, alone))
 
 
 def _concentrated(rows: Floats) -> Floats:

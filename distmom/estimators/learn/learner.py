@@ -280,7 +280,7 @@ class Learner(SharedParameters, BaseEstimator):
         if seen is not None and whitens:
             white = whitened(problem, sample, seen)
             begun |= white.of_training()
-            start, step = white.start, white.step
+            problem, start, step = replace(problem, risk=white.risk), white.start, white.step
         else:
             if self._screened and seen is not None and seen.accused_share:
                 begun |= {"accused": seen.pilot.screen, "accused_share": seen.accused_share}

@@ -37,8 +37,8 @@ class RobustLinearRegression(RegressorMixin, Learner):
     ----------
     loss : {"huber", "squared", "pinball"}
         Of the residuals in units of the targets' spread: half their square up to 1.345 (6 where a tenth of
-        the targets have one value, such as zero) and straight beyond, half their square, or that of a
-        quantile.
+        the targets have one value, such as zero), or up to two spreads of the residuals if that is less, and
+        straight beyond; half their square; or that of a quantile.
     quantile : float
         For ``"pinball"``.
     alpha : float
@@ -57,8 +57,9 @@ class RobustLinearRegression(RegressorMixin, Learner):
     and there is no such fit.
 
     Rows of the sample are accused if their residual is more than five scales and their distance more than 1.5
-    times the median distance, provided that most of the rows furthest out have such residuals. Blocks with
-    such rows are skipped. Targets and features are centred and scaled by their median and median absolute
+    times the median distance, provided that most of the rows furthest out have such residuals; and so are
+    rows beyond a gap in the distances that move the fit by more than its error. Blocks with such rows are
+    skipped. Targets and features are centred and scaled by their median and median absolute
     deviation. A step costs 2 K B d. See :doc:`/statistics/learning`.
 
     ``aggregator="median_block", scaling="robust"`` is the descent of the paper. Its target is the minimiser
