@@ -19,7 +19,6 @@ from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import MOST_WHITENED, whitening, with_ones, wrapped
 from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
 from distmom.numerics.median import MAD
-from distmom.solvers.clumps import clump
 from distmom.solvers.moved import moved
 from distmom.solvers.screen import HUGE, RowScreen, distances
 
@@ -66,8 +65,13 @@ class Pilot:
     risk: PredictorRisk | None = None
 
 
-def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: Furthest) -> Pilot:
-    """Look at scaled rows; without a risk only at how far out they lie."""
+def pilot(
+    risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: Furthest, clumped: bool = False
+) -> Pilot:
+    """Look at scaled rows; without a risk only at how far out they lie.
+
+    Targets are `clumped` if many have one value.
+    """
     sane = (np.abs(rows) < HUGE).all(axis=1) & (np.abs(targets) < HUGE)
     x, y = rows[sane], targets[sane]
     if not len(x):
@@ -79,13 +83,14 @@ def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: F
     away = distances(z)
     screen = RowScreen(basis, most_distance=furthest(away, False))
     if risk is not None and x.shape[1] < MOST_WHITENED:
-        fit = _fit(risk, z[few], y[few], away[few], basis)
+        fit = _fit(risk, z[few], y[few], away[few], basis, clumped)
         if fit is not None:
             surprise = risk.surprise(z @ fit, y)
             spread, most, mostly = 1.0, math.inf, OF_LABELS
             if isinstance(risk, LinearRisk):
-                spread, mostly = 1.0 if clump(y)[1] else _spread(surprise), MOSTLY
-                most, risk = max(furthest(surprise, False), SURPRISING * spread), risk.narrowed(spread)
+                spread, mostly = 1.0 if clumped else _spread(surprise), MOSTLY
+                most = max(furthest(surprise, False), SURPRISING * spread)
+                risk = risk if clumped else risk.narrowed(spread)
             usual = float(np.median(away))
             screen = replace(screen, risk=risk, fit=basis @ fit, most_surprise=most)
             apart = away[few] >= furthest(away, True)
@@ -146,11 +151,13 @@ def _concentrated(rows: Floats) -> Floats:
     return basis
 
 
-def _fit(risk: PredictorRisk, z: Floats, y: Floats, away: Floats, basis: Floats) -> Floats | None:
+def _fit(
+    risk: PredictorRisk, z: Floats, y: Floats, away: Floats, basis: Floats, clumped: bool
+) -> Floats | None:
     """Parameters in the coordinates of z; None for targets mostly of one value, where far ones are usual."""
     weights = np.minimum(1.0, FAR_OUT * float(np.median(away)) / np.maximum(away, 1e-300)) ** 2
     begin = np.zeros(z.shape[1])
-    if not isinstance(risk, LinearRisk) or clump(y)[1]:
+    if not isinstance(risk, LinearRisk) or clumped:
         return touched(risk, z, y, weights, basis, begin)
     if not np.median(np.abs(y - np.median(y))) > 0.0:
         return None

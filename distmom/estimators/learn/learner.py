@@ -259,7 +259,8 @@ class Learner(SharedParameters, BaseEstimator):
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
         n_rows = math.floor(share * rows.n_rows)
         shape = Shape(options.n_blocks, parameters.BLOCK_SIZE, 0, 0)  # not known yet
-        sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
+        of_scale = scale.features(features), scale.targets(targets)
+        sample = ScaledSample(*of_scale, shape, seed, scale.clumped_target)
         problem, whitens = self._problem(sample), options.scaling == "whitened"
         sizes: dict[str, Any] = {"share": scale.outlier_share, "wanted": problem.wanted}
         seen = None

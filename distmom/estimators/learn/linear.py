@@ -21,7 +21,7 @@ from distmom.numerics.linalg.curvature import largest_curvature
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk, softmax
 from distmom.numerics.losses.table import LOSSES, names_of
-from distmom.solvers.clumps import BEND, clump
+from distmom.solvers.clumps import BEND
 
 MOST_CLASSES = 1_000
 
@@ -110,7 +110,7 @@ class RobustLinearRegression(RegressorMixin, Learner):
         check_positive("alpha", self.alpha, zero=True)
 
     def _problem(self, sample: ScaledSample) -> Problem:
-        bend = BEND if clump(sample.targets)[1] else LinearRisk.threshold
+        bend = LinearRisk.threshold if sample.clump is None else BEND
         risk = LinearRisk(self.loss, bend, self.quantile, self.alpha)
         start = np.zeros(sample.features.shape[1] + 1)
         step = 1.0 / largest_curvature(sample.blocks()[0], self.alpha)

@@ -13,6 +13,7 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
+from distmom.estimators.learn.doubts.odd_clump import odd_clump
 from distmom.estimators.learn.doubts.odd_files import named_odd_files
 from distmom.estimators.learn.doubts.skew import mean_residual
 from distmom.estimators.learn.parameters import BLOCK_SIZE, LearnOptions, Shape
@@ -91,6 +92,7 @@ class ScaledSample:
     targets: Floats
     shape: Shape
     seed: int
+    clump: float | None = None  # the target that many rows have
 
     def blocks(self) -> tuple[Floats, Floats]:
         """The sample cut into blocks of the size of a step's, as many as it holds."""
@@ -134,6 +136,7 @@ class Training:
     accused_share: float = 0.0  # of the rows of the sample
     too_many: float = 0.0  # share of them that would be accused, were they not too many
     mean_residual: float = 0.0  # if it is far from zero, in standard deviations of the targets
+    odd_clump: bool = False  # whether many targets have one value that the others do not lead to
     step_seconds: float = field(init=False)  # mean time of a step, fetching its rows included
 
     def order(self, source: TrainingRows) -> VirtualOrder:
@@ -229,7 +232,11 @@ def learn(
         training.status = judged(training.status, looks, training.found)
     if training.sample is not None:
         of = training.risk, training.x, *training.sample, training.accused
-        training.mean_residual = mean_residual(*of)
+        clump = training.scale.clumped_target
+        training.mean_residual = mean_residual(*of, clumped=clump is not None)
+        if clump is not None:
+            of_targets = training.risk, training.x, *training.sample, clump, training.accused
+            training.odd_clump = odd_clump(*of_targets, natural=training.scale.clump[0] == 0.0)
         if source.files is not None and training.numbers is not None:
             training.odd = named_odd_files(source.files, training.numbers, *of)
         training.sample = training.numbers = None

@@ -26,9 +26,17 @@ lie on both by the same chance. Few wrong targets widen the standard error as mu
 
 
 def mean_residual(
-    risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, accused: Accused | None
+    risk: BlockRisk,
+    x: Floats,
+    rows: Floats,
+    targets: Floats,
+    accused: Accused | None,
+    *,
+    clumped: bool = False,
 ) -> float:
     """Mean residual of the rows that are not accused, in standard deviations of the targets; 0 if near it.
+
+    Where targets are `clumped` no residuals are usual ones.
 
     Examples
     --------
@@ -53,7 +61,7 @@ def mean_residual(
         residuals, targets = residuals[kept], targets[kept]
         mean, error = float(residuals.mean()), float(residuals.std()) / math.sqrt(kept.sum())
         away = residuals - np.median(residuals)
-        outer = np.abs(away) > OUTER * MAD * np.median(np.abs(away))
+        outer = np.abs(away) > (math.inf if clumped else OUTER * MAD * np.median(np.abs(away)))
         spread = float(targets[~outer].std())  # wrong targets do not widen it
     # without a spread, or with one that no float holds, there is nothing to compare it with
     if not (math.isfinite(mean) and 0.0 < spread < math.inf and abs(mean) > FAR * spread):

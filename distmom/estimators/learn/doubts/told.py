@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from distmom.estimators.learn.doubts import odd_files
+from distmom.estimators.learn.doubts import odd_clump, odd_files
 from distmom.estimators.learn.doubts.skew import residuals_skewed
 from distmom.estimators.learn.run import Training
 from distmom.estimators.learn.survey import far_from_the_middle, screened_out
 from distmom.estimators.surveyed import Survey
 from distmom.inference.status import in_order
-from distmom.solvers import clumps
 from distmom.status import Status
 
 
@@ -17,7 +16,7 @@ def told(seen: Survey | None, found: Training) -> tuple[list[Status], list[str]]
     every = [
         ([], []) if seen is None else (seen.flags(), seen.words()),
         far_from_the_middle(found.scale.largest_share),
-        ([], clumps.words(*found.scale.clump)),
+        odd_clump.told(*found.scale.clump, found.odd_clump),
         odd_files.told(*found.odd),
         screened_out(found.accused_share, found.too_many),
         residuals_skewed(found.mean_residual),

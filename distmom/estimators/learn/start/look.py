@@ -107,7 +107,7 @@ def _pilot(problem: Problem, sample: ScaledSample, *, labels: bool) -> tuple[Pil
     """The pilot, and the share of rows that it would accuse were they not too many, or that fit no model."""
     risk = problem.risk if isinstance(problem.risk, PredictorRisk) else None
     features, targets = sample.features, sample.targets
-    found = pilot(risk, features, targets, _furthest)
+    found = pilot(risk, features, targets, _furthest, sample.clump is not None)
     if math.isfinite(found.screen.most_distance):
         levels = [column for column in features.T if _is_level(column)]
         if any(_mostly_accused(values, found.accused) for values in ([targets] * labels + levels)):
@@ -116,7 +116,8 @@ def _pilot(problem: Problem, sample: ScaledSample, *, labels: bool) -> tuple[Pil
         if not isinstance(risk, LinearRisk) or found.fit is None:
             return found, 0.0
         kept = ~found.accused
-        return found, float(kept.mean()) * share_of_others(features[kept], targets[kept], found.basis)
+        of = features[kept], targets[kept], found.basis, sample.clump
+        return found, float(kept.mean()) * share_of_others(*of)
     before, found = found, finished(found.risk, features, targets, RowScreen(found.screen.basis))
     return found, float((before.accused & ~found.accused).mean())
 
