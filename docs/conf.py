@@ -26,6 +26,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",  # docstrings
     "sphinx_click",  # commands
+    "stacked_tables",  # tables on a telephone
 ]
 exclude_patterns = ["_templates"]
 templates_path = ["_templates"]

@@ -38,8 +38,12 @@ IN_FLIGHT = 2
 LEAST = 256
 """Groups for which a pass is worth its while."""
 
-USABLE = 0.9
-"""Of the memory that is left for groups; the rest is for what allocators hold back."""
+AIMED = 0.85
+"""Of a limit: the rest is for what allocators hold back, and for pages of libraries, of which some systems
+map more than others."""
+
+LEAST_USED = 0.5
+"""Of what a small limit leaves for groups, so much is used in any case."""
 
 ROW_BYTES = 128
 """Of a row that waits to be taken to its cell and its group's sample, and while it is."""
@@ -50,6 +54,12 @@ OF_UNITS = 0.4
 WITH_SECOND = 4
 """States as large as the merged one: a merge, which copies, beside the state of a first pass."""
 
+ANSWERING = 5
+"""Of sums with all their blocks: those of both passes, and what answers are made of, when no unit is at
+work."""
+
+ANSWERED_BYTES = 1 << 25
+"""Of such sums at most so many are answered at a time."""
 
 UNASKED = 4
 """Of the machine's memory groups take one part of so many, where nobody set a limit."""
@@ -59,6 +69,12 @@ def memory_for(executor: Executor) -> float:
     """Bytes of a process that has groups."""
     limited = executor.far or executor.account.limit is not None
     return executor.memory / (1 if limited else UNASKED)
+
+
+def free_for_groups(executor: Executor, held: float) -> float:
+    """Bytes that groups may take beside what is held."""
+    limit = memory_for(executor)
+    return max(AIMED * limit - held, LEAST_USED * (limit - held))
 
 
 def most_groups(executor: Executor, memory: Memory, group_bytes: int, n_units: int) -> int:
@@ -74,7 +90,7 @@ def most_groups(executor: Executor, memory: Memory, group_bytes: int, n_units: i
     n_units : int
     """
     threads = memory.busy(executor.threads_per_process)
-    free = USABLE * (memory_for(executor) - memory.sure.needed(threads))
+    free = free_for_groups(executor, memory.sure.needed(threads))
     done = n_units - min(n_units, threads)  # while the others are at work
     waiting = min(done, n_units.bit_length() + IN_FLIGHT * executor.threads)
     most = int(free / ((threads * AT_WORK + waiting + MERGING) * (group_bytes + KEY_BYTES)))
@@ -82,10 +98,11 @@ def most_groups(executor: Executor, memory: Memory, group_bytes: int, n_units: i
 
 
 class Room(NamedTuple):
-    """Bytes that the groups of a unit, and all states where they are merged, may take."""
+    """Bytes that groups may take: in a unit, in all states where they are merged, and when answered."""
 
     unit: float
     merged: float
+    answered: float = ANSWERED_BYTES
 
 
 def room_for_groups(
@@ -100,7 +117,7 @@ def room_for_groups(
     """
     threads = memory.busy(executor.threads_per_process)
     rows = threads * len(means.columns) * ROWS_TOGETHER * ROW_BYTES
-    free = USABLE * (memory_for(executor) - memory.sure.needed(threads) - results - rows)
+    free = free_for_groups(executor, memory.sure.needed(threads) + results + rows)
     least = LEAST * (means.state_bytes() + KEY_BYTES)
     if free < least and n_done:
         raise ResourceError(
@@ -109,7 +126,9 @@ def room_for_groups(
             "filter with where, or allow more memory_limit"
         )
     unit = OF_UNITS * free / (threads * (AT_WORK + IN_FLIGHT))
-    return Room(max(unit, least / AT_WORK), max((1 - OF_UNITS) * free / WITH_SECOND, least / AT_WORK))
+    merged = max((1 - OF_UNITS) * free / WITH_SECOND, least / AT_WORK)
+    answered = min(max(OF_UNITS * free, least) / ANSWERING, ANSWERED_BYTES)
+    return Room(max(unit, least / AT_WORK), merged, answered)
 
 
 class RangeMerger(UnitMerger["RangedState"]):

@@ -13,7 +13,7 @@ from distmom.numerics.arrays import Ints
 from distmom.report.result import Result
 from distmom.status import Status
 
-LET_GO = 256
+LET_GO = 64
 """So many results are made before memory is given back."""
 
 

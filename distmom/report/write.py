@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, ResourceError
@@ -122,20 +122,30 @@ def _row_groups(results: Results) -> Iterator[pa.Table]:
     for piece in arrow_pieces(results):
         waiting.append(piece)
         if sum(map(len, waiting)) >= ROW_GROUP:
-            yield pa.concat_tables(waiting)
-            waiting.clear()
+            waiting, whole = [], [pa.concat_tables(waiting)]
+            del piece
+            yield whole.pop()
     if waiting:
         yield pa.concat_tables(waiting)
+
+
+def _write_tables(
+    path: Path, open_file: Callable[[Path, pa.Schema], Any], tables: Iterator[pa.Table]
+) -> None:
+    """Write them one after the other, of which none is held when the next one is made."""
+    with ExitStack() as stack:
+        file = None
+        for table in tables:
+            if file is None:
+                file = stack.enter_context(open_file(path, table.schema))
+            file.write_table(table)
+            del table
 
 
 def _write_parquet(results: Results, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    tables = _row_groups(results)
-    first = next(tables)
-    with pq.ParquetWriter(path, first.schema) as file:
-        for table in chain([first], tables):
-            file.write_table(table)
+    _write_tables(path, pq.ParquetWriter, _row_groups(results))
 
 
 def _write_csv(results: Results, path: Path) -> None:
@@ -143,11 +153,7 @@ def _write_csv(results: Results, path: Path) -> None:
 
     from distmom.report.table import durations_as_text
 
-    tables = map(durations_as_text, _row_groups(results))
-    first = next(tables)
-    with csv.CSVWriter(path, first.schema) as file:
-        for table in chain([first], tables):
-            file.write_table(table)
+    _write_tables(path, csv.CSVWriter, map(durations_as_text, _row_groups(results)))
 
 
 def _write_html(results: Results, path: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -68,13 +69,21 @@ def test_a_frame_of_results_is_their_table(found: dict[str, Any], name: str) -> 
     assert pl.DataFrame(results).equals(table) and pl.from_arrow(pa.table(results)).equals(table)
     assert pd.DataFrame.from_arrow(results).equals(results.to_pandas())
     first = dm.Results.of(results)[0]
-    assert pl.DataFrame(first).equals(first.to_polars())
+    alone = first.to_polars()
+    assert pl.DataFrame(first).equals(alone) and pl.from_arrow(pa.table(first)).equals(alone)
     assert pd.DataFrame.from_arrow(first).equals(first.to_pandas())
+    for relation in (results, first):  # DuckDB finds the variable
+        rows = duckdb.sql("FROM relation")
+        assert rows.columns == relation.to_arrow().column_names
+        assert len(rows.fetchall()) == relation.to_arrow().num_rows
 
 
 @pytest.mark.parametrize("name", FOUND)
 def test_lists_of_results_are_frames_with_a_row_for_each(found: dict[str, Any], name: str) -> None:
     results = list(dm.Results.of(found[name]))
+    assert not isinstance(results[0], Iterable)  # a result that were would be one cell of pandas, not a row
+    with pytest.raises(ValueError, match="constructor not properly called"):  # docs/howto/frames.md quotes it
+        pd.DataFrame(results[0])
     every = pl.DataFrame(results, infer_schema_length=None)
     assert len(every) == len(pd.DataFrame(results)) == len(pd.DataFrame(dm.Results.of(found[name])))
     assert len(pl.DataFrame(results[:3])) == len(results[:3])

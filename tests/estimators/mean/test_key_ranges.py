@@ -171,6 +171,15 @@ def test_without_a_limit_groups_take_a_part_of_the_memory() -> None:
         assert key_ranges.memory_for(free) == free.memory / 4
 
 
+def test_what_groups_take_leaves_a_part_of_the_limit() -> None:
+    """All of it but a tenth of what groups get left 500 of 500 MB where libraries take more pages."""
+    held, limit = 270e6, 500_000_000
+    with dm.Threads(2, memory_limit=limit).open() as executor:
+        assert 0.8 < (key_ranges.free_for_groups(executor, held) + held) / limit < 0.88
+    with dm.Threads(2, memory_limit=300_000_000).open() as executor:
+        assert key_ranges.free_for_groups(executor, held) > 10e6  # a small limit is not refused
+
+
 @pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.xdist_group("workers")

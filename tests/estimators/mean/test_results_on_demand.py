@@ -205,6 +205,29 @@ def test_files_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert first.schema == second.schema and repr(first.to_pydict()) == repr(second.to_pydict())  # NaN, too
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_row_group_that_was_written_is_not_held(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
+) -> None:
+    """The first one, the last one and the pieces of the next were held side by side."""
+    made, _, _ = both(monkeypatch, rows(900), column=["x", "t"], by=["a", "b"])
+    groups: list[Any] = []
+    alive: list[int] = []
+    concat = pa.concat_tables
+
+    def counted(tables: list[Any]) -> Any:
+        alive.append(sum(group() is not None for group in groups))
+        found = concat(tables)
+        groups.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(pa, "concat_tables", counted)
+    monkeypatch.setattr(table, "TOGETHER", 4)
+    monkeypatch.setattr(write, "ROW_GROUP", 20)
+    write_results(made, tmp_path / f"pieces.{ending}")
+    assert len(alive) >= 3 and max(alive) == 0
+
+
 def test_memory_is_given_back_while_results_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _, _ = both(monkeypatch, rows(2_000), column="x", by="a")
     given: list[int] = []

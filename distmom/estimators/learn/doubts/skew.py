@@ -1,4 +1,4 @@
-"""Whether the mean of the residuals is far from zero, where the loss does not follow the mean."""
+"""Whether the mean of the residuals is far from zero although the loss does not follow the mean."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from distmom.solvers.coordinates import Accused
 from distmom.status import Status
 
 FAR, ERRORS = 0.1, 4.0
-"""Standard deviations of the targets that cost 0.01 of R^2, and standard errors, from which on it is told."""
+"""Reported from this many standard deviations of the targets (0.01 of R^2) and standard errors on."""
 
 FEWEST = 64
-"""Nothing is told of fewer rows."""
+"""With fewer rows nothing is reported."""
 
 OUTER, CHANCE = 5.0, 1e-4
 """Spreads of the residuals beyond which rows are counted on either side, and how improbable it is that they
@@ -63,7 +63,7 @@ def mean_residual(
         away = residuals - np.median(residuals)
         outer = np.abs(away) > (math.inf if clumped else OUTER * MAD * np.median(np.abs(away)))
         spread = float(targets[~outer].std())  # wrong targets do not widen it
-    # without a spread, or with one that no float holds, there is nothing to compare it with
+    # without a scale, or with one that no float holds, there is nothing to compare it with
     if not (math.isfinite(mean) and 0.0 < spread < math.inf and abs(mean) > FAR * spread):
         return 0.0
     return mean / spread if abs(mean) > ERRORS * error or one_sided(away[outer]) else 0.0
@@ -83,7 +83,7 @@ def one_sided(away: Floats) -> bool:
 
 
 def residuals_skewed(mean: float) -> tuple[list[Status], list[str]]:
-    """What is told of it."""
+    """The note about it."""
     if not mean:
         return [], []
     note = (

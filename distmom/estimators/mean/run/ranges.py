@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from distmom.reductions.sparse_state import SparseState
     from distmom.reductions.state import Key, MeanState
 
-ANSWERED_BYTES = 1 << 25
-"""Of the sums of groups with all their blocks, from which answers are made at a time."""
-
 LooksOf = Callable[[tuple[Look, ...]], tuple[Look, ...]]
 CutsOf = Callable[[tuple[Look, ...], list[GroupsLook]], OwnCuts | None]
 
@@ -66,7 +63,6 @@ def answers_by_ranges(
     skipped: list[SkippedFile] = []
     looks: tuple[Look, ...] | None = None
     within, largest = HashRange(), 0
-    at_once = max(1, ANSWERED_BYTES // means.state_bytes())
     with RecordFile(executor.scratch) as file:
         while looks is None or not within.last:
             results = KEY_BYTES * len(keys) + sum(columns.nbytes for part in parts for columns in part)
@@ -89,6 +85,7 @@ def answers_by_ranges(
                 second, _, _ = run_range(cut, n_keys, executor, progress, within, room, known)
                 within = within.ending(second.high)
                 state = state.within(HashRange(high=second.high))
+            at_once = max(1, int(room.answered) // means.state_bytes())
             mine = [
                 results_of(plan, piece.dense(), looks, look_at_hashes(looks, piece.hashes), kept)
                 for piece, kept in pieces_of(state, second, at_once)
