@@ -1,4 +1,4 @@
-"""The memory that this process holds, measured while it runs, beside what was projected."""
+"""The memory that this process holds, measured during a run, beside the projection."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from distmom.errors import ResourceError
 from distmom.memory import Check
 
 HELD = Path("/proc/self/statm")
-"""Where Linux says how many pages are resident, and how many of these are those of files."""
+"""Where Linux reports the resident pages, and how many of them belong to files."""
 
 FILE_BYTES = 70_000_000
 """Of libraries and other files so much counts, what a plain program has: the system takes the rest back when
@@ -24,7 +24,7 @@ SOON = 0.1
 
 
 def resident_bytes() -> int | None:
-    """Bytes that this process holds; None on systems that do not tell."""
+    """Bytes that this process holds; None on systems that do not report it."""
     try:
         resident, of_files = map(int, HELD.read_text().split()[1:3])
         page = os.sysconf("SC_PAGE_SIZE")
@@ -34,7 +34,7 @@ def resident_bytes() -> int | None:
 
 
 class Account:
-    """What this process holds, against a limit that somebody set.
+    """The memory of this process, compared with a limit that was set.
 
     What it held beyond a plain program before the run does not count: it is the caller's, or Numba, which a
     run that does not compile has not projected.

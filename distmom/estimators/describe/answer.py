@@ -14,7 +14,8 @@ from distmom.estimators.describe.named import look_again, name_units
 from distmom.estimators.describe.unit_tables import UnitTable, discrepancy_sources, unit_tables
 from distmom.estimators.mean.counts import groups_of, shared_fields
 from distmom.estimators.mean.far_rows import Found
-from distmom.estimators.mean.partition import answer_columns, partition_fields, row_and_cell_blocks
+from distmom.estimators.mean.partition import partition_fields
+from distmom.estimators.mean.rule.answers import answer_columns, row_and_cell_blocks
 from distmom.estimators.whose import whose
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.ladder import Merger

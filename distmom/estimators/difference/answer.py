@@ -12,8 +12,8 @@ from distmom.checks import did_you_mean
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.mean.counts import UnitCount, groups_of, shared_fields, unit_counts
 from distmom.estimators.mean.notes import FEW_UNITS
-from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.rule.answers import row_and_cell_blocks
 from distmom.inference.adaptive import FEW_CARRY
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.plain import sample_means

@@ -12,15 +12,10 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.facts import told
 from distmom.estimators.mean.counts import PerGroup, SharedFields, fields_of_groups, named_in, why_not_finite
 from distmom.estimators.mean.far_groups import GroupsLook, look_at_groups, settle_groups
-from distmom.estimators.mean.far_rows import Found, looks_of
+from distmom.estimators.mean.far_rows import Found, fields_of_columns, looks_of
 from distmom.estimators.mean.notes import value_notes
-from distmom.estimators.mean.partition import (
-    PartitionFields,
-    answer_columns,
-    method_of,
-    partition_fields,
-    promise_of,
-)
+from distmom.estimators.mean.partition import PartitionFields, partition_fields
+from distmom.estimators.mean.rule.answers import answer_columns, answers_apart, method_of, promise_of
 from distmom.inference.samples import Samples, Width, paper_sample_margin, resampled_width
 from distmom.inference.share.look import Look
 from distmom.numerics.blocks.block_state import BlockState
@@ -141,7 +136,8 @@ def results_of(
     names, joint = plan.reduction.columns, plan.options.joint
     read = plan.reader.options
     whole = ", ".join(read.columns if plan.options.weights is None else read.columns[:-1])
-    results = []
+    apart = iter(()) if joint or plan.options.design.sampled else answers_apart(plan, state)
+    results, far = [], list[Found]()
     for c, column in enumerate([whole] if joint else names):
         columns = slice(0, len(names)) if joint else slice(c, c + 1)
         more = {"columns": names, "method": joint} if joint else {}
@@ -150,17 +146,19 @@ def results_of(
         if plan.options.design.sampled:
             every = list(sampled_fields(plan, state, columns, shared))
         else:
-            found = answer_columns(plan, state, columns)
+            found = answer_columns(plan, state, columns) if joint else next(apart)
             every = partition_fields(plan, state, columns, shared, found)
         kind = VectorResult if joint else MeanResult
         changed: dict[int, dict[str, Any]] = {}
         if groups:
             changed = settle_groups(plan, groups[c], c, shared, every, state, second)
         elif looks:
-            mine = Found(plan, tuple(looks[columns]), columns, shared[0], every[0], second, state.units)
-            changed = {0: mine.fields()}
+            far.append(Found(plan, tuple(looks[columns]), columns, shared[0], every[0], second, state.units))
         results.append(AnswerColumns(kind, column, shared, every, changed))
-    return results
+    if not far:
+        return results
+    changes = fields_of_columns(far)
+    return [replace(one, changed={0: fields}) for one, fields in zip(results, changes, strict=True)]
 
 
 def in_one(

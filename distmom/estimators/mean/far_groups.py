@@ -17,14 +17,8 @@ import numpy as np
 
 from distmom.estimators.mean.counts import PerGroup, n_effective, n_used_of
 from distmom.estimators.mean.far_rows import Cuts
-from distmom.estimators.mean.partition import (
-    answer_columns,
-    errors_allowed,
-    partition_fields,
-    row_and_cell_blocks,
-    screened_out,
-    stands,
-)
+from distmom.estimators.mean.partition import errors_allowed, partition_fields, screened_out, stands
+from distmom.estimators.mean.rule.answers import answer_columns, row_and_cell_blocks
 from distmom.inference.share.gaps import FEWEST, MOST, NEAR, Apart, rows_apart
 from distmom.inference.share.look import Look, near_apart
 from distmom.inference.share.ranks import share_interval

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from distmom.designs.blocks import RandomBlocks
-from distmom.estimators.mean.blocks import SAMPLE
 from distmom.estimators.mean.counts import n_effective
 from distmom.estimators.mean.partition import (
-    answer_columns,
     correlated,
     error_of,
     errors_allowed,
@@ -26,6 +23,8 @@ from distmom.estimators.mean.partition import (
     screened_out,
     stands,
 )
+from distmom.estimators.mean.rule.answers import answer_columns
+from distmom.estimators.mean.rule.sample import estimates_at_once, of_parts, of_sample
 from distmom.inference.files.odd_files import may_be_odd
 from distmom.inference.share.extremes import without_extremes
 from distmom.inference.share.growth import PARTS, explained, growth
@@ -36,9 +35,7 @@ from distmom.inference.status import NoInterval, in_order
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.pool import all_in_order
-from distmom.reductions.layouts import RandomLayout
 from distmom.reductions.state import MeanState
-from distmom.reductions.state_of_pools import state_of_parts, state_of_pools
 from distmom.report.far_rows import Action, FarRows, Trimmed
 from distmom.report.histogram import histogram
 from distmom.status import Status
@@ -105,7 +102,7 @@ class Found:
 
     def fields(self) -> dict[str, Any]:
         """The fields that change."""
-        if not np.isfinite(self.first["estimate"]).all() or not self.looks[0].ordered.size:
+        if not self._some:
             return {}
         if self.plan.options.design.blind:
             return self._marked()
@@ -172,18 +169,9 @@ class Found:
         told = self._as_told() if not borne and any(look.near.n for look in self.looks) else {}
         if self.complete or by_file:
             return told
-        m, n = self.kept.size, self.shared["n_used"]
-        centres, errors = [look.centre for look in self.looks], CONTRADICT * (m**-0.5 + n**-0.5)
-        # the smaller scale first, which takes less time and does for most columns
-        if self._agree(
-            centres, np.multiply([block_scale(look.pool.values) for look in self.looks], errors / 2)
-        ):
+        if not self.unsure:
             return told
-        scales = [sample_scale(look.pool.values, look.ordered) for look in self.looks]
-        allowed = np.multiply(scales, errors)
-        if self._agree(centres, allowed / 2.0):
-            return told
-        [estimate] = self._of_parts(np.zeros(m, np.int64), 1)
+        estimate, allowed = self.of_all, self._allowed
         if self._agree(estimate, allowed) or self._agree(estimate, allowed + self._explained(estimate)):
             return told
         again, m = self._of_sample(self.kept)
@@ -193,6 +181,43 @@ class Found:
             | told
             | {"flags": in_order((Status.BREAKDOWN_POINT_EXCEEDED, *again["flags"])), "n_used": m}
         )
+
+    @cached_property
+    def unsure(self) -> bool:
+        """Whether nothing stands apart, and a glance at the sample does not confirm the estimate."""
+        options = self.plan.options
+        if options.design.blind or options.design.by_file or options.window is not None:
+            return False
+        if not self._some or self.complete or any(look.apart.n for look in self.looks):
+            return False
+        centres = [look.centre for look in self.looks]
+        # the smaller scale first, which takes less time and does for most columns
+        scales = [block_scale(look.pool.values) for look in self.looks]
+        if self._agree(centres, np.multiply(scales, self._errors / 2)):
+            return False
+        return not self._agree(centres, self._allowed / 2.0)
+
+    @property
+    def _some(self) -> bool:
+        """Whether there are rows, and a finite estimate."""
+        return bool(np.isfinite(self.first["estimate"]).all() and self.looks[0].ordered.size)
+
+    @property
+    def _errors(self) -> float:
+        """How far the sample's own answer may be off, in scales of its rows."""
+        return CONTRADICT * float(self.kept.size**-0.5 + self.shared["n_used"] ** -0.5)
+
+    @cached_property
+    def _allowed(self) -> Floats:
+        """The same of each column."""
+        scales = [sample_scale(look.pool.values, look.ordered) for look in self.looks]
+        return np.multiply(scales, self._errors)
+
+    @cached_property
+    def of_all(self) -> Any:
+        """The estimate of all rows of the sample."""
+        [estimate] = self._of_parts(np.zeros(self.kept.size, np.int64), 1)
+        return estimate
 
     def _marked(self) -> dict[str, Any]:
         """What the rows of the sample say of blocks of units and samples, for which they cannot stand."""
@@ -232,7 +257,7 @@ class Found:
 
     def _of_sample(self, kept: Bools) -> tuple[dict[str, Any], int]:
         """The same of some rows of the sample."""
-        plan, state = _of_sample(self.plan, self.looks, kept, self.units)
+        plan, state = of_sample(self.plan, [look.pool.at(kept) for look in self.looks], self.units)
         again, n = self._of(plan, state, slice(0, len(self.looks)))
         if plan.roots:  # where cells of the sample have other numbers
             again["accused_files"] = self.first["accused_files"]
@@ -263,8 +288,8 @@ class Found:
         """
         pools, alone = [look.pool.at(self.kept) for look in self.looks], np.ones(n_parts, np.bool_)
         if self.units is None and pools[0].weights is None:
-            of_rows, plan = parts[self.kept], _plan_of_sample(self.plan, self.looks)
-            state = state_of_parts(pools, np.bincount(of_rows, minlength=n_parts), *_sizes(plan))
+            of_rows = parts[self.kept]
+            plan, state = of_parts(self.plan, pools, np.bincount(of_rows, minlength=n_parts))
             at_once = answer_columns(plan, state, slice(0, len(pools)))
             whole = state.moments.at((..., slice(plan.blocks.layout.n_blocks))).total()
             alone = np.zeros(n_parts, np.bool_)
@@ -309,30 +334,17 @@ class Found:
         return {"without_extremes": tuple(trimmed), "histogram": histogram(ordered)}
 
 
-def _of_sample(
-    plan: MeanPlan, looks: Sequence[Look], kept: Bools, units: UnitSketch | None
-) -> tuple[MeanPlan, MeanState]:
-    """The kept rows of the sample, in the blocks of `_plan_of_sample`."""
-    plan = _plan_of_sample(plan, looks)
-    return plan, state_of_pools([look.pool.at(kept) for look in looks], *_sizes(plan), units)
-
-
-def _sizes(plan: MeanPlan) -> tuple[int, int, int]:
-    """Blocks, cells of files and sampled rows."""
-    return plan.blocks.layout.n_blocks, plan.blocks.n_cells, plan.blocks.sample_size
-
-
-def _plan_of_sample(plan: MeanPlan, looks: Sequence[Look]) -> MeanPlan:
-    """Random blocks of the sample unless files make the blocks, as if its rows were all."""
-    blocks, options = plan.blocks, plan.options
-    if not options.design.by_file:
-        n_fine = blocks.n_fine if blocks.n_blocks is not None else FINE_OF_SAMPLE
-        n_cells = 0 if looks[0].pool.files is None or options.design.sampled else blocks.n_cells
-        size = blocks.sample_size or SAMPLE
-        blocks = replace(blocks, layout=RandomLayout(0, n_fine), n_cells=n_cells, sample_size=size)
-        options = replace(options, design=RandomBlocks(blocks.n_blocks or "auto"))
-    return replace(plan, blocks=blocks, options=options)
-
-
-FINE_OF_SAMPLE = 945
-"""Fine blocks of the sample."""
+def fields_of_columns(found: Sequence[Found]) -> list[dict[str, Any]]:
+    """The fields of each column that change; samples that are asked for their estimate are asked together."""
+    together: dict[tuple[int, bool], list[Found]] = {}
+    for one in found:
+        pool = one.looks[0].pool
+        alone = len(one.looks) > 1 or one.units is not None or pool.weights is not None
+        if not alone and one.unsure and one.kept.all():
+            together.setdefault((pool.values.size, pool.files is None), []).append(one)
+    for several in together.values():
+        pools = [one.looks[0].pool for one in several]
+        for one, estimate in zip(several, estimates_at_once(several[0].plan, pools), strict=True):
+            if estimate is not None:
+                vars(one)["of_all"] = estimate
+    return [one.fields() for one in found]

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distmom.errors import ConfigError
-from distmom.estimators.mean.counts import PerGroup, units_of_groups
+from distmom.estimators.mean.counts import PerGroup
 from distmom.estimators.mean.notes import IN_ORDER, block_notes, value_notes, weight_notes
-from distmom.inference.adaptive import answer_rule
-from distmom.inference.answers import BlockSource
-from distmom.inference.estimate import Estimates, Promise, Shown
-from distmom.inference.files.lake_units import dependence_of, rest_of, tell
+from distmom.estimators.mean.rule.answers import row_and_cell_blocks
+from distmom.inference.estimate import Estimates, Shown
 from distmom.inference.ladder import Merger, scaled_mad
 from distmom.inference.plain import sample_means
 from distmom.inference.status import Finding, NoInterval, flags_of, in_order
 from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
-from distmom.numerics.samples.stretches import Stretches, stretches_of
-from distmom.reductions.roots import cell_of, keyed_paths
+from distmom.reductions.roots import cell_of
 from distmom.reductions.state import MeanState
 from distmom.status import Status
 from distmom.theory.paper import mom_blocks, paper_margin_mom
@@ -35,135 +31,6 @@ AGREE, AGREE_SEEN = 1.0, 6.0
 """Standard errors by which the two may differ: where rows stand apart; where blocks have seen them."""
 
 ABOUT_INTERVAL = ("interval_kind", "interval_reason", "actual_level", "notes")
-
-
-def promise_of(plan: MeanPlan) -> Promise:
-    """What the intervals of a plan are to promise."""
-    options, blocks = plan.options, plan.blocks
-    outlying = None if options.contamination is None else blocks.outlying
-    return Promise(
-        options.interval,
-        options.confidence_level,
-        options.delta,
-        blocks.n_blocks,
-        outlying,
-        blocks.layout.repeats,
-    )
-
-
-def method_of(plan: MeanPlan) -> str | None:
-    """How block mean vectors become one; None for numbers."""
-    return str(plan.options.joint) if plan.options.joint else None
-
-
-def row_and_cell_blocks(
-    plan: MeanPlan, moments: BlockState
-) -> tuple[BlockState, BlockState | None, BlockSource]:
-    """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
-    layout = plan.blocks.layout
-    if plan.options.design.of_units:
-        return moments, None, "units"
-    n = layout.n_blocks
-    heard = plan.blocks.n_cells and plan.blocks.hears_files
-    cells = moments.at((..., slice(n, None))) if heard else None
-    rows = moments.at((..., slice(n // layout.repeats)))
-    together = plan.options.design.stored or plan.options.design.chunk_rows > 1
-    return rows, cells, "stored" if together else "rows"
-
-
-def of_random_rows(plan: MeanPlan) -> bool:
-    """Whether blocks hold single rows at random, as if these were independent."""
-    design = plan.options.design
-    return not (design.of_units or design.stored or design.sampled) and design.chunk_rows == 1
-
-
-def pays_for_files(plan: MeanPlan) -> bool:
-    """Whether the answer is to pay for rows that are correlated: by default."""
-    options = plan.options
-    free = options.contamination is None and plan.blocks.n_blocks is None
-    return of_random_rows(plan) and options.design.repeats == 1 and free and options.window is None
-
-
-def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimates:
-    """What the rule says of the blocks of a column, or of the vectors of all columns.
-
-    The rule for the number of blocks tests each of d coordinates at the d-th part of its level and screens
-    out of all what is outlying in one: a test of distances would see the coordinates of largest variance
-    alone. It was chosen by simulation (three dependent coordinates, 10,000 rows, four distributions, 40
-    replications each): with one outlying row, 0.1% in one coordinate, 0.5% spread over the coordinates, or
-    1 and 5% in all, the risk in units of the trace stays between 0.7 and 2.1 for the geometric median, 1.1
-    and 3.0 by coordinates (clean 0.7 to 1.2 and 1.1 to 1.4; the sample mean above 10^4), no clean vector of
-    160 is flagged and all damaged ones are. Without the screen the geometric median of 25 blocks breaks from
-    0.5% on.
-    """
-    method, promise = method_of(plan), promise_of(plan)
-    moments, samples = state.moments.at(columns), state.samples[columns]
-    d = len(samples)
-    rows, cells, source = row_and_cell_blocks(plan, moments)
-    values = np.stack([sample.values for sample in samples], axis=1)
-    n_values = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in samples], axis=1)
-    wanted = {"ball"} if method == "geometric" else {"order", "cantelli"}
-    if promise.repeats > 1:
-        rows = moments.at((..., slice(plan.blocks.layout.n_blocks)))
-    rows = _lines(rows, joint=method is not None)
-    if promise.repeats > 1:
-        rows = rows.each(lambda a: a.reshape(a.shape[0], promise.repeats, -1))
-    units, stretches = units_of_groups(state), stretches_of(state.pools[columns], state.stretches[columns])
-    known = bool(stretches) and bool(stretches[0].rows) and of_random_rows(plan)
-    pays = pays_for_files(plan)
-    answer = answer_rule(
-        rows,
-        values.reshape(-1, values.shape[2]),
-        n_values.reshape(-1),
-        promise.level(d, method),
-        files=None if cells is None else _lines(cells, joint=method is not None),
-        n_blocks="auto" if promise.n_blocks is None else promise.n_blocks,
-        block_source=source,
-        intervals=wanted if method is None else wanted | {"ball"},
-        outlying=plan.blocks.outlying,
-        n_columns=d,
-        n_units=None if units is None else np.repeat(units, d),
-        pays_for_files=pays and not known and method is None,
-        few_only=not plan.reader.options.by,
-    )
-    found = Estimates(answer, promise, d, method, pays)
-    return _with_units(plan, found, moments, stretches) if known else found
-
-
-def _with_units(
-    plan: MeanPlan, found: Estimates, moments: BlockState, stretches: Sequence[Stretches]
-) -> Estimates:
-    """The answer without files that are odd, and with what the units of rows say."""
-    answer, promise = found.answer, found.promise
-    answer.file_effect[:] = np.nan
-    rows = moments.at((slice(None), 0, slice(plan.blocks.layout.n_blocks // promise.repeats)))
-    flags = int(np.bitwise_or.reduce(answer.status))
-    if answer.disagree.any() or flags & (Finding.NO_FINITE_ANSWER | Finding.NO_ROWS):
-        return found
-    rest = None
-    paths, outlying = _paths(plan), int(answer.n_screened_out.max()) if flags & Finding.CONTAMINATED else 0
-    if found.pays and not flags & (
-        Finding.CONTAMINATED | Finding.BREAKDOWN_POINT_EXCEEDED | Finding.SAMPLE_MEAN
-    ):
-        rest = rest_of(paths, stretches, rows)
-        answer = answer if rest is None else rest.answer(answer, found.delta)
-    units = dependence_of(paths, stretches, rows, outlying=outlying, rest=rest)
-    tell(answer, slice(0, found.n_lines), units, found.delta, pays=found.pays)
-    if rest is not None:
-        answer.status[:] |= int(Finding.FILES_DISAGREE)
-    return replace(found, answer=answer, units=units, odd_files=() if rest is None else rest.odd)
-
-
-def _paths(plan: MeanPlan) -> dict[int, str]:
-    return keyed_paths(plan.reduction.seed, [file.path for file in plan.files], plan.roots)
-
-
-def _lines(columns: BlockState, *, joint: bool) -> BlockState:
-    """Blocks (columns, groups, n) as (groups x columns, n); if joint, non-finite in one is so in all."""
-    if joint:
-        non_finite = ((columns.count > 0) & ~np.isfinite(columns.mean)).any(axis=0)
-        columns = columns.with_means(np.where(non_finite, np.nan, columns.mean))
-    return columns.each(lambda a: np.ascontiguousarray(a.swapaxes(0, 1)).reshape(-1, a.shape[2]))
 
 
 def accused_files(plan: MeanPlan, found: Estimates) -> list[tuple[str, ...]]:

@@ -8,8 +8,8 @@ from functools import reduce
 
 import numpy as np
 
-from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.rule.answers import row_and_cell_blocks
 from distmom.estimators.ustat.few_rows import least_rows
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.ladder import most_frequent

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.estimators.mean.partition import row_and_cell_blocks
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.rule.answers import row_and_cell_blocks
 from distmom.inference.adaptive import answer_rule
 from distmom.reductions.state import MeanState
 

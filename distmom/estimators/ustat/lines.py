@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from distmom.estimators.mean.partition import promise_of
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.rule.answers import promise_of
 from distmom.estimators.ustat.options import UStatOptions
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import BlockSource, RuleAnswer

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from distmom.cluster import Executor, Progress
-from distmom.estimators.mean.partition import promise_of
 from distmom.estimators.mean.plan import MeanPlan
+from distmom.estimators.mean.rule.answers import promise_of
 from distmom.estimators.ustat.answer import (
     SAME,
     fields_of_samples,

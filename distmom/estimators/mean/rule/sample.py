@@ -1,0 +1,75 @@
+"""The rows of large samples as if they were all: their plan, their state, and their estimates at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from distmom.designs.blocks import RandomBlocks
+from distmom.estimators.mean.blocks import SAMPLE
+from distmom.estimators.mean.rule.answers import answers_apart
+from distmom.inference.files.odd_files import may_be_odd
+from distmom.numerics.arrays import Ints
+from distmom.numerics.samples.distinct import UnitSketch
+from distmom.numerics.samples.pool import RowPool
+from distmom.reductions.layouts import RandomLayout
+from distmom.reductions.state import MeanState
+from distmom.reductions.state_of_pools import state_of_parts, state_of_pools
+
+if TYPE_CHECKING:
+    from distmom.estimators.mean.plan import MeanPlan
+
+FINE = 945
+"""Fine blocks of the sample."""
+
+
+def plan_of_sample(plan: MeanPlan, *, files: bool) -> MeanPlan:
+    """Random blocks of the sample unless files make the blocks, as if its rows were all.
+
+    `files` tells whether it knows those of its rows.
+    """
+    blocks, options = plan.blocks, plan.options
+    if not options.design.by_file:
+        n_fine = blocks.n_fine if blocks.n_blocks is not None else FINE
+        n_cells = 0 if not files or options.design.sampled else blocks.n_cells
+        size = blocks.sample_size or SAMPLE
+        blocks = replace(blocks, layout=RandomLayout(0, n_fine), n_cells=n_cells, sample_size=size)
+        options = replace(options, design=RandomBlocks(blocks.n_blocks or "auto"))
+    return replace(plan, blocks=blocks, options=options)
+
+
+def of_sample(
+    plan: MeanPlan, pools: Sequence[RowPool], units: UnitSketch | None
+) -> tuple[MeanPlan, MeanState]:
+    """The rows of some columns, in the blocks of `plan_of_sample`."""
+    plan = plan_of_sample(plan, files=pools[0].files is not None)
+    return plan, state_of_pools(pools, *_sizes(plan), units)
+
+
+def of_parts(plan: MeanPlan, pools: Sequence[RowPool], sizes: Ints) -> tuple[MeanPlan, MeanState]:
+    """Consecutive parts of so many rows, each of which is a group."""
+    plan = plan_of_sample(plan, files=pools[0].files is not None)
+    return plan, state_of_parts(pools, sizes, *_sizes(plan))
+
+
+def estimates_at_once(plan: MeanPlan, pools: Sequence[RowPool]) -> list[float | None]:
+    """The estimate of the rows of each column alone; None where they may have odd files.
+
+    All columns have the same number of rows, and all of these are finite and without weights.
+    """
+    sample, state = of_parts(plan, pools, np.array([pools[0].values.size]))
+    whole = state.moments.at((..., slice(sample.blocks.layout.n_blocks))).total()
+    found: list[float | None] = []
+    for pool, variance, one in zip(pools, whole.row_variance, answers_apart(sample, state), strict=True):
+        every = np.zeros(pool.values.size, np.int64)
+        odd = pool.files is not None and bool(may_be_odd(pool.files, pool.values, every, variance)[0])
+        found.append(None if odd else float(one.estimate(0).value))
+    return found
+
+
+def _sizes(plan: MeanPlan) -> tuple[int, int, int]:
+    """Blocks, cells of files and sampled rows."""
+    return plan.blocks.layout.n_blocks, plan.blocks.n_cells, plan.blocks.sample_size
