@@ -90,6 +90,8 @@ class Assembler:
         Names and physical positions of what is read.
     enums, int96 : list of int
         Which of these are of such types.
+    leaves : list of (str, str, int)
+        Of each of these its path in the schema, its physical type and its repetitions.
     """
 
     def __init__(
@@ -105,6 +107,8 @@ class Assembler:
         places = [] if schema is None else [*enumerate(self.positions)]
         self.enums = [i for i, at in places if is_enum(schema, at)]
         self.int96 = [i for i, at in places if is_int96(schema, at)]
+        leaves = [] if schema is None else [schema.column(at) for at in self.positions]
+        self.leaves = [(one.path, one.physical_type, one.max_repetition_level) for one in leaves]
         self._columns = {column.name: column for column in columns}
         self._order = {column.name: i for i, column in enumerate(stored)}
         found = {i: types[column.name] for i, column in enumerate(stored) if column.name in types}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from distmom.lake.files.enums import as_text
 from distmom.lake.files.failures import problem
 from distmom.lake.files.footer_checks import ReadGroups, check_chunks
 from distmom.lake.files.partitions import folder_value
+from distmom.lake.single import only_batch
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
 from distmom.memory import allowed_bytes
@@ -83,7 +85,15 @@ class Reader(BatchReader):
         DataError if the file changed since it was listed (before or while it is read), is damaged, lacks a
         column, has one of a type that does not fit, or disagrees with its folder's name.
         """
+        if start == 0 and stop is None and (only := self._only_batch(file)) is not None:
+            return iter((only,))
         return self._stretches_of(file, lambda parquet: [(start, stop)])
+
+    def _only_batch(self, file: FileRef) -> Batch | None:
+        if self.columns is not None or self.dictionaries or self.excludes(file):
+            return None
+        place, size = (self.filesystem, self.root, file), self.options.batch_rows
+        return only_batch(*place, size, self._assembler_of)
 
     def batches_holding(self, file: FileRef, rows: Ints) -> Iterator[Batch]:
         """As `batches`, of those row groups alone that hold some of these rows (ascending, at least one)."""
@@ -94,12 +104,13 @@ class Reader(BatchReader):
             return
         place, n_columns = (self.filesystem, self.root, file), len(roles_of(self.options))
         checked = self.checked.get(file.path)
-        with footers.open_parquet(*place, self._dictionaries(), n_columns, self.columns, checked) as parquet:
+        with footers.open_parquet(*place, self.dictionaries, n_columns, self.columns, checked) as parquet:
             assembler = self._assembler_of(parquet, file)
             for start, stop in ranges(parquet):
                 yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
-    def _dictionaries(self) -> list[str]:
+    @cached_property
+    def dictionaries(self) -> list[str]:
         """Text columns that are keys, compared or only counted: their dictionary codes are enough."""
         where = self.options.where
         options = self.options
