@@ -62,7 +62,7 @@ def _batch(
         return None
     assembler = assembler_of(parquet, file)
     positions = assembler.positions
-    if not positions or assembler.int96 or assembler.enums or group.num_columns != metadata.num_columns:
+    if not positions or not assembler.narrow or group.num_columns != metadata.num_columns:
         return None
     most = allowed_bytes()
     if most is not None and group.total_byte_size > most / LARGE:
@@ -72,10 +72,9 @@ def _batch(
         batch_rows, row_groups=[0], column_indices=positions, use_threads=False
     )
     batch, n_bytes = next(batches), 0
-    for position, (path, kind, repeated) in zip(positions, assembler.leaves, strict=True):
+    for position, leaf in zip(positions, assembler.leaves, strict=True):
         chunk = group.column(position)
-        told = chunk.path_in_schema, chunk.physical_type
-        if told != (path, kind) or (repeated == 0 and chunk.num_values != n_rows):
+        if (chunk.path_in_schema, chunk.physical_type) != leaf or chunk.num_values != n_rows:
             return None
         n_bytes += chunk.total_compressed_size
     return assembler.batch(batch.columns, 0, n_rows, n_bytes) if batch.num_rows == n_rows else None
