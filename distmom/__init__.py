@@ -207,7 +207,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _stand_in(name: str) -> Any:
-    """What stands for a class or function of the learners where scikit-learn is not installed."""
+    """Stands for a class or function of the learners if scikit-learn is not installed."""
 
     def __new__(*args: Any, **kwargs: Any) -> Any:
         raise ImportError(f"distmom.{name} needs scikit-learn: pip install 'distmom[learn]'")

@@ -1,4 +1,4 @@
-"""Checks of what a caller gives: one line that says parameter, rule, value received and remedy."""
+"""Checks of arguments: one line that says parameter, rule, value received and remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from distmom.errors import ConfigError
 def check_choice(
     name: str, value: Any, allowed: Sequence[str], retired: Mapping[str, str] | None = None
 ) -> None:
-    """ConfigError unless the value is one of the allowed words; of a `retired` one it names the word now."""
+    """ConfigError unless the value is one of the allowed words; for a `retired` word it names the new one."""
     if value not in allowed:
         now = retired.get(value) if retired and isinstance(value, str) else None
         if now in allowed:
@@ -24,7 +24,7 @@ def check_choice(
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """What ends a message about a word that is none of these: the nearest one, if any is near."""
+    """The end of a message about an unknown word: the nearest allowed one, if any is near."""
     near = difflib.get_close_matches(word, list(words), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 

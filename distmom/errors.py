@@ -48,7 +48,7 @@ class UnknownResultError(ConfigError, LookupError):
 
 
 class ResourceError(DistmomError, RuntimeError):
-    """Memory, disk or the cluster does not suffice, or was lost (exit code 6)."""
+    """Memory, disk or cluster is not sufficient, or was lost (exit code 6)."""
 
     exit_code = 6
 
@@ -72,7 +72,7 @@ class BadFileError(DataError):
 
 
 class AccessError(ResourceError):
-    """The store does not let us in; never taken for a bad file, since others would be refused as well."""
+    """The store refuses access; never taken for a bad file, since others would be refused as well."""
 
 
 _OURS = str(Path(__file__).parent) + os.sep
@@ -81,7 +81,7 @@ _LIBRARIES = tuple({str(Path(path)) + os.sep for path in (*get_paths().values(),
 
 @lru_cache(maxsize=1 << 14)
 def is_own_code(file: str | None) -> bool:
-    """Whether a module's file is Python that nobody installed: of the user, neither ours nor a library's."""
+    """Whether a module's file is the user's Python code: neither ours nor that of an installed library."""
     if not file or not file.endswith(".py"):
         return False
     installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
@@ -89,7 +89,7 @@ def is_own_code(file: str | None) -> bool:
 
 
 def place_of(error: BaseException) -> str:
-    """Where code that the user gave failed, such as "own.py, line 3"; empty where the error is not of it.
+    """Where code of the user failed, such as "own.py, line 3"; empty if the error is not from it.
 
     It is where the innermost frame of that code is inside of ours: libraries may have been called from there.
     """
@@ -109,7 +109,7 @@ def place_of(error: BaseException) -> str:
 
 @contextmanager
 def blaming(parameter: str) -> Iterator[None]:
-    """Makes one line of what fails inside in code that the user gave as this parameter.
+    """Turn failures inside user code, given as this parameter, into one line.
 
     ConfigError; what fails elsewhere stays as it is.
     """
@@ -125,7 +125,7 @@ def blaming(parameter: str) -> Iterator[None]:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with an exit code, also with one that tells of a signal (above 128).
+    """End the process with an exit code, including those of signals (above 128).
 
     Where a signal met code that runs from a string (a dataclass being made while a module is imported),
     Python takes the KeyboardInterrupt for unhandled at its very end, whoever caught it, and dies of SIGINT.

@@ -1,4 +1,4 @@
-"""What a run holds in memory, piece by piece: each room declares its own, the plan sums them."""
+"""The memory of a run, piece by piece: each room declares its own, the plan sums them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Held:
     Attributes
     ----------
     name : str
-        As messages and plans call it.
+        Its name in messages and plans.
     n_bytes : float
     each : bool
         Every thread holds one; otherwise the process does.
     remedy : str
         What makes it smaller.
     sure : bool
-        Otherwise there may be less, which is known only when rows are read: nothing is refused for it.
+        If not, there may be less, which is known only once rows are read; nothing is refused because of it.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Memory:
         return self.of_process + self.busy(threads) * self.of_thread
 
     def or_larger(self, other: Memory, threads: int) -> Memory:
-        """The one of two that is not held at the same time, and of which such a process needs more."""
+        """Of two that are not held at the same time, the one of which such a process needs more."""
         return max(self, other, key=lambda memory: memory.needed(threads))
 
     def shares(self, threads: int) -> dict[str, float]:
@@ -92,7 +92,7 @@ class Memory:
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     def remedy(self, threads: int) -> str:
-        """What makes the largest piece smaller that can be."""
+        """The remedy of the largest piece that has one."""
         most = max(
             (piece for piece in self.pieces if piece.remedy),
             key=lambda piece: piece.n_bytes * (threads if piece.each else 1),

@@ -1,4 +1,4 @@
-"""A limit of address space (``ulimit -v``) that the libraries alone exceed: one line, no crash."""
+"""A limit of address space (``ulimit -v``) that the libraries alone exceed gives one line, no crash."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LIBRARIES = 600_000_000
 """Bytes of addresses that a command reserves before it reads, with one thread of linear algebra; measured."""
 
 EACH_THREAD = 64_000_000
-"""For each further one, which OpenBLAS starts when it is loaded: for what it cannot get it asks for ever."""
+"""For each further thread, which OpenBLAS starts when it is loaded: it retries for ever if it gets none."""
 
 
 def refuse_too_little() -> None:
-    """ResourceError where loading the libraries would end in a crash, or never."""
+    """ResourceError if loading the libraries would crash or hang."""
     limit, needed = limit_here(), LIBRARIES + EACH_THREAD * (blas_threads() - 1)
     if limit is not None and limit < needed:
         raise ResourceError(
@@ -25,7 +25,7 @@ def refuse_too_little() -> None:
 
 
 def limit_here() -> int | None:
-    """Bytes; None without a limit, or where there is no such thing."""
+    """Bytes; None without a limit, or on systems without such limits."""
     try:
         import resource
     except ImportError:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from distmom.report import Results
 
 COMMAND = "distmom.command"
-"""Under which a context keeps the words of the command line."""
+"""Key under which a context keeps the words of the command line."""
 
 
 def answer(
     function: Callable[..., Any], data: tuple[str, ...], flags: dict[str, Any], n_samples: int = 1
 ) -> int:
-    """Run the function behind a command, or tell what it would do; print and write; the exit code.
+    """Run the function behind a command, or report its plan; print and write; the exit code.
 
-    `flags` are all options of the command by their names, those of the output among them.
+    `flags` are all options of the command by name, including those of the output.
     """
     dry_run, as_json, output, quiet = (flags.pop(name) for name in ("dry_run", "as_json", "output", "quiet"))
     fail_on, explained = flags.pop("fail_on"), flags.pop("explain")
@@ -58,9 +58,9 @@ def print_results(
     fail_on: tuple[str, ...] = (),
     explained: bool = False,
 ) -> int:
-    """Write what is found to the file, if there is one, and print it unless that is all that was wanted.
+    """Write the findings to the file, if there is one, and print them unless only the file was wanted.
 
-    The exit code, which some statuses make a failure; nothing is found by what has told a plan.
+    The exit code, which some statuses turn into a failure; a plan finds nothing.
     """
     from distmom.cluster import make_progress
     from distmom.estimators.session import options
@@ -97,7 +97,7 @@ def print_results(
 
 
 def remember_command(found: Results) -> None:
-    """Keep the command line in the results, so that a report can tell how to run it again."""
+    """Keep the command line in the results, so that a report can show how to run it again."""
     context = click.get_current_context(silent=True)
     words = context.meta.get(COMMAND) if context is not None else None
     if context is None or words is None:

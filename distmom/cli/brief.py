@@ -1,4 +1,4 @@
-"""Notes in one line each: what is the case, without figures in parentheses and advice."""
+"""Notes in one line each: the fact, without figures in parentheses and without advice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ADVICE = re.compile(
     r"blocks of whole files|--\w[\w-]*|\w+=).*",
     re.IGNORECASE | re.DOTALL,
 )
-"""A part of a note that says what to do; everything else is a fact, and stays."""
+"""A part of a note that says what to do; everything else is a fact and is kept."""
 
 _QUOTED = r"\"[^\"]*\"|'[^']*'"
 _DETAIL = re.compile(

@@ -1,4 +1,4 @@
-"""From the flat flags of a command to the words of tables, of which `distmom.jobs.objects` makes the call."""
+"""From the flags of a command to tables, from which `distmom.jobs.objects` makes the call."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ PAIRS = {"pairs": "kind", "n_pairs": "n", "pair_budget": "budget"}
 NOT_OWN = (*DATA, *RUN, *BLOCKS, *PAIRS, "order", "scheme")
 USUAL = {"order": "random", "scheme": "partition", "chunk_rows": 1, "repeats": 1, "fine": "standard"}
 USUAL |= {"pairs": "complete"}
-"""Flags that say what holds anyway."""
+"""Flags that state a default."""
 
 
 def arguments(flags: dict[str, Any], data: tuple[str, ...], n_samples: int = 1) -> dict[str, Any]:
     """Arguments of the function behind a command, `data` among them.
 
-    Of the flags None and empty tuples were not given. If there are as many `data` as samples, each is one by
-    itself. ConfigError if two flags exclude each other.
+    Flags that are None or empty tuples were not given. If there are as many `data` as samples, each is a
+    sample. ConfigError if two flags exclude each other.
     """
     from distmom.jobs.objects import call_of
 
@@ -40,7 +40,7 @@ def arguments(flags: dict[str, Any], data: tuple[str, ...], n_samples: int = 1) 
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A value as tables have it: of a flag that may be repeated one alone, or a list."""
+    """A value as in tables: of a flag that may be repeated, a single value or a list."""
     if name == "storage_options":
         if len(dict(value)) < len(value):
             raise ConfigError("--storage-option: a key is given twice; give each once")
@@ -51,7 +51,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _blocks(given: dict[str, Any]) -> dict[str, Any]:
-    """The words of the table ``blocks``; what does not go together is refused where objects are made."""
+    """The table ``blocks``; combinations that make no sense are refused when objects are made."""
     words = {word: given[flag] for flag, word in BLOCKS.items() if flag in given}
     if "scheme" in given:
         if "order" in given:

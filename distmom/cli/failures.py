@@ -21,7 +21,7 @@ DEBUG_HINT = "; set DISTMOM_DEBUG=1 for the traceback"
 
 
 def run_guarded(command: Callable[[], int]) -> int:
-    """Run a command and return its exit code; a failure is told in one line on standard error."""
+    """Run a command and return its exit code; a failure gives one line on standard error."""
     with endings.heard():
         return _guarded(command)
 
@@ -53,7 +53,7 @@ def _guarded(command: Callable[[], int]) -> int:
 
 
 def write_stdout(text: str) -> None:
-    """Write and flush. A reader that went away (``| head``) is no failure; a full disk is.
+    """Write and flush. A reader that has left (``| head``) is no failure; a full disk is.
 
     ResourceError if standard output cannot take the text.
     """
@@ -75,7 +75,7 @@ def tell(event: str, text: str, level: str = "info", **fields: Any) -> None:
 
 
 def write_stderr(text: str) -> None:
-    """Write a line; that nobody can read it is no reason to fail."""
+    """Write a line; if nobody can read it, that is no failure."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             sys.stderr.write(f"{text}\n")
@@ -83,7 +83,7 @@ def write_stderr(text: str) -> None:
 
 
 def silence_stdout() -> None:
-    """Let what is still buffered go nowhere, so that the interpreter's last flush does not complain."""
+    """Discard what is still buffered, so that the interpreter's last flush does not complain."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -15,7 +15,7 @@ MEMORY, PLACES = "Saved state", "Where it runs"
 HEADINGS = ("Arguments", "Estimate", "Data", "Rows", "Blocks", "Uncertainty", MEMORY, PLACES, "Output")
 
 LABEL = 28
-"""The widest flag that has its text beside it."""
+"""The widest flag whose text stands beside it."""
 
 LOG_JSON = "Log one JSON object per line on standard error."
 
@@ -24,7 +24,7 @@ Examples = Sequence[tuple[str, str]]
 
 
 class Word(click.Choice):  # type: ignore[type-arg, unused-ignore]
-    """One of a few words; what is near one is suggested."""
+    """One of a few words; for a misspelt one the nearest is suggested."""
 
     def fail(self, message: str, param: click.Parameter | None = None, ctx: Any = None) -> Any:
         """The error, with the word that may have been meant."""
@@ -33,10 +33,10 @@ class Word(click.Choice):  # type: ignore[type-arg, unused-ignore]
 
 
 class Option(click.Option):
-    """An option by its words, what ``--help`` says, its kind, and its heading.
+    """An option: its words, its line in ``--help``, its kind and its heading.
 
-    The kind is a metavar or, in a list, that of an option which may be repeated; choices; `bool` for a flag
-    without a value; else a type. `usual` is what holds where an option without a default is not given.
+    The kind is a metavar (in a list for an option that may be repeated), choices, `bool` for a flag without a
+    value, or a type. `usual` is the value if an option without a default is not given.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Option(click.Option):
         self.heading = heading
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The first long flag, and its line; choices too long to stand beside the flag follow the text."""
+        """The first long flag, and its line; choices too long to stand beside the flag come last."""
         record = super().get_help_record(ctx)
         if record is None:
             return None
@@ -88,7 +88,7 @@ class Argument(click.Argument):
         self.says = says
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """What it is called, and its line."""
+        """Its name, and its line."""
         return self.make_metavar(ctx), self.says
 
 
@@ -117,7 +117,7 @@ class Command(click.Command):
                     formatter.write_dl([(f"{label:{width}}", text) for label, text in records], LABEL)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The examples, to be copied as they stand."""
+        """The examples, to be copied as they are."""
         if self.examples:
             with formatter.section("Examples"):
                 for what, line in self.examples:

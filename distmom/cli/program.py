@@ -1,4 +1,4 @@
-"""The program ``distmom``: its commands, and what becomes of their failures."""
+"""The program ``distmom``: its commands, and how their failures end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GROUPS = {
 
 
 class Program(click.Group):
-    """A group of commands of which every ending is an exit code and at most one line."""
+    """A group of commands that always ends with an exit code and at most one line of error."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands, under headings."""
@@ -49,7 +49,7 @@ class Program(click.Group):
                 formatter.write_dl([(f"{n:12}", self.commands[n].get_short_help_str(100)) for n in names])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The exit codes, and where more is told."""
+        """The exit codes, and where to read more."""
         with formatter.section("Exit codes"):
             said = ((code.number, code.meaning[0].upper() + code.meaning[1:]) for code in CODES)
             formatter.write_dl([(f"{number:<12}", f"{meaning}.") for number, meaning in said])
@@ -87,7 +87,7 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or suggest the one that was meant."""
+        """Find the command, or suggest the one that was probably meant."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             hint = did_you_mean(name, self.list_commands(ctx))
@@ -96,7 +96,7 @@ class Program(click.Group):
 
 
 def prepare_process() -> None:
-    """Settings of a process that is nothing but this program; they also reach the workers it starts."""
+    """Settings of a process that runs only this program; workers that it starts inherit them."""
     if not os.environ.get("DISTMOM_DEBUG"):
         import warnings
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def show_results(results: Results, *, as_json: bool, quiet: bool, explain: bool = False) -> None:
     """The table on standard output and the notes on standard error, or the JSON document alone.
 
-    Notes are brief, unless everything is to be explained: then every status is, too.
+    Notes are brief, unless everything is to be explained: then so is every status.
     """
     if as_json:
         from distmom.report.write import json_pieces
@@ -37,7 +37,7 @@ def show_results(results: Results, *, as_json: bool, quiet: bool, explain: bool 
 
 
 def _hint(results: Results, *, cut: bool) -> list[str]:
-    """Where more is told: in notes that were cut, and about the gravest status."""
+    """Where to read more: about notes that were cut, and about the gravest status."""
     from distmom.report.of_many import doubtful_statuses
 
     doubtful = doubtful_statuses(results)

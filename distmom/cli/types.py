@@ -12,12 +12,12 @@ from distmom.cli.completion.values import words
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """What a function makes of a word; a ValueError says that the word is wrong, and `rule` how.
+    """The result of a function of a word; if it raises ValueError the word is wrong, and `rule` says how.
 
     Attributes
     ----------
     words : tuple of str
-        Those that may be given in the place of what is parsed: suggested, and completed.
+        Words that may stand in place of what is parsed: suggested, and completed.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Parsed(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         return words(self.words, incomplete)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value; a default is one already."""
+        """The value; a default has been converted already."""
         if not isinstance(value, str):
             return value
         try:

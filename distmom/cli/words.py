@@ -1,4 +1,4 @@
-"""What messages call the flags: objects of Python are unknown on the command line."""
+"""What messages call the flags: users of the command line do not know the objects of Python."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ PLAIN = re.compile(r"[\w.,:/@%+=-]+|…")
 
 
 def flags_of(command: click.Command) -> Wording:
-    """The words of a command: its own flags stand for parameters."""
+    """The words of a command: its flags in place of parameters."""
     named = {
         option.name: next((flag for flag in option.opts if flag.startswith("--")), option.opts[0])
         for option in command.params
@@ -86,7 +86,7 @@ def _shown(value: Any) -> str:
 
 
 def wording() -> Callable[[str], str]:
-    """What says a remark in the words of the command that runs."""
+    """A function that says a remark in the words of the command that runs."""
     context = click.get_current_context(silent=True)
     return str if context is None else flags_of(context.command).of
 

@@ -1,4 +1,4 @@
-"""The memory that this process holds, measured while it runs, beside what was projected."""
+"""The memory that this process holds, measured during a run, beside the projection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from distmom.cluster.memory import PLAIN_BYTES, give_back, in_words
 from distmom.errors import ResourceError
 
 HELD = Path("/proc/self/statm")
-"""Where Linux says how many pages are resident, and how many of these are those of files."""
+"""Where Linux reports the resident pages, and how many of them belong to files."""
 
 FILE_BYTES = 70_000_000
 """Of libraries and other files so much counts, what a plain program has: the system takes the rest back when
@@ -17,7 +17,7 @@ it needs it, and after libraries were installed it shows twice as much."""
 
 
 def resident_bytes() -> int | None:
-    """Bytes that this process holds; None on systems that do not tell."""
+    """Bytes that this process holds; None on systems that do not report it."""
     try:
         resident, of_files = map(int, HELD.read_text().split()[1:3])
         page = os.sysconf("SC_PAGE_SIZE")
@@ -27,7 +27,7 @@ def resident_bytes() -> int | None:
 
 
 class Account:
-    """What this process holds, against a limit that somebody set.
+    """The memory of this process, compared with a limit that was set.
 
     What it held beyond a plain program before the run does not count: it is the caller's, or Numba, which a
     run that does not compile has not projected.
@@ -44,7 +44,7 @@ class Account:
         self._others = max(0, (held or 0) - PLAIN_BYTES)
 
     def check(self) -> None:
-        """ResourceError if more is held than the limit, also after freed memory was given back."""
+        """ResourceError if more than the limit is held, even after freed memory was given back."""
         if self.limit is None or not self._exceeded():
             return
         give_back()
@@ -56,6 +56,6 @@ class Account:
             )
 
     def _exceeded(self) -> int:
-        """Bytes that are held if these are too many, else 0."""
+        """The bytes held if they exceed the limit, else 0."""
         held = (resident_bytes() or 0) - self._others
         return held if held > (self.limit or 0) else 0

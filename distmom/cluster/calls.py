@@ -1,4 +1,4 @@
-"""Independent calls of functions as units of work: simulations, whose rows lie in no file."""
+"""Independent calls of functions as units of work: simulations, which read no file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from distmom.cluster.runner import Progress, run_units
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that depends on its arguments alone: it is made again where its worker is lost.
+    """A call that depends on its arguments alone; if its worker is lost it is repeated.
 
     Attributes
     ----------
     name : str
-        How messages call it.
+        Its name in messages.
     function : callable
         Of a module that workers can import.
     arguments : tuple
@@ -38,7 +38,7 @@ class Call:
 def run_calls(
     calls: Sequence[Call], executor: Executor, progress: Progress | None = None, **options: Any
 ) -> list[Any]:
-    """What the calls return, in their order, wherever and in whatever order they were made.
+    """What the calls return, in their order, wherever and in whichever order they ran.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
 
 PARTITION_BYTES = 64_000_000
-"""Stands for the unknown size of a partition: each is a unit of work of its own."""
+"""Stands for the unknown size of a partition: each is its own unit of work."""
 
 
 @dataclass(frozen=True)

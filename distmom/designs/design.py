@@ -58,12 +58,12 @@ class BlockDesign:
 
     @property
     def fixed(self) -> bool:
-        """Whether the caller says how many blocks there are."""
+        """Whether the caller sets the number of blocks."""
         return self.n not in (None, "auto") or self.size is not None
 
     @property
     def number(self) -> int | None:
-        """The number of blocks, where the caller gives it."""
+        """The number of blocks, if the caller sets it."""
         return self.n if isinstance(self.n, int) else None
 
     @property

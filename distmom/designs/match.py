@@ -15,7 +15,7 @@ DISTANCES = ("auto", "prediction", "loss")
 
 @dataclass(frozen=True)
 class Match:
-    """Which candidates of a tournament meet each other, and what keeps them apart.
+    """Which candidates of a tournament meet each other, and how their distance is measured.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from distmom.checks import check_count
 
 @dataclass(frozen=True)
 class Permutations:
-    """A permutation test: how often labels are dealt anew, and how many rows take part.
+    """A permutation test: the number of permutations, and how many rows take part.
 
     Parameters
     ----------

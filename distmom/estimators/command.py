@@ -88,10 +88,10 @@ def answer(question: Question, executor: Any) -> Any:
 
 
 def command(function: Callable[P, R]) -> Callable[P, R]:
-    """A public function: names of the past get an answer, the session's defaults hold, the call is kept.
+    """A public function: reports retired names, fills in the session's defaults and records the call.
 
-    The call stands in the result's ``run["call"]``; where no seed was given with the one that was drawn. A
-    doubtful result warns, once for a call.
+    The call is recorded in the result's ``run["call"]``, with the seed that was drawn if none was given. A
+    doubtful result warns once for a call.
     """
     signature = inspect.signature(function)
     parameters = signature.parameters
@@ -115,9 +115,9 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
 def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """Explain what a call would read, need and do: the plan of ``function(*args, **kwargs)``.
 
-    The listing and footers are read, no row is (but the first ones of a column of times, and those up to the
-    first vector of a list column whose type does not tell its length), and no worker process is started. It
-    refuses what the call would refuse before it reads.
+    Files are listed and footers read, but no rows (except the first ones of a column of times, and those up
+    to the first vector of a list column whose type does not fix its length), and no worker process is
+    started. Whatever the call would refuse before reading is refused.
 
     Parameters
     ----------
@@ -130,15 +130,15 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> dict[
     Returns
     -------
     dict
-        ``n_files``, ``n_bytes`` (of the columns to read), ``n_rows`` (None where it need not be known),
+        ``n_files``, ``n_bytes`` (of the columns to read), ``n_rows`` (None if it need not be known),
         ``n_units``, ``n_blocks``, ``block_size``, ``projected_memory_per_process`` and ``memory``, its parts
         (in words), ``threads``, ``seed``, ``skipped`` (files whose footer is bad, under
-        ``on_bad_file="skip"``), and what else the function's plan has to say.
+        ``on_bad_file="skip"``), and whatever else the plan of the function reports.
 
     Raises
     ------
     ConfigError, DataError, NoAnswerError, ResourceError
-        As the function, for whatever can be checked beforehand.
+        As the function raises, for all that can be checked beforehand.
 
     Examples
     --------

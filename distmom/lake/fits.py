@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from distmom.lake.source import FileRef
 
 LONG_TEXT = 6.5
-"""As many times a text that makes a page of its own is held: in the page, in the dictionaries of two batches,
-as a key. Measured: 6.4 times as a key, 4.7 in a condition."""
+"""Factor for a text that makes a page of its own: it is held in the page, in the dictionaries of two batches,
+and as a key. Measured: 6.4 as a key, 4.7 in a condition."""
 
 LARGE = 8
 """Row groups of less than one part in so many of what a thread may hold are read without a closer look."""

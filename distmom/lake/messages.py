@@ -1,4 +1,4 @@
-"""Pieces of one-line messages, and what may be a secret taken out of what is shown or kept."""
+"""Pieces of one-line messages; secrets are removed from what is shown or kept."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def listing(names: Sequence[str], most: int = 8) -> str:
 
 
 def masked(error: BaseException) -> str:
-    """The first line of an error, without the values of what is called like a secret."""
+    """The first line of an error, without the values of anything named like a secret."""
     return _NAMED.sub(r"\1=***", first_line(error))
 
 

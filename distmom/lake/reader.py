@@ -212,16 +212,16 @@ def _read(
     check_fits(parquet, rows.groups, assembler, batch_rows, file)
     reached = ReadGroups(parquet, rows.groups, assembler.positions, file)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
-    position = rows.first
+    position, stored = rows.first, 0
     for size, arrays in _arrays(parquet, rows, assembler, batch_rows, file):
         begin, position = position, position + size
-        n_bytes = reached.bytes_of(position - rows.first) - reached.bytes_of(begin - rows.first)
+        before, stored = stored, reached.bytes_of(position - rows.first)
         low, high = max(begin, start), min(position, end)
         if low < high:
             if high - low < size:
                 arrays = [array.slice(low - begin, high - low) for array in arrays]
-            yield assembler.batch(arrays, low, high - low, n_bytes)
-        del arrays  # nobody needs them while the next ones are decoded
+            yield assembler.batch(arrays, low, high - low, stored - before)
+        del arrays  # they are not needed while the next ones are decoded
         if position >= end:
             return
 

@@ -166,10 +166,10 @@ class StreamingTree(Generic[S]):
     def _begin(self) -> None:
         self._n, self._tree = 0, DyadicTree(ENDLESS, self._merge)
 
-    def push(self, state: S | None) -> None:
-        """Add the next leaf."""
-        self._tree.push(0, self._n, state)
-        self._n += 1
+    def push(self, state: S | None, level: int = 0) -> None:
+        """Add the next leaf, or a node of ``2**level`` leaves where one may begin."""
+        self._tree.push(level, self._n >> level, state)
+        self._n += 1 << level
 
     @property
     def states(self) -> list[S]:

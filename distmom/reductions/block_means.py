@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from distmom.errors import ResourceError
+from distmom.numerics.blocks.block_state import RUN_BYTES, RUN_LEVEL
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.stretches import MOST
 from distmom.reductions import Accumulator
@@ -64,6 +65,8 @@ class BlockMeans:
     pool_size, pool_quota : int
         Rows kept as a large uniform sample of each column, whatever their group, and those that a leaf offers
         to it; 0: none.
+    pool_bound : float
+        Rows of larger keys are none of that sample; 1 where it is not known how many rows will come.
     stretch_rows : int
         Rows of a stretch at first, of which the means are kept; 0: none. There are none of groups.
     cuts : tuple of (tuple of float, tuple of float), length C or 0
@@ -88,6 +91,7 @@ class BlockMeans:
     count_units: UnitKind | None = None
     pool_size: int = 0
     pool_quota: int = 0
+    pool_bound: float = 1.0
     stretch_rows: int = 0
     cuts: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...] = ()
 
@@ -101,6 +105,20 @@ class BlockMeans:
     def rowwise(self) -> bool:
         """Whether rows are taken one by one, not leaf by leaf."""
         return self.layout.by_row or (self.grouped and not self.layout.by_leaf)
+
+    @cached_property
+    def leaves_fold(self) -> bool:
+        """Whether the leaves of a file wait for each other, to be merged in one call."""
+        return not self.grouped and self._leaf_bytes <= RUN_BYTES
+
+    @property
+    def _leaf_bytes(self) -> int:
+        return len(self.columns) * (self.layout.n_blocks + 1) * (24 if self.weights is None else 48)
+
+    @property
+    def run_bytes(self) -> int:
+        """Bytes of leaves that wait for each other, and of those that are being merged."""
+        return 2 * self._leaf_bytes << RUN_LEVEL if self.leaves_fold else 0
 
     @property
     def sketch_size(self) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LAST = ("confidence_level", "candidates")
 """Named only where nothing else differs: what decides few designs, or differs because the others do."""
 
-HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where", "times"})
+HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where", "times", "pool_bound"})
 """Fields of declarations that do not change sums, or are compared apart."""
 
 MOST_SAID, MOST_TEXT = 3, 300

@@ -1,4 +1,4 @@
-"""Kernels named on the command line: those of the catalogue, and functions of one's own."""
+"""Kernels named on the command line: those of the catalogue, and the user's own functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS: dict[str, Any] = {"true": True, "false": False, "none": None}
 def kernel_of(name: str, degree: str | None, parameters: tuple[str, ...], n_columns: int) -> Kernel:
     """A kernel of the catalogue, or ``MODULE:NAME``.
 
-    The degree is such as ``3`` or ``2,1``: of a function two rows unless it is given; parameters are
+    The degree, such as ``3`` or ``2,1``, is two rows for a function unless it is given; parameters are
     ``NAME=VALUE`` each; a row of a function has as many columns as are named. ConfigError if there is no such
     kernel, or it has another degree or other parameters.
     """
@@ -36,7 +36,7 @@ def kernel_of(name: str, degree: str | None, parameters: tuple[str, ...], n_colu
 def _own_kernel(
     name: str, degrees: tuple[int, ...] | None, parameters: dict[str, Any], n_columns: int
 ) -> Kernel:
-    """A kernel as it is, or made of a function; modules are looked for in the working directory, too."""
+    """A kernel as it is, or made from a function; modules are also searched in the working directory."""
     from distmom.numerics.kernels.function import kernel
     from distmom.numerics.kernels.kernel import Kernel
 
@@ -46,7 +46,7 @@ def _own_kernel(
         found = getattr(import_module(module), attribute)
     except (KeyboardInterrupt, MemoryError):
         raise
-    except BaseException as error:  # a module may do anything, such as to end the process
+    except BaseException as error:  # a module may do anything, such as end the process
         said = " ".join(str(error).split())
         if place := place_of(error):
             told = f"{type(error).__name__}: {said}" if said else type(error).__name__
@@ -71,7 +71,7 @@ def _degrees(text: str) -> tuple[int, ...]:
 
 
 def parameters_of(given: tuple[str, ...]) -> dict[str, Any]:
-    """Parameters of the kernel: numbers, true and false, and lists where they look like them."""
+    """Parameters of the kernel: numbers, booleans and lists, if they look like these."""
     found: dict[str, Any] = {}
     for text in given:
         name, sign, value = text.partition("=")

@@ -1,7 +1,7 @@
 """Names of the columns of a Parquet file, read from its footer without any library.
 
-Loading PyArrow takes longer than somebody who has pressed Tab wants to wait. Of the footer (Thrift, compact
-protocol) only the list of schema elements is read, which comes first.
+Loading PyArrow takes too long for somebody who has pressed Tab. Of the footer (Thrift, compact protocol) only
+the list of schema elements is read, which comes first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BOOLEANS, BYTE, INTEGERS, DOUBLE, BINARY, LISTS, MAP, STRUCT = (1, 2), 3, (4, 5,
 
 
 def column_names(file: Path) -> list[str]:
-    """Names of the columns, in order; those that could be read of a file that is damaged."""
+    """Names of the columns, in order; of a damaged file those that can be read."""
     names: list[str] = []
     try:
         footer = _footer(file)

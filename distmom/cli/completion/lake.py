@@ -10,7 +10,7 @@ from pathlib import Path
 from distmom.cli.completion.footer import column_names
 
 MOST = 1_000
-"""Entries of folders that are looked at for a Parquet file."""
+"""Maximum number of folder entries that are searched for a Parquet file."""
 
 
 def columns_of(words: Iterable[str]) -> list[str]:
@@ -24,7 +24,7 @@ def columns_of(words: Iterable[str]) -> list[str]:
 
 
 def _files(word: str) -> Iterator[Path]:
-    """Local Parquet files that a word stands for; of a folder, the first that is met."""
+    """Local Parquet files that a word refers to; for a folder, the first one found."""
     if "://" in word or not word:
         return
     if word.startswith("@"):
@@ -39,7 +39,7 @@ def _files(word: str) -> Iterator[Path]:
 
 
 def _matching(pattern: Path) -> Iterator[Path]:
-    """Paths that a pattern stands for."""
+    """Paths that a pattern matches."""
     root = Path(pattern.anchor or ".")
     yield from islice(root.glob(str(pattern.relative_to(pattern.anchor))), MOST)
 

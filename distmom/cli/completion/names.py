@@ -1,4 +1,4 @@
-"""Names that are completed and whose own tables are heavy to load; a test holds these against those."""
+"""Names for completion whose own tables are slow to load; a test compares both."""
 
 KERNELS = (
     "variance",

@@ -33,13 +33,13 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class QuotingBash(BashComplete):
-    """Completions with spaces are one word, and nothing is said on standard error."""
+    """Completions with spaces are one word, and nothing is written to standard error."""
 
     source_template: ClassVar[str] = BASH
 
 
 def complete(program: click.Command, wish: str) -> int:
-    """Answer a shell: its script, or completions; whatever fails, none are found."""
+    """Answer a shell with its script or with completions; if anything fails, there are none."""
     add_completion_class(QuotingBash, "bash")
     try:
         return shell_complete(program, {}, "distmom", VARIABLE, wish)

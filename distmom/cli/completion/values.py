@@ -1,4 +1,4 @@
-"""What the values of options are completed with, by what ``--help`` calls them."""
+"""Completions for the values of options, by what ``--help`` calls them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def words(every: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Those that begin like what has been typed."""
+    """Those that begin with what has been typed."""
     return [CompletionItem(word) for word in every if word.startswith(incomplete)]
 
 
 def columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Columns of the lake on the line, also if it stands after the cursor."""
+    """Columns of the lake on the line, even if it comes after the cursor."""
     return words(columns_of(ctx.params.get("data") or _line()[2:]), incomplete)
 
 
 def _line() -> list[str]:
-    """All words of the line: click gives up what stands beside a flag without its value."""
+    """All words of the line: click drops those beside a flag without its value."""
     line = os.environ.get("COMP_WORDS", "")
     try:
         return shlex.split(line)
@@ -42,7 +42,7 @@ def columns_or_file(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 def columns_or_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Columns, or names of files where none begins like that."""
+    """Columns, or names of files if no column begins like that."""
     return columns(ctx, param, incomplete) or files(ctx, param, incomplete)
 
 

@@ -19,14 +19,14 @@ WIDTH = 120
 
 
 class Meaning(NamedTuple):
-    """What is told about a word.
+    """What there is to say about a word.
 
     Attributes
     ----------
     word, kind : str
         The word, and what it is.
     facts : tuple of (str, str)
-        What is told, with its heading.
+        The facts about it, each with a heading.
     """
 
     word: str
@@ -58,7 +58,7 @@ def meanings() -> Iterator[Meaning]:
 
 
 def meaning_of(word: str) -> list[Meaning]:
-    """What is told about a word, or about all words of a kind, such as ``exit``; ConfigError for another."""
+    """The entry of a word, or of all words of a kind, such as ``exit``; ConfigError for an unknown word."""
     asked = " ".join(word.lower().split())
     every = list(meanings())
     near = [one for one in every if asked in one.word or one.word in asked] if len(asked) > 3 else []

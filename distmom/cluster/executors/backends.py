@@ -1,4 +1,4 @@
-"""Where a call runs, as its caller says it: threads, processes of this machine, or a Dask cluster."""
+"""Where a call runs, as the caller says: threads, processes of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Backend:
 
     @contextmanager
     def open(self, *, load: Callable[[], None] | None = None) -> Iterator[Executor]:
-        """An executor there; what was started for it is ended at the end.
+        """An executor there; what was started for it is ended in the end.
 
         A task that runs on a cluster leaves its thread to other tasks meanwhile.
 
@@ -60,7 +60,7 @@ class Backend:
             yield executor
 
     def imagined(self) -> AbstractContextManager[Executor]:
-        """An executor as a run would have it, for who only wants to know the plan: no process is started."""
+        """An executor as a run would have it, to make a plan only: no process is started."""
         return self.open()
 
     def here(self) -> Backend:

@@ -86,9 +86,9 @@ class ClientTasks(Tasks):
         self._under_way[collected] = unit
 
     def _sent_work(self) -> Any:
-        """The work, or a future of it where it is large: workers copy it from each other then.
+        """The work, or a future of it if it is large: workers then copy it from each other.
 
-        Scattered to all of them it would wait for ever, as would the scheduler, if one was cut off just now.
+        Scattering it to all of them would wait for ever, as would the scheduler, if one was just cut off.
         """
         held = self._held
         if not self._scattered or (held is not None and held.status in ("finished", "pending")):
@@ -216,9 +216,8 @@ class ClientExecutor:
     def prepare(self, load: Load) -> None:
         """Have the workers call ``load`` in the background, once for each client; units may run meanwhile.
 
-        Not by a plugin: that would stay with the scheduler of other people's clusters, where a worker that
-        joins later and lacks this package could not start. What goes wrong shows in the units, if it matters
-        to them.
+        Not by a plugin: it would stay with other people's schedulers, where a worker that joins later and
+        lacks this package could not start. Failures show in the units, if they matter to them.
         """
         if self.client in _prepared:
             return

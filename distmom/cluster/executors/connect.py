@@ -1,4 +1,4 @@
-"""Clients: one that is given, one that is active, one of ours for the scheduler at an address."""
+"""Clients: one that is given, the active one, or our own for the scheduler at an address."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def thread_left_to_units() -> Iterator[None]:
 def active_client() -> Any:
     """The current Dask client. Who has one has imported distributed; importing it here would cost 0.6 s.
 
-    One that a process inherited by a fork is none: its event loop did not come along.
+    A client that a process inherited by a fork does not count: its event loop did not come along.
     """
     with suppress(KeyError, AttributeError, ValueError):  # not imported, not wholly, no client
         client = sys.modules["distributed"].Client.current()
@@ -105,7 +105,7 @@ def _inherited(client: Any) -> bool:
 
 
 def _local(word: str) -> str:
-    """What ends the message about a word that means threads or processes of this machine."""
+    """The end of the message about a word that means threads or processes of this machine."""
     meant = {name.lower(): name for name in ("Threads", "Processes")}
     near = difflib.get_close_matches(word.lower(), meant, 1)
     return f"; did you mean {meant[near[0]]}()?" if near else ""
@@ -203,7 +203,7 @@ def refuse_after_fork() -> None:
 
 
 def refuse_while_importing_main() -> None:
-    """Stop a script that a child process of somebody else's making runs a second time."""
+    """Stop a script that a child process of another library runs a second time."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise ConfigError(
             "Processes: a process cannot start others while its main script is being imported; guard the "

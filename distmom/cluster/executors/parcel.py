@@ -1,8 +1,8 @@
 """Work on its way to workers: as bytes, with the code of modules that workers may not have.
 
 What is not installed (a module of the working directory, beside a script, or in a checkout) travels by value,
-as Dask has it for ``__main__`` alone; so the client's code is what runs. Schedulers pass bytes on without
-taking them apart, and a task that cannot be unpacked fails, rather than the connection of its worker.
+as Dask does for ``__main__`` alone; so the client's code is what runs. Schedulers pass bytes on without
+unpacking them, and if a task cannot be unpacked it fails, not the connection of its worker.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def compare(
         Two lakes or scans, such as ``["january/", "february/"]``; or one, with `by` or two conditions in
         `where`.
     column : str or sequence of str, optional
-        Columns of numbers, compared one by one.
+        Columns of numbers, each compared on its own.
     by : str, optional
         Column of which two values make the samples. Rows with others, or null, are left out and counted in a
         note.
@@ -57,21 +57,21 @@ def compare(
         A condition for all rows, or one for each sample.
     statistics : str, kernel, or sequence of these
         ``"mean"``: mean of the second sample minus that of the first. ``"auc"``: probability of superiority
-        (Mann-Whitney): that a row of the second is the greater, plus half of that of ties; 1/2 means none
-        tends to be larger. ``"energy"``: energy distance, 0 only for equal distributions. ``"mmd"``,
-        ``"mmd-laplace"``: squared maximum mean discrepancy with a Gaussian or a Laplace kernel, likewise;
-        without a fast form, the Gaussian one takes all pairs. Their bandwidth is the median distance of rows
-        drawn; ``dm.kernels.mmd(2.5)`` or ``dm.kernels.mmd(2.5, "laplace")`` sets it, in units of the column.
+        (Mann-Whitney), P(X < Y) + P(X = Y)/2; 1/2 means that neither tends to be larger. ``"energy"``: energy
+        distance, 0 only for equal distributions. ``"mmd"``, ``"mmd-laplace"``: squared maximum mean
+        discrepancy with a Gaussian or a Laplace kernel, likewise 0 only for equal distributions; the Gaussian
+        one has no fast form and takes all pairs. Their bandwidth is the median distance of sampled rows;
+        ``dm.kernels.mmd(2.5)`` or ``dm.kernels.mmd(2.5, "laplace")`` sets it, in units of the column.
     test : Permutations
-        ``Permutations(n, rows)``: how many permutations are drawn, so that no p-value is below 1/(n + 1), and
-        how many rows of each sample take part in the test at most. Estimates are of all rows.
+        ``Permutations(n, rows)``: the number of permutations, so that no p-value is below 1/(n + 1), and the
+        maximum number of rows of each sample in the test. Estimates use all rows.
     blocks : "auto", int, UnitBlocks or FileBlocks
         As for `distmom.ustatistic`; 9 by default for energy distance and discrepancies. With
-        ``UnitBlocks("day")`` and ``FileBlocks()`` permutations too are of whole units. A unit in both samples
+        ``UnitBlocks("day")`` and ``FileBlocks()``, whole units are permuted, too. A unit in both samples
         counts as two; to compare units with themselves use `distmom.difference`.
     interval : {"auto", "order", "cantelli", "none"}
-        As for `distmom.ustatistic`. Energy distances and discrepancies have one only where the test says that
-        the samples differ.
+        As for `distmom.ustatistic`. Energy distances and discrepancies have an interval only if the test
+        finds a difference.
     confidence_level : float
         Of each interval, and of the tests together: a column has ``drifted`` if its Holm-adjusted p-value is
         at most ``1 - confidence_level``.
@@ -99,28 +99,27 @@ def compare(
     Notes
     -----
     Estimates are those of `distmom.ustatistic` with kernels of two samples. Energy distance and discrepancies
-    are degenerate where both distributions are equal: their blocks are then skewed, their medians below 0 by
-    some multiple of 1/n, and no interval of theirs covers 0 as it should; hence few blocks, and the test.
+    are degenerate if both distributions are equal: block values are then skewed, their median is below 0 by a
+    multiple of 1/n, and no interval of theirs covers 0 at its level. Hence few blocks, and the test.
 
-    The test draws up to ``test.rows`` rows of each sample uniformly, puts them together at random to at most
-    400 units of equally many rows (with blocks of units, of equally many of these; what is left over is
-    dropped), and compares the plain statistic with those after units were reassigned at random: p = (1 +
-    number at least as extreme)/(1 + number of permutations), two-sided for ``mean`` and ``auc``. If units are
-    exchangeable, as independent ones of one distribution are, P(p <= a) <= a for every a, heavy tails or not;
-    no block, bound or limit is involved. `p_holm` is Holm's over all results of the call. Outliers do not
-    harm this level, but they cost ``mean`` and ``energy`` power; ``auc`` and the discrepancies are hardly
-    affected.
+    The test draws up to ``test.rows`` rows of each sample uniformly, groups them at random into at most 400
+    units of equally many rows (with blocks of units, of equally many units; the remainder is dropped), and
+    compares the plain statistic with those after random reassignment of these units: p = (1 + number at least
+    as extreme)/(1 + number of permutations), two-sided for ``mean`` and ``auc``. If units are exchangeable,
+    as independent ones of one distribution are, P(p <= a) <= a for every a, also with heavy tails; no block,
+    bound or limit is involved. `p_holm` is Holm's over all results of the call. Outliers do not harm this
+    level, but they cost ``mean`` and ``energy`` power; ``auc`` and the discrepancies are hardly affected.
 
-    Rows that are not independent (days, sensors, files with an effect of their own) make p-values too small:
-    then name the units in `blocks`. Three units against three allow no p-value below 1/20.
+    If rows are not independent (days, sensors, files with an effect of their own), p-values are too small:
+    name the units in `blocks`. Three units against three allow no p-value below 1/20.
 
-    The mean of each sample is asked first, in one pass more: accused files that stand out alone are left out
-    (``files disagree``) where files are not the units, and so are codes (``share screened out``); other rows
-    far out are told (``share far out``). Breakdown point exceeded there is no p-value.
+    The mean of each sample is computed first, in one more pass. Accused files that alone differ are left out
+    (``files disagree``) unless files are the units, and so are codes (``share screened out``). Other far rows
+    are reported (``share far out``). With ``breakdown point exceeded`` there is no p-value.
 
     Two passes over each sample serve all columns and statistics, and one over each column draws the rows of
-    its test; `by` takes another pass. The same data and seed give the same numbers on any number of threads
-    or workers.
+    its test; `by` takes one more. The same data and seed give the same numbers on any number of threads or
+    workers.
 
     References
     ----------

@@ -80,8 +80,8 @@ def describe(
     values. Ten files are needed, and a majority of good ones. The robust standard deviation is low for skewed
     distributions.
 
-    Memory: the state of the means, 260 kB a column for the sample, and 64 bytes a file and column. With more
-    than 100,000 files those of one folder are taken together, and the result says so.
+    Memory: the state of the means, the sample of each column, and a few numbers for each file and column.
+    With more than 100,000 files those of one folder are taken together, and the result says so.
 
     What exactly is compared, and how Gini's difference and the contributions are computed:
     :doc:`/statistics/profiles`.

@@ -1,9 +1,9 @@
-"""Which files (or units) hold other values than the rest: every one against the spread between all.
+"""Files (or units) with other values than the rest: each is measured against the scale between all.
 
-A file is measured against the typical one, the lower median over files, in robust scales: 1.4826 times the
-median distance of the files on its side of the typical one, or the noise that its own rows leave if that is
-more. Eight scales are certain, whatever the distribution, but days, sensors and countries do differ, and
-their spread has tails of its own; so a difference must also be material.
+A file is compared with the typical one, the lower median over files, in robust standard deviations: 1.4826
+times the median distance of the files on its side, or the noise of its own rows if that is larger. Eight of
+these are certain for any distribution. But days, sensors and countries do differ, with heavy tails, so a
+difference must also be material.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ LEAST_UNITS = 10
 """Fewer files cannot outvote a bad one."""
 
 CERTAIN = 8.0
-"""Spreads from the typical file that are certain, as in the screen of blocks."""
+"""Robust standard deviations from the typical file that are certain, as in the screen of blocks."""
 
 NARROW, WIDE = 0.1, 30.0
 """Standard deviation of a file, as a multiple of the typical one, that is material."""
 
 TIMES_WIDER = 5.0
-"""A mean far off in a file that is this many times as wide as the typical one speaks of another unit."""
+"""A mean far off in a file this many times as wide as the typical one indicates another unit."""
 
 ONE_SIDED = 3.0
-"""Spreads that the typical lopsidedness must be away from 0 for a sign to be read from it."""
+"""Robust standard deviations that the typical asymmetry must be from 0 for its sign to be clear."""
 
 TWICE_AS_LONG = 0.69
 """And its size: the logarithm of the ratio of the longer to the shorter side."""
 
 FEW_ROWS = 0.25
-"""Files with a smaller share of the typical number of rows have other extremes for that reason alone."""
+"""Files with a smaller share of the typical number of rows have other extremes merely for that."""
 
 LEAST_MISSING = 0.01
 """Share of missing rows, beyond the typical one, that is material."""
 
 LEAST_ODDS = 0.5
-"""Least spread of the logarithm of the odds to be missing."""
+"""Least robust standard deviation of the log odds to be missing."""
 
 MAD_ERROR = 1.17
-"""Standard error of a median distance of n normal values, as a share of it, times sqrt(n)."""
+"""Relative standard error of a median distance of n normal values, times sqrt(n)."""
 
 LARGE = 6.0
-"""Spreads that suffice for a difference that no file should have: a factor of 30, lopsidedness reversed."""
+"""Robust standard deviations for a difference that no file should have: a factor of 30, reversed
+asymmetry."""
 
 RARE = 1e-6
 """A file of constants, or on one side of the mean, is accused if chance makes any of them less often."""
@@ -123,7 +124,7 @@ def suspects(facts: UnitFacts, sample: Floats) -> list[SuspectUnit]:
 def robust_z_scores(values: Floats, noise: Floats | float = 0.0) -> tuple[float, Floats]:
     """The typical value, and the robust z-score of each; NaN for values that are NaN.
 
-    Where neither files nor rows have a spread there is nothing to compare with, and all are 0 away.
+    If neither files nor rows vary there is no scale, and all are 0 away.
     """
     typical = float(lower_median(values))
     with np.errstate(invalid="ignore"):
@@ -135,7 +136,7 @@ def robust_z_scores(values: Floats, noise: Floats | float = 0.0) -> tuple[float,
 
 
 def _middle(distances: Floats) -> float:
-    """1.4826 times the median, and two of its standard errors more: of few files it may be too small."""
+    """1.4826 times the median, and two of its standard errors more: for few files it may be too small."""
     if not distances.size:
         return 0.0
     return MAD * float(np.median(distances)) * (1.0 + 2.0 * MAD_ERROR / math.sqrt(distances.size))

@@ -1,4 +1,4 @@
-"""Files, folders and units as tables with a line for each: to be told apart, and ranked by what they add."""
+"""Files, folders and units as tables with a line for each: for naming and for ranking by contribution."""
 
 from __future__ import annotations
 

@@ -51,9 +51,9 @@ def difference(
     unit : str or sequence of str, or "file", optional
         Columns whose values make the randomisation units (users, days): the rows of a unit share a block,
         whatever files they are in; null is a unit too. A unit that is in both variants is in the same block
-        of both, and what they have in common cancels; the result tells how many there are (in a randomised
-        experiment none should be). ``"file"`` makes whole files units (a column of that
-        name goes into a list). By default rows are independent.
+        of both, and what they have in common cancels; the result counts such units (in a randomised
+        experiment there should be none). ``"file"`` makes whole files units (a column of that name goes into
+        a list). By default rows are independent.
     crossover : {"keep", "omit"}
         How to treat units that occur in several variants: keep them, or leave them out (one more pass, and 16
         bytes per unit).
@@ -100,13 +100,13 @@ def difference(
     *The lift* has Fieller's interval, which allows for the error of the control. It is missing unless the
     control's mean is twice as far from 0 as its interval reaches.
 
-    *Bad files and rows.* The mean of each variant is computed first, in one more pass. Bad files that stand
-    out alone are left out (``files disagree``), unless files are the units, and so are rows that share one
-    value far from all others (``share screened out``). Other rows far out stay in, since they may be what the
-    experiment is about (``share far out``). If more is bad, the result is ``breakdown point exceeded`` and
-    has no lift.
+    *Bad files and rows.* The mean of each variant is computed first, in one more pass. Bad files that alone
+    differ are left out (``files disagree``), unless files are the units, and so are rows that share one value
+    far from all others (``share screened out``). Other far rows stay in, since they may be what the
+    experiment is about (``share far out``). If there is more damage, the result is ``breakdown point
+    exceeded`` and has no lift.
 
-    *Cost.* Two passes, and 60 kB (120 with a denominator) for each variant.
+    *Cost.* Two passes, and the sums of a column (of two with a denominator) for each variant.
 
     Formulas: :doc:`/statistics/experiments`.
 

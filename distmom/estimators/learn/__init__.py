@@ -1,1 +1,1 @@
-"""Robust descent on the rows of arrays and lakes: where rows come from, how it is run, the learners."""
+"""Robust descent on the rows of arrays and lakes: where rows come from, how it runs, the learners."""

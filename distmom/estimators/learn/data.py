@@ -1,4 +1,4 @@
-"""From what a user calls data to rows to learn from."""
+"""From the data that a user passes to rows to learn from."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ LABELS = ("number", "bool", "text", "null")
 """Kinds of columns that labels may come from."""
 
 TARGETS = ("label", "target", "y")
-"""Columns that are taken for the target where none is named."""
+"""Columns that are the target if none is named."""
 
 
 @dataclass(frozen=True)
 class DataOptions:
-    """What ``fit`` takes with a lake, beside the lake itself and where to run; see `Learner.fit`."""
+    """Keywords of ``fit`` for a lake, beside the lake itself and where to run; see `Learner.fit`."""
 
     columns: Names = None
     mode: str = "auto"
@@ -52,8 +52,7 @@ class DataOptions:
 def lake_arguments(learner: str, given: Mapping[str, Any]) -> tuple[Any, Any, DataOptions]:
     """Filter, executor and options that a caller gave to ``fit``, or the session's defaults.
 
-    TypeError if one is unknown: where its meaning lies now, or the nearest name; ConfigError if a value is
-    wrong.
+    TypeError if one is unknown, with its new place or the nearest name; ConfigError if a value is wrong.
     """
     names = [field.name for field in fields(DataOptions)]
     known = ("where", "executor", *names)
@@ -64,7 +63,7 @@ def lake_arguments(learner: str, given: Mapping[str, Any]) -> tuple[Any, Any, Da
 
 
 def is_lake(data: Any, target: Any) -> bool:
-    """Whether the data is to be opened as `distmom.mean` opens it, not as scikit-learn would take it."""
+    """Whether the data is opened as `distmom.mean` opens it, not as scikit-learn would take it."""
     if isinstance(target, str) or isinstance(data, (str, os.PathLike, Scan)):
         return True
     if isinstance(data, Mapping):
@@ -79,12 +78,12 @@ def is_lake(data: Any, target: Any) -> bool:
 def open_columns(
     scan: Scan, target: str | None, columns: Names, machine: Learner
 ) -> tuple[Source, ReadOptions, str | None]:
-    """The source, what to read of it for a learner, and which column holds the targets.
+    """The source, what a learner reads of it, and which column holds the targets.
 
-    Features, and the target last, or as a key where it is a label.
+    Features, then the target, which is a key if it is a label.
 
-    ConfigError if columns are unknown or not of numbers, or there is no target; DataError if labels are
-    anything but numbers, true or false, or text.
+    ConfigError if columns are unknown or not numeric, or there is no target; DataError if labels are not
+    numbers, booleans or text.
     """
     opened, schema, labels = scan.source, scan.schema, machine._most_labels is not None
     if target is None and machine._needs_target:
@@ -139,7 +138,7 @@ def rows_of_lake(
 def with_labels(
     source: Source, read: ReadOptions, rows: LakeRows, most: int
 ) -> tuple[LakeRows, NDArray[Any]]:
-    """The rows with the numbers of their labels as targets, and these: one pass over their column."""
+    """The rows, with the numbers of their labels as targets, and the labels: one pass over their column."""
     gathered = rows.source
     keys, bad = labels_of_lake(source, read, gathered, most)
     rows.skipped.extend(bad)

@@ -29,12 +29,12 @@ from distmom.solvers.status import SMALL_CLUSTER, DescentStatus
 from distmom.status import Status
 
 SEEN, LEAST_SEEN = 5, 3
-"""Rows of the smallest cluster that a block should have, and those with which it still has one: 95%."""
+"""Rows of the smallest cluster that a block should have, and the fewest it may have: 95% have one."""
 
 MOST_ROWS, MOST_ROWS_OF_PAIRS = 1_024, 64
 
 FEW = 0.01
-"""Share of rows far from all centres from which on it is told."""
+"""Share of rows far from all centres that is reported."""
 
 STEP = 0.25
 """Half the way from a centre to the mean of the rows of its cell."""
@@ -42,41 +42,42 @@ STEP = 0.25
 
 @with_shared_parameters
 class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Learner):
-    """Centres of clusters that outlying rows cannot draw to themselves.
+    """Cluster centres that outlying rows cannot attract.
 
     Parameters
     ----------
     n_clusters : int
     loss : {"kmeans", "pairs"}
-        Mean squared distance to the nearest centre; or the paper's clustering risk, the mean over pairs of
-        their squared distance times the chance of being in the same cell, with soft cells.
+        Mean squared distance to the nearest centre; or the paper's clustering risk: the mean over pairs of
+        rows of their squared distance times the probability that both are in one cell, with soft cells.
     temperature : float
-        For ``"pairs"``: squared distance, in units of a row's to its centre, over which membership fades.
+        For ``"pairs"``: squared distance over which membership fades, in units of a row's squared distance to
+        its centre.
     n_init : int
-        Starts, each k-means++ and Lloyd's rounds on a sample of at most 8,192 rows; the best is taken.
+        Starts: each is k-means++ and Lloyd's iterations on a sample of at most 8,192 rows; the best is kept.
 
     Attributes
     ----------
     cluster_centers_ : ndarray, shape (n_clusters, d)
     labels_ : ndarray of int32, shape (n,)
-        Nearest centres of the rows; not for lakes.
+        Nearest centre of each row; not for lakes.
     status_ : str
-        As of other learners; ``"cluster too small"`` where a block has on the average fewer than three rows
-        of the smallest cluster, or some rows of the sample lie together and have no centre.
+        As for other learners; ``"cluster too small"`` if a block has on average fewer than three rows of the
+        smallest cluster, or if sampled rows lie together without a centre.
     feature_centre_, feature_scale_ : ndarray, shape (d,)
-        What is taken off features, and what they are divided by, before distances are measured.
+        What is subtracted from features, and what they are divided by, before distances are measured.
 
     Notes
     -----
-    Distances are those of scaled features; ``scaling="none"`` takes features as they are. The cost of a row
-    is its squared distance to the nearest centre, but at most 36 times the squared distance within which 85%
-    of the rows of the sample lie. So scattered outliers attract no centre, while small clusters do. Rows of a
-    cluster that is small and much wider than the others attract none either. If more than 1% of the rows
-    attract no centre, ``flags_`` has ``share far out``. Rows that the mean of a column would leave out are
-    left out here, too, unless they lie as close together as those of a cluster.
+    Distances are those of scaled features; ``scaling="none"`` leaves features as they are. The cost of a row
+    is its squared distance to the nearest centre, capped at 36 times the squared distance within which 85% of
+    the sampled rows lie. So scattered outliers attract no centre, while small clusters do. Rows of a small
+    cluster that is much wider than the others attract none either. If more than 1% of the rows attract no
+    centre, ``flags_`` has ``share far out``. Rows that the mean of a column would screen out are left out
+    here, too, unless they lie as close together as the rows of a cluster.
 
-    Blocks hold five rows of the smallest cluster of the start, as far as there are enough rows (at most
-    1,024; 64 for ``"pairs"``).
+    Blocks hold five rows of the smallest cluster of the start, if there are enough rows (at most 1,024; 64
+    for ``"pairs"``).
 
     Examples
     --------
@@ -93,11 +94,11 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     _needs_target = False
     _bounded = True  # by the cap of what a row may cost
     _smallest = 1.0
-    """Share of the rows of the sample in the smallest cell of the start."""
+    """Share of the sampled rows in the smallest cell of the start."""
     _left_out = 0.0
-    """Share of those of a cluster that has no centre."""
+    """Share of the sampled rows in a cluster without a centre."""
     _beyond = 0.0
-    """Share of those that draw no centre, since they are too far from all of them."""
+    """Share of the sampled rows too far from all centres to attract one."""
 
     n_clusters: int = field(default=8, kw_only=False)
     loss: str = "kmeans"
@@ -106,14 +107,14 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     max_iter: int = 300
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> RobustKMeans:
-        """As for `MahalanobisMetric`; y is not looked at."""
+        """As for `MahalanobisMetric`; y is ignored."""
         super().fit(X, None, **lake)
         if not is_lake(X, None):
             self.labels_ = self.predict(X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> RobustKMeans:
-        """As for `RobustLinearRegression`; y is not looked at."""
+        """As for `RobustLinearRegression`; y is ignored."""
         super().partial_fit(X)
         self.labels_ = self.predict(X)
         return self

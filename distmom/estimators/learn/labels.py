@@ -28,10 +28,10 @@ MISSING: tuple[Key, ...] = ((NULL,), (NAN,))
 
 @dataclass(frozen=True)
 class LabelReader(BatchReader):
-    """Reads what another reader does, and makes the number of its key the last value of a row.
+    """Reads as another reader does, with the number of its key as last value of a row.
 
-    The only key of that reader is the column of labels, which are in the order of their numbers. A label that
-    is null or NaN stays so.
+    The only key of that reader is the column of labels, in the order of their numbers. A null or NaN label
+    stays so.
     """
 
     reader: BatchReader
@@ -88,7 +88,7 @@ def labels_of_lake(
 
 
 def values_of(labels: Sequence[Key]) -> NDArray[Any]:
-    """The labels as an array of their type, as scikit-learn has the classes of an array."""
+    """The labels as an array of their type, as scikit-learn stores the classes of an array."""
     values = [component[1] for (component,) in labels]
     try:
         whole = all(type(value) in (int, bool, str) for value in values)
@@ -104,7 +104,7 @@ def labels_of(y: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
 
 
 def check_sample_of_labels(labels: Floats, what: str) -> None:
-    """Refuse labels of which no pair can be formed."""
+    """Refuse labels that form no pair."""
     counts = np.unique(labels, return_counts=True)[1]
     if counts.size < 2:
         raise DataError(f"{what}: there is one class only, so no pair of different labels can be formed")

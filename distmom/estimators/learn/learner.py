@@ -68,13 +68,13 @@ class Learner(SharedParameters, BaseEstimator):
     _needs_target = True
     _scale_targets = False
     _most_labels: int | None = None
-    """Different targets of a lake at most, where they may be anything that can be told apart."""
+    """Most distinct targets of a lake, for learners that take labels of any type."""
     _pairs_given = False
-    """Whether rows are differences of two, of which either may be the first: they have no middle but zero."""
+    """Whether rows are differences of two rows in either order: their centre is then zero."""
     _linear = False
     """Whether parameters are those of linear predictors, so that features may be whitened."""
     _screened = False
-    """Whether blocks with rows far from all others are passed over in other models, too."""
+    """Whether blocks with far outlying rows are skipped even without a linear predictor."""
     _of_pairs = False
     """Whether the loss of a linear model is one of pairs of rows."""
     _begun: Training | None = None
@@ -82,11 +82,11 @@ class Learner(SharedParameters, BaseEstimator):
     def fit(self, X: Any, y: Any = None, **lake: Any) -> Self:
         """Learn from the rows of arrays, or of anything that `distmom.mean` reads.
 
-        The mean of the columns (lists and labels apart) is asked first: files that it accuses and that stand
-        out alone are left out (``files disagree``), and so is a share of the rows far from all others
-        (``share screened out``). Rows that may be real stay and are told (``share far out``): nearer ones,
-        most rows of a label, what may be a cluster. Where more is bad than can be told, the model is
-        ``breakdown point exceeded``.
+        The means of the columns (not of lists and labels) are estimated first. Files that they accuse and
+        that alone differ are left out (``files disagree``), as is a share of the rows far from all others
+        (``share screened out``). Far rows that may be real are kept and reported (``share far out``): nearer
+        ones, most rows of a label, a possible cluster. If there is more damage than can be identified, the
+        model is ``breakdown point exceeded``.
 
         Parameters
         ----------
@@ -95,14 +95,14 @@ class Learner(SharedParameters, BaseEstimator):
             Targets; with a lake the name of their column (default ``label``, ``target`` or ``y``): numbers;
             labels may also be true and false or text.
         **lake
-            With a lake: ``columns``, the features (default: all columns of numbers but y); ``where``, a
-            condition as for `distmom.mean`; ``mode``, "resident" to hold all rows in memory, "streaming" to
-            gather those of many steps at a time, or "auto", which never changes a bit; ``compute``, "workers"
-            to have threads or workers compute the losses and gradients of blocks, "here" to compute them in
-            the process that takes the steps, or "auto", by what a step costs; ``executor``, where to run, as
-            for `distmom.mean`; ``state``, a file of checkpoints (or a `State`) from which a run that was
-            interrupted goes on with the same bits. How the lake is read (missing values,
-            bad files, object stores) is said by `distmom.scan`.
+            For lakes only: ``columns``, the features (default: all numeric columns except y); ``where``, a
+            condition as for `distmom.mean`; ``mode``: "resident" holds all rows in memory, "streaming"
+            gathers those of many steps at a time, and "auto" decides (the model is bit-for-bit the same);
+            ``compute``: "workers" has threads or workers compute the losses and gradients of blocks, "here"
+            the process that takes the steps, and "auto" decides by the cost of a step; ``executor``, where to
+            run, as for `distmom.mean`; ``state``, a checkpoint file (or a `State`) from which an interrupted
+            run resumes with the same bits. How the lake is read (missing values, bad files, object stores) is
+            said by `distmom.scan`.
 
         Raises
         ------
@@ -129,12 +129,12 @@ class Learner(SharedParameters, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Take as many steps as the rows give with each row in one of them, at least one.
+        """Take the steps that one pass over the rows of a batch gives, at least one.
 
-        Batches are not surveyed: blocks bear what is bad. Scales, start and the size of steps come from the
-        first batch, which should be a fair sample of some
-        thousand rows; after `fit` they are those of its rows, and the steps go on where it ended. A batch of
-        fewer rows than a step needs makes smaller blocks.
+        Batches are not surveyed; blocks tolerate bad rows. Scales, start and step size come from the first
+        batch, which should be a fair sample of some thousand rows. After `fit` they are those of its rows,
+        and the steps continue from its model. If a batch has fewer rows than a step needs, its blocks are
+        smaller.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Learner(SharedParameters, BaseEstimator):
         Raises
         ------
         ConfigError
-            If the model was read from a file, which does not keep what it takes to go on.
+            If the model was read from a file, which does not keep the state of the descent.
         NoAnswerError
             If there are too few rows, or half or more of the blocks of several steps have no finite loss.
         """
@@ -192,7 +192,7 @@ class Learner(SharedParameters, BaseEstimator):
             raise ConfigError(str(error).replace("rng", "random_state", 1)) from error
 
     def _run_surveyed(self, rows: ArrayRows, names: Sequence[str] | None) -> None:
-        """Steps on rows in memory, but for those that lie far from all others."""
+        """Steps on rows in memory, without those far from all others."""
         seed, shown_seed = self._seed()
         columns = columns_of(rows, names, targets=self._most_labels is None)
         real = self._real(list(columns), lambda: sample_of(rows, seed)[:2], seed)
@@ -201,7 +201,7 @@ class Learner(SharedParameters, BaseEstimator):
         warn(self)
 
     def _real(self, columns: Sequence[str], sample: Sample, seed: int) -> Real | None:
-        """Tells rows far out that are to be learned; None where there can be none."""
+        """Finds far rows that are to be learned; None if there cannot be any."""
         return None if self._most_labels is None else labels_stay(columns, sample)
 
     def _run(
@@ -214,7 +214,7 @@ class Learner(SharedParameters, BaseEstimator):
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> None:
-        """Steps on rows; those of a lake as planned, with checkpoints where a file for them is named."""
+        """Steps on rows; for a lake as planned, with checkpoints if there is a file for them."""
         options, self.seed_ = self._options(), shown_seed
         compute, keeper = ("here", None) if plan is None else (plan.question.options.compute, plan.keeper)
         # several threads would divide the products of matrices, which may change bits
@@ -293,14 +293,14 @@ class Learner(SharedParameters, BaseEstimator):
         return Training(seed, scale, shape, problem.risk, descent, descent.begin(start), **begun)
 
     def _check_own(self) -> None:
-        """ConfigError if a parameter of this learner alone is wrong: before any row is read."""
+        """Raise ConfigError if a parameter of this learner is wrong, before any row is read."""
 
     _bounded = False
-    """Whether no row has a loss above a bound."""
+    """Whether the loss of a row is bounded."""
 
     @property
     def _least_size(self) -> int:
-        """Rows that make a block."""
+        """Fewest rows that make a block."""
         return 2
 
     def _problem(self, sample: ScaledSample) -> Problem:
@@ -332,7 +332,7 @@ class Learner(SharedParameters, BaseEstimator):
         return found.status
 
     def _tell(self, seen: Survey | None, found: Training) -> None:
-        """What the survey found, the sample of the rows that are left, and a fit to it, in attributes."""
+        """Set what the survey, the sample of the remaining rows and a fit to it found, as attributes."""
         flags, self.notes_ = told(seen, found)
         self.flags_ = list(map(str, flags))
         self.accused_files_ = [] if seen is None else list(seen.files)

@@ -28,21 +28,20 @@ MOST_CLASSES = 1_000
 
 @with_shared_parameters
 class RobustLinearRegression(RegressorMixin, Learner):
-    """Linear regression that outlying rows, of features or targets, cannot spoil.
+    """Linear regression that tolerates outliers in features and targets.
 
-    Each step goes along the mean of the gradients of K blocks of rows, without those that lie far from their
-    middle, in coordinates in which features have no correlation.
+    Each step follows the mean of the gradients of K blocks of rows, without those far from their median, in
+    coordinates in which features are uncorrelated.
 
     Parameters
     ----------
     loss : {"huber", "squared", "pinball"}
-        Of the residuals in units of the targets' spread: half their square up to 1.345 (6 where a tenth of
-        the targets have one value, such as zero) and straight beyond, half their square, or that of a
-        quantile.
+        Of the residuals in units of the targets' scale: quadratic up to 1.345 (6 if a tenth of the targets
+        have one value, such as zero) and linear beyond; half their square; or the loss of a quantile.
     quantile : float
         For ``"pinball"``.
     alpha : float
-        Half of this times the squared length of the coefficients of scaled features is added to the loss.
+        L2 penalty: half of this times the squared norm of the coefficients of scaled features is added.
 
     Attributes
     ----------
@@ -51,15 +50,15 @@ class RobustLinearRegression(RegressorMixin, Learner):
 
     Notes
     -----
-    The model starts at a robust fit to a sample of rows. Rows far out, and rows with a large residual, weigh
-    less in it. Steps are taken in coordinates in which the features of that sample are uncorrelated, so
+    The model starts at a robust fit to a sample of rows, in which far rows and rows with large residuals have
+    less weight. Steps are taken in coordinates in which the features of that sample are uncorrelated, so
     correlated features need no more steps than others. With more than 512 features only scales are equalised,
     and there is no such fit.
 
-    Rows of the sample are accused if their residual is more than five scales and their distance more than 1.5
-    times the median distance, provided that most of the rows furthest out have such residuals. Blocks with
-    such rows are skipped. Targets and features are centred and scaled by their median and median absolute
-    deviation. A step costs 2 K B d. See :doc:`/statistics/learning`.
+    A sampled row is accused if its residual is more than five scales and its distance more than 1.5 times the
+    median distance, provided that most of the farthest rows have such residuals. Blocks with such rows are
+    skipped. Targets and features are centred and scaled by their median and median absolute deviation. A step
+    costs 2 K B d. See :doc:`/statistics/learning`.
 
     ``aggregator="median_block", scaling="robust"`` is the descent of the paper. Its target is the minimiser
     of the median-of-means risk.
@@ -118,12 +117,12 @@ class RobustLinearRegression(RegressorMixin, Learner):
 
 @with_shared_parameters
 class RobustLogisticRegression(ClassifierMixin, Learner):
-    """Logistic regression, of two classes or more, that outlying rows cannot spoil.
+    """Logistic regression with two or more classes that tolerates outliers.
 
     Parameters
     ----------
     alpha : float
-        Half of this times the squared length of the coefficients of scaled features is added to the loss.
+        L2 penalty: half of this times the squared norm of the coefficients of scaled features is added.
 
     Attributes
     ----------
@@ -133,13 +132,12 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
 
     Notes
     -----
-    Steps are those of `RobustLinearRegression`. With more than two classes there is no fit to start from. A
-    row far out is accused if the other rows make its label all but impossible. Blocks hold ten rows of the
-    rarest label on average, since most smaller blocks have none, and the model would never predict that
-    label.
+    Steps are those of `RobustLinearRegression`. With more than two classes there is no initial fit. A far row
+    is accused if the other rows make its label all but impossible. Blocks hold ten rows of the rarest label
+    on average: most smaller blocks would have none, and the model would never predict that label.
 
-    Labels of a lake are a column of numbers, of true and false, or of text. A pass before the first step
-    finds the classes, which are those of all rows that pass the filter.
+    In a lake, labels are a column of numbers, booleans or text. A pass before the first step finds the
+    classes among all rows that pass the filter.
 
     Examples
     --------
@@ -193,7 +191,7 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
         X, y
             Rows and labels.
         classes : array_like, optional
-            All labels that will come; those of the first batch by default.
+            All labels that may come; by default those of the first batch.
         """
         named = None if classes is None else np.unique(classes)
         self._known_classes = self.classes_ if self._begun is not None else named

@@ -32,36 +32,36 @@ THRESHOLD = 2.0
 class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
     """Mahalanobis metric under which rows of equal labels are near, by robust gradient descent.
 
-    Each step takes K blocks of B rows, the mean loss of all pairs of rows of each block, and goes along the
-    gradient of the block whose loss is the lower median. Blocks with outlying rows are not that block as long
-    as they are fewer than half, so rows that are outlying in any way and number do not spoil the metric if
-    ``block_size`` times their share is at most 0.35.
+    Each step takes K blocks of B rows, computes the mean loss over all pairs of rows of each block, and
+    follows the gradient of the block with the lower-median loss. As long as fewer than half of the blocks
+    have outliers, outliers of any kind and size do not spoil the metric. That is so if ``block_size`` times
+    their share is at most 0.35.
 
     Parameters
     ----------
     loss : {"hinge", "logistic"}
         ``max(0, 1 + s (d^2 - 2))`` or ``log(1 + exp(s (d^2 - 2)))``, s = 1 for rows of equal labels, else -1.
     balanced : bool
-        Pairs of equal labels together weigh as much as the others, which are more where there are many
-        classes; else each pair weighs the same, as in the paper.
+        Whether pairs of equal labels together weigh as much as the others, which are more if there are many
+        classes. Otherwise every pair weighs the same, as in the paper.
     init : "identity" or array_like, shape (d, d)
-        Where to begin, up to a factor: in scaled features the identity over the median squared distance. Zero
-        is refused: there the loss of a block tells nothing of its rows.
+        Where to start, up to a factor: in scaled features the identity over the median squared distance. Zero
+        is refused, as the loss of a block there does not depend on its rows.
 
     Attributes
     ----------
     components_ : ndarray, shape (d, d)
         L: the metric is the Euclidean one of ``X @ L.T``.
     n_skipped_pairs_ : int
-        After `fit_pairs`, pairs of equal rows, which say nothing.
+        After `fit_pairs`: pairs of equal rows, which carry no information.
 
     Notes
     -----
     The target is the matrix of least median-of-means risk. It is not quite the matrix of least risk, since
     the block of a step is chosen by its loss. Blocks of one step share no row, and each is a simple random
     sample. Blocks without two equal and two different labels are skipped and counted in
-    ``n_skipped_blocks_``. So are blocks with a row more than eight median distances from the middle, unless
-    most rows of its label are.
+    ``n_skipped_blocks_``. So are blocks with a row more than eight median distances from the centre, unless
+    most rows of its label are that far out.
 
     A step costs K B^2, one product of B x d matrices for each block, and an eigendecomposition, d^3.
 
@@ -100,7 +100,7 @@ class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learn
         y : array_like, shape (m,)
             1 or -1.
         X : array_like, shape (n, d), optional
-            The rows that the numbers mean.
+            The rows that these numbers refer to.
         """
         first, second = self._pair_rows(pairs, X, reset=True)
         labels = np.asarray(y)
@@ -131,7 +131,7 @@ class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learn
     def transform(self, X: Any) -> Floats:
         """Rows whose Euclidean distances are those of the metric: ``X @ components_.T``.
 
-        An array, or what ``set_output(transform="pandas")`` or ``"polars"`` says, with columns
+        An array, or the frame that ``set_output(transform="pandas")`` or ``"polars"`` asks for, with columns
         ``mahalanobismetric0``, ….
         """
         return self._mapped(X)
@@ -159,13 +159,13 @@ class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learn
         return np.asarray(np.sqrt((((first - second) @ self.components_.T) ** 2).sum(axis=1)))
 
     def pair_score(self, pairs: Any, X: Any = None) -> Floats:
-        """Minus the distances: the greater, the nearer."""
+        """Minus the distances: greater means nearer."""
         return -self.pair_distance(pairs, X)
 
     def score(self, X: Any, y: Any) -> float:
-        """Share of pairs (equal labels, different labels) of which the former is the nearer: an AUC.
+        """Share of pairs (equal labels, different labels) in which the former is nearer: an AUC.
 
-        Of at most 2,000 rows, evenly spread over those given.
+        Computed on at most 2,000 rows, evenly spaced among those given.
         """
         from distmom.numerics.losses.block_risk import pairs_of
 
@@ -225,7 +225,7 @@ class MahalanobisMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learn
         self.components_ = factor(scaled) / found.scale.spread
 
     def _pair_rows(self, pairs: Any, X: Any, *, reset: bool = False) -> tuple[Floats, Floats]:
-        """First and second rows of pairs; with `reset` their features are those of the metric from now on."""
+        """First and second rows of pairs; with `reset`, their features become those of the metric."""
         if X is not None:
             rows = validate_data(self, X, dtype=np.float64, reset=reset)
             numbers = np.asarray(pairs)

@@ -21,22 +21,22 @@ from distmom.solvers.projections import Projection, ball, psd_cone, simplex, unc
 
 @with_shared_parameters
 class RobustMinimizer(Learner):
-    """Minimise the mean of a loss over blocks of rows, or over their pairs, in spite of outlying rows.
+    """Minimise a loss of blocks of rows, or of their pairs, despite outlying rows.
 
     Parameters
     ----------
     loss : callable
-        ``loss(parameters, rows, targets) -> (value, gradient)`` for one block: arrays of shapes (p,), (B, d)
-        and (B,), the targets zeros where there are none; a number and an array of shape (p,). On rows as
-        they are, unless ``scaling="robust"``.
+        ``loss(parameters, rows, targets) -> (value, gradient)`` for one block. It takes arrays of shapes
+        (p,), (B, d) and (B,) (targets are zeros if there are none), and returns a number and an array of
+        shape (p,). Rows are not scaled unless ``scaling="robust"``.
     start : array_like, shape (p,)
-        Where to begin. The loss should tell blocks apart there: at a point where it is the same for all rows
-        the choice of the median block is blind.
+        Where to start. The loss should distinguish blocks there: at a point where it is the same for all
+        rows, the choice of the median block is arbitrary.
     projection : {"none", "ball", "simplex", "psd"}
-        Set that the parameters must lie in: a ball around 0, the simplex of non-negative numbers that sum to
-        1, or symmetric positive semi-definite matrices, row after row.
+        Set that contains the parameters: a ball around 0, the simplex of non-negative numbers that sum to 1,
+        or symmetric positive semi-definite matrices, row after row.
     radius : float
-        Of the ball.
+        Radius of the ball.
     step_size : float
         A factor of the gradient: there is no natural unit for it. ``step_rule="backtracking"`` finds one.
 
@@ -91,7 +91,7 @@ class RobustMinimizer(Learner):
         return Problem(UserRisk(self.loss, start.size), start, 1.0, sets[self.projection])
 
     def _check_loss(self, start: Floats, sample: ScaledSample) -> None:
-        """Refuse a loss that does not give what it should, on one block."""
+        """Refuse a loss that does not return what it should on one block."""
         rows, targets = (part[0] for part in sample.blocks())
         with blaming("loss"):
             found = self.loss(start.copy(), rows, targets)

@@ -25,12 +25,12 @@ LEARNERS = {
     "classification": ("linear", "RobustLogisticRegression"),
     "clustering": ("kmeans", "RobustKMeans"),
 }
-"""Words for the learners that a model may be of, their modules and classes."""
+"""The learners that a model may be of: word, module and class."""
 
 DESCRIPTION = "model.json"
 NAMES = "feature_names_in_"
 RETIRED = {"wild_share_": "outlier_share_", "feature_spread_": "feature_scale_"}
-"""Names in models of before 0.1.0, and what they are now."""
+"""Names in models written before 0.1.0, and their present names."""
 
 USES = ("predict", "transform", "decision_function", "predict_proba")
 
@@ -43,7 +43,7 @@ def class_of(name: str) -> type[Learner]:
 
 
 def check_model_folder(folder: str | os.PathLike[str]) -> Path:
-    """The folder, once it is known that a model can be written there: call it before long work.
+    """The folder, after a check that a model can be written there; call it before long work.
 
     ConfigError if it exists and holds something else than a model, or the folder around it cannot be written.
     """
@@ -62,7 +62,7 @@ def save_model(model: Learner, folder: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : learner
-        Of this package, fitted.
+        A fitted learner of this package.
     folder : str or path
 
     Raises
@@ -74,8 +74,8 @@ def save_model(model: Learner, folder: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    ``model.json`` has the class, its parameters, and what was learned and is no array; each array is a file
-    ``NAME.npy``. Read it back with `load_model`.
+    ``model.json`` has the class, its parameters, and all that was learned except arrays; each array is a file
+    ``NAME.npy``. `load_model` reads the folder.
     """
     kind = type(model).__name__
     home = type(model).__module__.removeprefix("distmom.estimators.learn.")
@@ -99,7 +99,7 @@ def save_model(model: Learner, folder: str | os.PathLike[str]) -> None:
 def _write_whole(
     target: Path, own: OwnFolder, description: dict[str, Any], arrays: dict[str, np.ndarray[Any, Any]]
 ) -> None:
-    """Write the files, and give them their place in one step; what was there goes with the folder."""
+    """Write the files and move them into place in one step; what was there goes with the old folder."""
     temporary = own.path / "model"
     temporary.mkdir()
     for name, array in arrays.items():
@@ -163,7 +163,7 @@ def _is_json(value: Any) -> bool:
 
 
 def load_model(folder: str | os.PathLike[str]) -> Learner:
-    """A model that `save_model` wrote.
+    """Read a model that `save_model` wrote.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def load_model(folder: str | os.PathLike[str]) -> Learner:
 
 
 def _try(model: Learner) -> None:
-    """Use the model on a row of zeros: what it lacks, and what does not fit, shows now."""
+    """Apply the model to a row of zeros: anything that is missing or does not fit shows now."""
     row = np.zeros((1, getattr(model, "n_features_in_")))  # noqa: B009 (learned)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the row has no names

@@ -40,39 +40,40 @@ class SharedParameters:
     n_blocks : int
         K, the blocks of a step; odd.
     block_size : int, optional
-        B, the rows of a block; by default 0.35 over the contamination. Where none is given 16, of linear
-        models as many as hold ten rows of the rarest label or four of the rarest level (64 to 1,024; 32 for
-        pairs), of clusters five of the smallest; but fewer where more of them would not be clean.
+        B, the rows of a block; by default 0.35/contamination. Without a contamination: 16; for linear models,
+        enough for ten rows of the rarest label or four of the rarest level (64 to 1,024; 32 for pairs); for
+        clusters, five rows of the smallest. Fewer if too many of these blocks would hold outlying rows.
     contamination : float or "auto"
-        Share of rows that may be outlying; "auto" finds it in a sample of the rows.
+        Share of rows that may be outlying; "auto" estimates it from a sample of the rows.
     aggregator : {"median_block", "geometric_median", "coordinatewise_median", "trimmed_mean", "plain"}
-        The gradient of the block with the lower-median loss (the paper); a median of the gradients of all
-        blocks; their mean without blocks more than three middle distances from it; their mean, which is
-        not robust. The first two kinds pass over what is rare: labels and levels that most blocks lack.
+        The gradient of the block with the lower-median loss (the paper's); a median of the gradients of all
+        blocks; their mean without blocks more than three median distances from that median; or the mean of
+        all, which is not robust. The first two kinds ignore what is rare: labels and levels that most blocks
+        lack.
     step_rule : {"decaying", "constant", "adam", "backtracking"}
         ``decaying`` divides by sqrt(1 + t/20) in step t.
     step_size : float
-        In units that suit the problem.
+        In units of the natural step of the problem.
     max_iter : int
-        Most steps.
+        Maximum number of steps.
     averaging : {"mean", "geometric_median", "none"}
-        What is made of the last half of the iterates; "none" takes the last one.
+        How the last half of the iterates is averaged; "none" takes the last iterate.
     clip : float
-        Gradients longer than this many times the running median length are shortened to it.
+        Gradients longer than this multiple of their running median length are shortened to it.
     early_stopping : bool or "auto"
-        Whether to hold out 31 blocks (fewer if they would take more than a fifth of the rows), look at them
-        every 25 steps, and end when the median of the paired changes of their losses has not fallen at five
-        looks in a row. ``"auto"`` does so where 31 blocks are at most a fifth of the rows. With "whitened"
-        held-out blocks may be smaller, looks come after fewer steps if these are large, and where none are
-        held out "auto" looks at blocks of the sample.
+        Whether to hold out 31 blocks (fewer if they would take more than a fifth of the rows), to evaluate
+        them every 25 steps, and to stop once the median of the paired changes of their losses has not fallen
+        at five evaluations in a row. ``"auto"`` does so if 31 blocks are at most a fifth of the rows. With
+        "whitened" scaling, held-out blocks may be smaller, evaluations come sooner if steps are large, and if
+        nothing is held out "auto" evaluates blocks of the sample.
     tol : float
-        Fall of the held-out loss, as a share of it, that counts.
+        Relative fall of the held-out loss that counts as progress.
     scaling : {"whitened", "robust", "none"}
-        Whether features are divided by their median absolute deviations first; "whitened" (linear models
-        only) also takes their correlations from the steps, begins at a robust fit to a sample of 8,192 rows,
-        and passes over blocks with rows that are accused by it.
+        Whether features are divided by their median absolute deviations; "whitened" (linear models only) also
+        decorrelates them, starts at a robust fit to a sample of 8,192 rows, and skips blocks with rows that
+        this fit accuses.
     random_state : int, RandomState, Generator, SeedSequence or None
-        Decides which rows meet in which block.
+        Decides which rows share a block.
 
     Attributes
     ----------
@@ -80,47 +81,47 @@ class SharedParameters:
         Steps taken.
     status_ : str
         The most serious of ``flags_`` and of how the descent ended: ``"converged"``, ``"not converged"``,
-        ``"still improving"``, ``"all steps taken"`` or ``"stationary"``; of ``loss_flags_``, which tell of a
-        mean, only ``"no finite answer"``. Of linear models the gradient decides the end, on held-out blocks
-        or without them on those of the sample: at a minimum its square is that of its noise, in whitened
+        ``"still improving"``, ``"all steps taken"`` or ``"stationary"``; of ``loss_flags_``, which concern a
+        mean, only ``"no finite answer"``. For linear models the gradient decides the end, on held-out blocks
+        or else on blocks of the sample: at a minimum its square is that of its noise, in whitened
         coordinates.
     advice_ : str
         How the descent ended, what that means, and what to do about it.
     history_ : dict of ndarray
-        For each step ``objective`` (the loss that it went by, of the chosen block, which is biased low),
-        ``block`` (-1 for a combination, -2 where the step was left out), ``gradient_norm`` (before clipping)
-        and ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the looks at
+        For each step ``objective`` (the loss that decided it, of the chosen block, which is biased low),
+        ``block`` (-1 for a combination, -2 if the step was skipped), ``gradient_norm`` (before clipping) and
+        ``skipped`` (blocks that could not be used); ``held_out_step`` and ``held_out``, the evaluations of
         held-out blocks.
     flags_ : list of str
-        What the survey of the columns found, as the flags of other results; also ``share far out`` where more
-        than a tenth of the values of a column lies more than 20 robust standard deviations from the centre.
+        What the survey of the columns found, as flags of other results; also ``share far out`` if more than a
+        tenth of the values of a column are more than 20 robust standard deviations from its centre.
     notes_ : list of str
         The same in sentences.
     accused_files_ : list of str
         Files that were left out.
     loss_flags_ : list of str
-        What the mean says of the losses of held-out rows, or without them of sampled ones, at the end; of
-        pairs that share no row, where the loss is one of pairs.
+        What the mean reports about the losses of held-out rows, or else of sampled ones, at the end; for
+        losses of pairs, about pairs that share no row.
     n_skipped_blocks_ : int
         Sum of ``skipped``.
     n_blocks_, block_size_ : int
         As used.
     accused_share_ : float
-        Share of the rows of the sample that are accused: far out and surprising at once, or further out than
-        any others. Blocks with such rows are passed over.
+        Share of the sampled rows that are accused: far out with a large residual, or farther out than all
+        others. Blocks with such rows are skipped.
     outlier_share_ : float
         Share of the rows of a sample with a value more than 20 robust standard deviations from the centre.
     step_seconds_ : float
-        Mean time of a step, fetching its rows included.
+        Mean time of a step, including fetching its rows.
     n_used_, n_null_, n_nan_, n_inf_, n_dropped_ : int
-        Rows that were met, in the first pass over the data up to the last step or in held-out blocks: those
-        that count; with a value that is null, or NaN; of those that count, with an infinite value; those that
-        the filter drops, that lie far out, or of a left-out file. Not all are met where steps end before.
+        Rows that were read, in held-out blocks or in the first pass over the data up to the last step: those
+        used; those with a null, or a NaN; used rows with an infinite value; rows that were dropped (by the
+        filter, as far out, or with their file). If the steps end early, not all rows are read.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Where the data has names.
+        If the data has names.
     seed_ : int or str
-        What ``random_state`` to pass for the same draws.
+        Pass it as ``random_state`` to repeat the draws.
     mode_, mode_reason_ : str
         Whether rows were held in memory, and why; also who computed the blocks.
     """
@@ -144,8 +145,8 @@ class SharedParameters:
 def with_shared_parameters(kind: C) -> C:
     """A learner whose ``__init__`` takes the annotated parameters of its class and the shared ones.
 
-    It only keeps them, as scikit-learn wants it; its signature begins with those of the class.
-    What the class does not tell of the shared ones is added to its documentation.
+    It only stores them, as scikit-learn requires; its signature begins with those of the class. Shared
+    parameters that the class does not document are added to its docstring.
     """
     parts = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
     for section in inspect.cleandoc(SharedParameters.__doc__ or "").split("\n\n")[1:]:

@@ -43,7 +43,7 @@ LIBRARIES = 65_000_000
 
 @dataclass
 class LearnQuestion:
-    """What a learner makes of the rows of a scan; `finish` makes the answer of the plan that ran."""
+    """What a learner learns from the rows of a scan; `finish` makes the result of the plan that ran."""
 
     asks: ClassVar[str] = "train"
 
@@ -81,14 +81,14 @@ class LearnQuestion:
         return load_kernels if worth_compiling(source.files, column_share(source, read)) else None
 
     def about(self, scan: Scan) -> LearnQuestion:
-        """The same of other rows, without a state of its own."""
+        """The same question about other rows, without a state of its own."""
         new = copy.copy(self)
         vars(new).pop("opened", None)
         new.scan, new.checkpoint = scan, None
         return new
 
     def plan(self, executor: Executor, progress: Progress | None) -> LearnPlan:
-        """Columns, rows by footers, whether they are held in memory; no row is read."""
+        """Columns, rows by footers, whether they are held in memory; reads no row."""
         source, read, target = self.opened
         told = source.reader(read).options
         refuse_times(told, "name columns of numbers")
@@ -114,7 +114,7 @@ class LearnQuestion:
         del self.opened
 
     def _fingerprint(self, names: tuple[str, ...]) -> Fingerprint:
-        """What a checkpoint must have been made with."""
+        """What a checkpoint must match."""
         (_, read, target), scan = self.opened, self.scan
         question = {
             "learner": type(self.machine).__name__,
@@ -134,7 +134,7 @@ class LearnQuestion:
 
 @dataclass
 class LearnPlan:
-    """The plan of a descent on a lake; without `rows` on a stream, whose rows are not known before."""
+    """The plan of a descent on a lake; without `rows` on a stream, whose length is unknown."""
 
     question: LearnQuestion
     names: tuple[str, ...]
@@ -146,13 +146,13 @@ class LearnPlan:
 
     @property
     def surveyed(self) -> tuple[str, ...]:
-        """Columns of numbers that are surveyed: elements of a list have no condition, nor have labels."""
+        """Numeric columns that are surveyed: no labels, and no list elements, which cannot be filtered."""
         read = self.question.opened[1]
         return tuple(name for name in read.columns if name in read.value_names)
 
     @property
     def data(self) -> dict[str, Any]:
-        """Files as results tell them, and their rows, those that do not count included."""
+        """Files as results report them, and their rows, including those that do not count."""
         source, rows = self.question.opened[0], self.rows
         skipped, n_rows = ((), None) if rows is None else (rows.skipped, rows.n_rows)
         return {**data_facts(source.files, skipped, source), "n_rows": n_rows}
@@ -232,7 +232,7 @@ class LearnPlan:
 
 
 def planned_shape(machine: Learner, n_rows: int) -> Shape:
-    """Blocks for so many rows, of which no row has been read: where nothing is rare and none is bad."""
+    """Blocks for this many rows, none of which has been read: as if nothing were rare or bad."""
     options, of_linear = machine._options(), WANTED_OF_PAIRS if machine._of_pairs else WANTED
     wanted = of_linear if machine._linear else BLOCK_SIZE
     linear = {"accused": machine._linear, "passed_over": options.scaling == "whitened"}

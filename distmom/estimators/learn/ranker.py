@@ -20,15 +20,15 @@ from distmom.numerics.ranks.order import order_counts
 
 @with_shared_parameters
 class PairwiseRanker(Learner):
-    """Linear score whose order is that of the outcomes, by robust descent on the risk of pairs.
+    """Linear score that orders rows by outcome, by robust descent on the risk of pairs.
 
     Parameters
     ----------
     loss : {"logistic", "hinge"}
-        Of ``-(s(x) - s(x')) sign(y - y')``, for all pairs of rows of a block.
+        Loss of ``-(s(x) - s(x')) sign(y - y')``, over all pairs of rows of a block.
     alpha : float
-        Half of this times the squared length of the coefficients of scaled features is added to the loss: it
-        keeps the score finite where rows can be ranked without fault.
+        L2 penalty: half of this times the squared norm of the coefficients of scaled features is added. It
+        keeps the score finite if rows can be ranked without error.
 
     Attributes
     ----------
@@ -37,8 +37,8 @@ class PairwiseRanker(Learner):
     Notes
     -----
     Steps are taken in coordinates in which features are uncorrelated, as by `RobustLinearRegression`, but
-    without a fit to start from. Pairs of equal outcomes contribute nothing but are counted. Blocks of equal
-    outcomes are skipped and counted. A step costs K B^2 + B d.
+    without an initial fit. Pairs of equal outcomes contribute nothing but are counted. Blocks in which all
+    outcomes are equal are skipped and counted. A step costs K B^2 + B d.
 
     Examples
     --------
@@ -64,11 +64,11 @@ class PairwiseRanker(Learner):
         self.coef_ = found.x / found.scale.spread
 
     def predict(self, X: Any) -> Floats:
-        """Scores: only their order has a meaning."""
+        """Scores; only their order has a meaning."""
         return np.asarray(self._checked(X) @ self.coef_)
 
     def score(self, X: Any, y: Any) -> float:
-        """Share of the pairs of different outcomes that the scores put in their order, ties as one half."""
+        """Share of the pairs of different outcomes that the scores order correctly; ties count half."""
         return share_in_order(np.array(y, np.float64), self.predict(X))
 
     def _check_own(self) -> None:
@@ -84,7 +84,7 @@ class PairwiseRanker(Learner):
 
 
 def share_in_order(outcomes: Floats, scores: Floats) -> float:
-    """Share of the pairs of different outcomes whose scores are in their order, ties as one half."""
+    """Share of the pairs of different outcomes that the scores order correctly; ties count half."""
     n = outcomes.size
     pairs, _ = order_counts(outcomes, scores, rows=False)
     different = n * (n - 1) // 2 - pairs.x_tied

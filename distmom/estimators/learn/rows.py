@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 Fates = NDArray[np.uint8]
 
 STEPS_AT_ONCE = 64
-"""Steps whose rows are fetched together, at least."""
+"""Fewest steps whose rows are fetched together."""
 
 MOST_GATHERED = 400_000_000
-"""Bytes that gathering rows of a lake may take at once, where there is more memory than that."""
+"""Memory for gathering rows of a lake, if more is available than that."""
 
 
 class Met(NamedTuple):
@@ -68,7 +68,7 @@ class ArrayRows:
     """
 
     far = False
-    """Whether fetching takes so long that it is worth doing ahead."""
+    """Whether fetching is slow enough to be worth doing ahead."""
 
     def __init__(
         self,
@@ -89,11 +89,11 @@ class ArrayRows:
 
     @property
     def used(self) -> Bools:
-        """Rows that count: not those with a missing value, that the filter drops, or of a bad file."""
+        """Rows that count: without a missing value, not dropped by the filter, not of a bad file."""
         return np.equal(self.fates, USED)
 
     def at_once(self, step_rows: int) -> int:
-        """Rows to fetch at once for steps of so many."""
+        """Rows to fetch at once, for steps of this size."""
         return STEPS_AT_ONCE * step_rows
 
     def fetch(self, rows: Ints, stop: Event | None = None) -> ArrayRows:
@@ -119,10 +119,10 @@ class ArrayRows:
 
 @dataclass(frozen=True)
 class LakeRows:
-    """Rows of a lake, of which those of many steps are gathered in one pass over the files that hold them.
+    """Rows of a lake; those of many steps are gathered in one pass over the files that hold them.
 
-    The last value of a row may be its target. The list of files that were left out grows as rows are
-    gathered.
+    The last value of a row may be its target. Files that are left out while rows are gathered are added to
+    the list.
     """
 
     source: RowSource
@@ -170,14 +170,14 @@ class LakeRows:
         return ArrayRows(values[:, :-1], np.ascontiguousarray(values[:, -1]), fates)
 
     def memory(self, mode: str) -> Memory:
-        """Rows that are held: all of them while they are gathered, or those of many steps."""
+        """Rows held at once: all of them while they are gathered, or those of many steps."""
         whole = mode == "resident"
         rows, copies = (self.n_rows, COPIES) if whole else (min(self.n_rows, self.at_once(1)), COPIES + 1)
         n_bytes = copies * rows * self.row_bytes
         return Memory((Held("rows", n_bytes, each=False, remedy="use fewer columns, or mode='streaming'"),))
 
     def mode(self, asked: str) -> tuple[str, str]:
-        """Whether rows are held in memory, and why: they may take a half of it while they are gathered."""
+        """Whether rows are held in memory, and why: they may take half of it while they are gathered."""
         needed = f"{self.n_rows:,} rows of {self.row_bytes} bytes"
         fit = COPIES * self.n_rows * self.row_bytes <= self.source.executor.memory // 2
         if asked == "resident" or (asked == "auto" and fit):
@@ -196,7 +196,7 @@ TrainingRows = ArrayRows | LakeRows
 
 @dataclass(frozen=True)
 class _Until:
-    """Progress of a gathering that nobody looks at, and that a flag ends."""
+    """Progress of a gathering that is not shown, and that a flag ends."""
 
     flag: Event
 

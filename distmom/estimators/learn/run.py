@@ -1,4 +1,4 @@
-"""One descent on rows: start, steps, end; from a checkpoint it goes on with the same bits."""
+"""One descent on rows: start, steps, end; it resumes from a checkpoint with the same bits."""
 
 from __future__ import annotations
 
@@ -53,24 +53,23 @@ ALL_ROWS = Change("the order of the rows depends on their number", "to begin ane
 MOST_START_BLOCKS = 101
 
 ROWS_OF_A_LOOK, FEWEST_STEPS = 17_600, 5
-"""Rows of the steps between two looks at held-out blocks, about: of 25 steps with 11 blocks of 64 rows."""
+"""Rows of the steps between two evaluations of held-out blocks: 25 steps with 11 blocks of 64 rows."""
 
 JUDGES = 31
-"""Blocks of the sample at least that judge the gradient where none are held out."""
+"""Fewest blocks of the sample that judge the gradient if none are held out."""
 
 SAMPLE = 8_192
-"""Rows from which scales, starts and step sizes are taken."""
+"""Rows that determine scales, starts and step sizes."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be found, from where, and the natural size of a step.
+    """What is sought, from which start, and the natural size of a step.
 
-    At a `blind` start losses do not tell blocks apart. Then it is moved by one step along the median,
-    coordinate by coordinate, of the gradients of the blocks of the sample. Blocks of the `wanted` size hold
-    what is rare.
+    At a `blind` start losses do not distinguish blocks. It is then moved by one step along the coordinatewise
+    median of the gradients of the blocks of the sample. Blocks of the `wanted` size hold what is rare.
 
-    With a `curvature`, the greatest second derivative of the loss by a linear predictor, features may be
+    With a `curvature`, the largest second derivative of the loss in a linear predictor, features may be
     whitened, and the gradient is judged.
     """
 
@@ -93,12 +92,12 @@ class ScaledSample:
     seed: int
 
     def blocks(self) -> tuple[Floats, Floats]:
-        """The sample cut into blocks of the size of a step's, as many as it holds."""
+        """The sample cut into blocks of a step's size."""
         return cut(self.features, self.targets, self.shape.block_size)
 
 
 def cut(features: Floats, targets: Floats, size: int) -> tuple[Floats, Floats]:
-    """Rows cut into blocks of a size, as many as they hold."""
+    """Rows cut into full blocks of a size."""
     size = max(1, min(size, len(targets)))
     n = max(1, len(targets) // size)
     return features[: n * size].reshape(n, size, -1), targets[: n * size].reshape(n, size)
@@ -110,7 +109,7 @@ def _as_they_are(gradients: Floats) -> Floats:
 
 @dataclass
 class Training:
-    """One descent: what is settled before the first step, where it stands, and what it found."""
+    """One descent: what is fixed before the first step, where it stands, and what it found."""
 
     seed: int
     scale: Scale
@@ -137,7 +136,7 @@ class Training:
     step_seconds: float = field(init=False)  # mean time of a step, fetching its rows included
 
     def order(self, source: TrainingRows) -> VirtualOrder:
-        """In which the rows of a source come, held-out ones first."""
+        """The order of the rows of a source, held-out ones first."""
         return VirtualOrder(self.seed, source.n_rows, self.shape.n_held_out * self.shape.held_out_size)
 
     def blocks(
@@ -150,11 +149,11 @@ class Training:
         return blocks if plainly else SeenBlocks(blocks, self.coordinates, self.accused)
 
     def stops_early(self, options: LearnOptions) -> bool:
-        """Whether blocks of the sample may end it, where none are held out."""
+        """Whether blocks of the sample may stop it if none are held out."""
         return self.coordinates is not None and options.early_stopping is not False
 
     def held_out(self, blocks: RiskBlocks | SeenBlocks, tolerance: float) -> HeldOut:
-        """Blocks that judge where the descent stands."""
+        """Blocks by which convergence is judged."""
         judged_in = None
         if self.judge is not None:
             # blocks in coordinates of their own have gradients by these
@@ -168,20 +167,20 @@ class Training:
 
 @dataclass(frozen=True)
 class DescentKeeper:
-    """The state of one run on these files: where it goes on, and what is saved of it."""
+    """The state of one run on these files: where it resumes, and what is saved of it."""
 
     checkpoint: Checkpoint
     files: tuple[FileRef, ...]
 
     def resume(self, training: Training) -> None:
-        """Go on from the state, if there is one."""
+        """Resume from the state, if there is one."""
         saved = self.checkpoint.saved
         if saved is not None:
             found = understood(self.checkpoint.name, lambda: _descent(saved, training.state))
             training.state, training.place = found
 
     def content(self, training: Training) -> Content | None:
-        """What is saved; None in the midst of a step."""
+        """What is saved; None in the middle of a step."""
         state, place = training.state, training.place
         if len(state.history.objective) != state.step or state.iterates.count != state.step:
             return None
@@ -203,7 +202,7 @@ def learn(
     watch: Callable[[DescentState], None] | None = None,
     crew: Executor | None = None,
 ) -> None:
-    """Robust descent on the rows of a source, for which it was prepared with the same options.
+    """Robust descent on the rows of a source, which was prepared with the same options.
 
     `watch` is called with the state after each step; a `crew` computes the blocks and never changes a bit.
 
@@ -282,14 +281,14 @@ def walk(
 
 
 class Watch:
-    """Called after each step: a log line a minute, with the time left; quiet without progress."""
+    """Called after each step: a log line a minute with the time left; silent without progress."""
 
     def __init__(self, n_steps: int, progress: Progress | None) -> None:
         self.n_steps, self.progress = n_steps, progress
         self.said, self.first = monotonic(), -1
 
     def __call__(self, state: DescentState) -> None:
-        """Say how far it is, once in a while."""
+        """Report progress once in a while."""
         if self.progress is None:
             return
         self.progress.advance(0, 0)  # there is progress, though not of rows
@@ -321,7 +320,7 @@ def sample_of(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float, I
 
 
 def seeing_start(problem: Problem, sample: ScaledSample) -> Floats:
-    """The start, moved so that losses depend on the rows."""
+    """The start, moved to where losses depend on the rows."""
     blocks = [part[:MOST_START_BLOCKS] for part in sample.blocks()]
     step = RiskBlocks(problem.risk, blocks[0], blocks[1])
     places = np.flatnonzero(step.usable)
@@ -333,7 +332,7 @@ def seeing_start(problem: Problem, sample: ScaledSample) -> Floats:
 
 
 def _held_out(training: Training, source: TrainingRows, tolerance: float) -> tuple[HeldOut | None, Met]:
-    """The fixed blocks for stopping, and their rows; None without them, or where most rows do not count."""
+    """The fixed blocks for stopping, and their rows; None without them, or if most rows do not count."""
     size, scale = training.shape.held_out_size, training.scale
     if not training.shape.n_held_out:
         return None, Met()

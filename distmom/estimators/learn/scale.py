@@ -12,7 +12,7 @@ from distmom.numerics.median import MAD, lower_median
 from distmom.solvers.clumps import clump, unit_of
 
 OUTLYING = 20.0
-"""Spreads from the middle beyond which a value is counted as outlying."""
+"""Robust standard deviations from the centre beyond which a value counts as outlying."""
 
 BLOCKS = 9
 
@@ -22,7 +22,7 @@ LEAST_OF_MORE = 0.05
 
 @dataclass(frozen=True)
 class Scale:
-    """What is subtracted from and divided by.
+    """What is subtracted from rows, and what they are divided by.
 
     The share is of rows of the sample with a value more than 20 robust standard deviations from the centre;
     the other that of the column with most of them.
@@ -54,12 +54,12 @@ def robust_scale(
 ) -> Scale:
     """Medians and median absolute deviations of a sample of rows.
 
-    Where more than half of the values of a column are equal, the median over blocks of their standard
-    deviations takes the place of the deviation; where these are mostly zero, too, 1.
+    If more than half of the values of a column are equal, the median over blocks of their standard deviations
+    replaces the deviation; if these are mostly zero, too, it is 1.
 
-    Of targets of which many have one value the unit is the root mean square. Without `targets` these stay as
-    they are. Outlying values are counted also where features are not `scaled`. Deviations of features that
-    are not `centred` are from zero, which then is the middle.
+    If many targets have one value, their unit is the root mean square. Without `targets` they stay as they
+    are. Outlying values are counted even if features are not `scaled`. Deviations of features that are not
+    `centred` are taken from zero, which is then the centre.
     """
     centre, spread, outlying = _columns(features, centred)
     if not scaled:
@@ -87,14 +87,14 @@ def _most(outlying: Bools) -> float:
 
 
 def _columns(values: Floats, centred: bool = True) -> tuple[Floats, Floats, Bools]:
-    """Middle and spread of each column, and which values are outlying."""
+    """Centre and scale of each column, and which values are outlying."""
     with np.errstate(over="ignore", invalid="ignore"):
         centre = np.median(np.clip(values, *_LIMITS), axis=0) if centred else np.zeros(values.shape[1])
         away = np.abs(values - centre)
         most = np.minimum(away, _LIMITS[1])
         half, more = np.quantile(most, (0.5, 0.75), axis=0)
         deviation = MAD * np.where(half < LEAST_OF_MORE * more, 0.0, half)  # about half are of one value
-        # columns mostly of one value have outlying values by nature: they are not counted
+        # columns with mostly one value have outlying values by nature: they are not counted
         outlying = away > OUTLYING * np.where(deviation > 0.0, deviation, np.inf)
     spread = np.where(deviation > 0.0, deviation, _block_deviation(away))
     return centre, np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0), np.asarray(outlying)
@@ -104,7 +104,7 @@ _LIMITS = (-1e300, 1e300)
 
 
 def _block_deviation(away: Floats) -> Floats:
-    """Lower median over blocks of the root mean square of differences to the middle."""
+    """Lower median over blocks of the root mean square distance from the centre."""
     parts = np.array_split(away, min(BLOCKS, away.shape[0]))
     with np.errstate(over="ignore", invalid="ignore"):
         return lower_median(np.stack([np.sqrt((part * part).mean(axis=0)) for part in parts]), axis=0)

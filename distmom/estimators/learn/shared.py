@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 COMPUTE = ("auto", "here", "workers")
 
 A_PAIR, A_VALUE = 15e-9, 3e-9
-"""Seconds for the loss of a pair of rows, and for a value of a row, about."""
+"""Approximate seconds for the loss of a pair of rows, and for a value of a row."""
 
 WORTH_THREADS, WORTH_WORKERS = 3e-3, 60e-3
-"""Seconds of a step from which on it is shared: threads are asked in no time, workers in 20 ms or so."""
+"""Steps of this many seconds are shared: threads are reached at once, workers in about 20 ms."""
 
 
 def place_of_blocks(
@@ -32,7 +32,7 @@ def place_of_blocks(
 ) -> tuple[Executor | None, str]:
     """Who computes the blocks of a step (None: the process that takes the steps), and why.
 
-    ConfigError if workers are asked for where they cannot be.
+    ConfigError if workers are requested but cannot be used.
     """
     if isinstance(risk, UserRisk):
         if asked == "workers":

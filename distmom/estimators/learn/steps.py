@@ -1,4 +1,4 @@
-"""From the shuffled order to the rows of one step after another, whatever they lie in."""
+"""From the shuffled order to the rows of one step after another, wherever they are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from distmom.stopping import EVERY
 
 
 class StepPosition(NamedTuple):
-    """Where a step begins: in which pass, behind how many of its rows, what became of those of the first."""
+    """Where a step begins: its pass, the rows before it, and the fates of rows in the first pass."""
 
     number: int = 0
     row: int = 0
@@ -43,14 +43,14 @@ def step_rows(
     n_steps: int | None = None,
     first_pass: int = 0,
 ) -> Generator[tuple[Floats, Floats, StepPosition]]:
-    """Features (K, B, d) and targets (K, B), step after step, and the place behind them.
+    """Features (K, B, d) and targets (K, B), step after step, and the place after them.
 
-    A step has the next K B rows of the order that count; what is left of a pass that is too short for a step
-    is dropped. So the steps depend on nothing but the order, K, B, and which rows count: not on how many rows
-    are fetched at once, nor on where they come from.
+    A step has the next K B rows of the order that count; a remainder of a pass too short for a step is
+    dropped. So the steps depend only on the order, K, B, and which rows count: not on how many rows are
+    fetched at once, nor on where they come from.
 
-    The first step begins at `place`; nothing is fetched ahead for more than `n_steps`. Rows are counted as
-    they are met in `first_pass`: in further ones the same rows come again.
+    The first step begins at `place`; nothing is fetched ahead for more than `n_steps`. Rows are counted only
+    in `first_pass`: later passes read the same rows again.
 
     NoAnswerError if a whole pass has too few rows that count.
     """
@@ -60,7 +60,7 @@ def step_rows(
     held, first, keep = nothing, place.row, np.zeros(0, np.intp)  # rows from `first` of the pass on, to come
 
     def behind(row: int) -> StepPosition:
-        """The place there; rows up to it are counted if they are met for the first time."""
+        """The place there; rows up to it are counted if this is their first pass."""
         passed = held.part(place.row - first, row - first)
         return StepPosition(
             place.number, row, place.met.plus(passed) if place.number == first_pass else place.met
@@ -100,7 +100,7 @@ def _spans(n_pass: int, place: StepPosition, at_once: int) -> Iterator[RowRange]
 
 
 class _Ahead:
-    """Fetches rows; where that takes long, those of the next steps while steps on the present ones run."""
+    """Fetches rows; if that is slow, those of the next steps while the present ones run."""
 
     def __init__(self, order: VirtualOrder, source: TrainingRows) -> None:
         self._order, self._source = order, source
@@ -109,7 +109,7 @@ class _Ahead:
         self._stop = threading.Event()
 
     def rows(self, span: RowRange, following: RowRange | None) -> ArrayRows:
-        """The rows of a span; those of `following` are fetched in the meantime, as they will come next."""
+        """The rows of a span; those of `following` are fetched in the meantime, as they come next."""
         if self._coming is None:
             found = self._source.fetch(self._order.rows(*span))
         else:
@@ -125,6 +125,6 @@ class _Ahead:
         return found
 
     def close(self) -> None:
-        """Give up what is on its way."""
+        """Cancel what is being fetched."""
         self._stop.set()
         self._pool.shutdown(cancel_futures=True)

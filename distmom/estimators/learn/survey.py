@@ -1,4 +1,4 @@
-"""What is bad in the columns that a learner reads, found before the descent; and what its loss is worth."""
+"""What is bad in the columns that a learner reads, found before the descent; and the quality of its loss."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ Sample = Callable[[], tuple[Floats, Floats]]
 """Gives features of some rows, and their labels as numbers."""
 
 Real = Callable[[Mapping[str, FarRows]], Collection[str]]
-"""Takes rows far out by column; tells the columns where they are what is to be learned."""
+"""Takes far rows by column; returns the columns in which they are to be learned."""
 
 ENOUGH = 8
-"""Sampled rows of a label from which on it is asked whether most of them lie far out."""
+"""From this many sampled rows on, a label is checked for being mostly far out."""
 
 MOST_OUTLYING = 0.1
 """Log-normal rows of sigma 2 have 5% more than 20 robust standard deviations from their centre."""
 
 TELLING, NEAR_MOST, MOST_ACCUSED = 0.01, 0.15, 0.25
-"""Shares of accused rows: a flag tells of one; is near one that is too large; is that of the rows that a
-pilot does not measure distances by, so that more may be the majority."""
+"""Shares of accused rows: one is reported; near one that is too large; that of the rows by which a pilot
+measures no distance, so that more may be the majority."""
 
 MOST_LOSSES = 1_024
 """Losses of rows, or of pairs, by which the loss of a training is judged."""
@@ -49,7 +49,7 @@ MOST_LOSSES = 1_024
 TARGET = "y"
 
 AS_LOSSES = {Status.SHARE_SCREENED_OUT: Status.SHARE_FAR_OUT}
-"""Losses far out are in the loss that is shown, whatever the mean does."""
+"""Far losses are in the reported loss, whatever the mean does with them."""
 
 
 def survey_of(
@@ -60,7 +60,7 @@ def survey_of(
     progress: Progress | None,
     real: Real | None,
 ) -> Survey:
-    """What is bad in these columns; of a label, or a cluster, that lies far out it is told, and it stays."""
+    """What is bad in these columns; a label or a cluster that lies far out is reported and kept."""
     surveyor = Surveyor(seed, executor, progress, real=real)
     seen = surveyor.survey(data, columns)
     concerns = tuple(flag for flag in seen.passed_on if flag is Status.CONTAMINATED)
@@ -68,14 +68,14 @@ def survey_of(
 
 
 def labels_stay(columns: Sequence[str], sample: Sample) -> Real:
-    """Rows far out are real where they are most rows of some label of the sample."""
+    """Far rows are real if they are most rows of some label of the sample."""
     return lambda cuts: far_labels(columns, cuts, *sample())
 
 
 def far_labels(
     columns: Sequence[str], cuts: Mapping[str, FarRows], features: Floats, labels: Floats
 ) -> list[str]:
-    """Columns whose rows far out are most of the rows of some label: what tells it from the others.
+    """Columns whose far rows are most rows of some label: a property of that label.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def far_labels(
 
 
 def columns_of(rows: ArrayRows, names: Sequence[str] | None, *, targets: bool) -> dict[str, pa.Array]:
-    """The columns of rows in memory, and targets that are numbers, by their names or x0, x1, …, y."""
+    """The columns of rows in memory, and numeric targets, by their names or x0, x1, …, y."""
     names = [f"x{j}" for j in range(rows.n_features)] if names is None else names
     columns = {str(name): pa.array(rows.features[:, j]) for j, name in enumerate(names)}
     if targets and rows.targets.any():
@@ -106,7 +106,7 @@ def columns_of(rows: ArrayRows, names: Sequence[str] | None, *, targets: bool) -
 def survey_of_arrays(
     rows: ArrayRows, columns: dict[str, pa.Array], seed: int, real: Real | None
 ) -> tuple[Survey, ArrayRows]:
-    """The same for rows in memory, and the rows, of which those that were screened out do not count."""
+    """The same for rows in memory, and the rows without those that were screened out."""
     with as_backend(None).here().open() as executor:
         data = scan(pa.table(columns))
         seen = survey_of(data, list(columns), seed, executor, None, real)
@@ -118,9 +118,9 @@ def survey_of_arrays(
 
 
 def far_from_the_middle(share: float) -> tuple[list[Status], list[str]]:
-    """What is told where many values of a column lie more than 20 robust standard deviations from the centre.
+    """The remark if many values of a column lie more than 20 robust standard deviations from the centre.
 
-    That the mean cannot see: a second group so wide that no gap parts it from the others.
+    The mean cannot see this: a second group so wide that no gap separates it from the others.
     """
     if share <= MOST_OUTLYING:
         return [], []
@@ -131,7 +131,7 @@ def far_from_the_middle(share: float) -> tuple[list[Status], list[str]]:
 
 
 def screened_out(share: float, too_many: float) -> tuple[list[Status], list[str]]:
-    """What is told of rows of the sample that were accused, or would have been were they not too many."""
+    """The remark on sampled rows that were accused, or are too many to be."""
     flags, notes = [Status.SHARE_SCREENED_OUT] * (share >= TELLING), list[str]()
     if share:
         rows = f"{share:.2%} of the rows are far out and do not fit, so blocks with any of them were skipped"
@@ -145,7 +145,7 @@ def screened_out(share: float, too_many: float) -> tuple[list[Status], list[str]
 
 
 def loss_flags(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, seed: int) -> tuple[Status, ...]:
-    """What the mean says of the losses of single rows, or of pairs of rows that share none."""
+    """What the mean reports of the losses of single rows, or of pairs of rows that share none."""
     size = risk.least_rows
     n = min(len(targets) // size, MOST_LOSSES) if size else 0
     if not n:
@@ -161,7 +161,7 @@ def loss_flags(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, seed: 
 
 
 def warn(model: Any) -> None:
-    """Warn of a status that is not fine, as every call does; not of steps that nothing but their end ends."""
+    """Warn of a status that is not fine, as every call does; not if steps merely ran out."""
     status = Status(model.status_)
     if not status.fine and status is not Status.ALL_STEPS_TAKEN and warns():
         words = "; ".join(dict.fromkeys((model.status_, *model.flags_)))

@@ -54,7 +54,7 @@ def train(
 ) -> TrainResult:
     """Learn a model from a lake by robust gradient descent, and write it.
 
-    What is bad is left out first, as ``fit`` of the learners says; the result's flags tell of it.
+    Bad files and rows are left out first, as by ``fit`` of the learners; the flags of the result report it.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def train(
     rng : int, SeedSequence, Generator or None
         The learner's ``random_state``.
     state : str, path or State, optional
-        File of checkpoints: a run that was interrupted goes on from it with the same bits.
+        File of checkpoints, from which an interrupted run resumes with the same bits.
     executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`.
 
@@ -122,7 +122,7 @@ def train(
 
 
 def make_learner(learner: str, options: dict[str, Any] | None, rng: Any) -> Learner:
-    """The learner of that word with these parameters."""
+    """The learner that this word names, with these parameters."""
     check_choice("learner", learner, tuple(LEARNERS))
     kind = class_of(LEARNERS[learner][1])
     known = kind().get_params()

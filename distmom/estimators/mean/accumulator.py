@@ -1,4 +1,4 @@
-"""A robust mean of rows that come as they come: the public accumulator."""
+"""The public accumulator: a robust mean of rows as they arrive."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from distmom.state import Saved
 from distmom.state.container import read_container, write_container
 
 COMPILED_ROWS = 1 << 20
-"""From so many rows on compiled kernels do the work: importing them takes half a second."""
+"""From this number of rows on, compiled kernels are used: importing them takes half a second."""
 
 
 class MeanAccumulator:
@@ -60,8 +60,8 @@ class MeanAccumulator:
     nan : {"omit", "raise", "keep"}
         As for `distmom.scan`.
     joint : bool or {"geometric", "coordinatewise"}
-        As for `distmom.mean`. The first batch with rows says which columns hold lists and how long they are:
-        by its type if their size is fixed, else by its first vector that counts.
+        As for `distmom.mean`. Which columns hold lists, and how long they are, is read from the first batch
+        with rows: from its type if the size is fixed, else from its first vector that counts.
     rng : int, SeedSequence, Generator or None
         Seed of all random draws. Accumulators that are to be merged need the same seed.
     name : str
@@ -75,12 +75,13 @@ class MeanAccumulator:
 
     Notes
     -----
-    The result depends on the rows and their order alone, not on the batches they come in, and has the bits of
+    The result depends on the rows and their order alone, not on the batches, and has the bits of
     `distmom.mean` of a file of that name with these rows (an array in memory has the name ""). Times are
-    counted from a day in the middle of the first batch with some; the first 1,024 rows give those bits.
+    counted from a day in the middle of the first batch that has any; a first batch of 1,024 rows gives those
+    bits.
 
-    Holds at most one state (60 kB a column, or 9 kB a column and group) for each binary digit of the number
-    of leaves of 131,072 rows, and the rows of the leaf that has begun (of eight leaves with groups).
+    Holds at most one state (the sums of each column and group) for each binary digit of the number of leaves
+    of 131,072 rows, and the rows of the current leaf (of eight leaves with groups).
 
     Examples
     --------
@@ -158,7 +159,7 @@ class MeanAccumulator:
         self._stream = RowStream(made, name, plan.reduction, plan.leaf_rows, saved)
 
     def _files(self) -> list[FileRef]:
-        """Streams as files, for what is said of the data."""
+        """Streams as files, for the facts about the data."""
         return [FileRef(self.name, self.n_rows, 0), *(file for _, file in self._others.base_files)]
 
     @property
@@ -185,10 +186,10 @@ class MeanAccumulator:
         Raises
         ------
         ConfigError
-            If it is of no kind that is read, or lacks a column.
+            If it is of no kind that can be read, or lacks a column.
         DataError
-            If a column cannot be averaged, or holds a NaN under ``nan="raise"``, or a weight is negative or
-            infinite, or lists differ in length or leave it open. Then none of the rows is added.
+            If a column cannot be averaged, or holds a NaN under ``nan="raise"``, a weight is negative or
+            infinite, or lists differ in length or leave it open. None of the rows is added then.
         """
         if isinstance(batch, (str, bytes)) or hasattr(batch, "__fspath__"):
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
@@ -222,9 +223,9 @@ class MeanAccumulator:
         self._made = made
 
     def merge(self, other: MeanAccumulator) -> None:
-        """Add the rows of another accumulator, with all that was merged into it; it is left as it is.
+        """Add the rows of another accumulator, with all that was merged into it; the other is not changed.
 
-        Which accumulator is merged into which, and when, changes sums by rounding alone, and no count.
+        Order and direction of merges change sums only by rounding, and no count.
 
         Raises
         ------
@@ -278,7 +279,7 @@ class MeanAccumulator:
         return answer(plan, self._made, total, time.perf_counter() - started, sums="batches")
 
     def to_bytes(self) -> bytes:
-        """The accumulator as bytes, from which `from_bytes` goes on to the same bits.
+        """The accumulator as bytes, from which `from_bytes` continues with the same bits.
 
         `distmom.merge_states` reads them from a file.
         """

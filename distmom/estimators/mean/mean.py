@@ -184,8 +184,7 @@ def mean(
     that was interrupted, even killed, resumes and gives the bits of an undisturbed run.
 
     *Cost.* One pass; two if rows that pass a filter must be counted first (samples, `contamination`), and one
-    more if rows or files are left out. 60 kB a column and 1 MB for its sample of rows, or 9 kB a column and
-    group.
+    more if rows or files are left out. What a state takes: :doc:`/statistics/means`.
 
     References
     ----------

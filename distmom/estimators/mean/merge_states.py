@@ -33,8 +33,8 @@ def merge_states(
 ) -> MeanResult | VectorResult | Results:
     """Merge saved states of `distmom.mean`, and answer from the merged one as `mean` would.
 
-    Parts of a lake that are kept apart (by site, month or machine) are read where they are, and only their
-    states are brought together. With one state nothing is merged: its answer is shown without the data.
+    Parts of a lake that are kept apart (by site, month or machine) are read where they are; only their states
+    are brought together. A single state is answered without the data.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def merge_states(
     interval : {"auto", "order", "cantelli", "closed-form", "none"}, optional
         Kind of interval; by default that of the states.
     confidence_level : float, optional
-        In (0, 1); by default that of the states. Where it decided the blocks it cannot be changed.
+        In (0, 1); by default that of the states. It cannot be changed if it decided the blocks.
 
     Returns
     -------
@@ -67,14 +67,13 @@ def merge_states(
 
     Notes
     -----
-    States are merged in the order of their folders and files, in whatever order they are named: the same
-    states give the same bits. Merging some of them first changes sums by rounding alone, and no count. Two
-    files are the same if their full paths are. Times that count from different days are brought to one.
+    States are merged in the order of their folders and files, whatever the order of the arguments: the same
+    states give the same bits. Merging some of them first changes sums only by rounding, and no count. Two
+    files are the same if their full paths are. Times that count from different days are converted.
 
-    Lakes in different folders may have files of the same names: the folder is then part of what decides
-    where rows and files go, so that a bad file is found among a hundred ``part-0.parquet``. Blocks are
-    therefore others than those of one run over a folder above them; only the units of `UnitBlocks`
-    stay together across folders.
+    Files in different folders may have the same names. So the folder is part of what assigns rows and files
+    to blocks, and a bad file is found among a hundred ``part-0.parquet``. Blocks therefore differ from those
+    of one run over a parent folder; only the units of `UnitBlocks` stay together across folders.
 
     Examples
     --------
@@ -108,7 +107,7 @@ def _merged(
     given: dict[str, Any],
     started: float,
 ) -> MeanResult | VectorResult | Results:
-    """The result of all rows of the states, which is kept where `output` says."""
+    """The result of all rows of the states, saved to `output` if it is given."""
     parts = sorted(map(_finished, states), key=_order)
     first = parts[0]
     for other in parts[1:]:

@@ -28,7 +28,7 @@ from distmom.estimators.options import MeanOptions
 from distmom.memory import Memory
 from distmom.numerics.blocks.labels import COMPILE
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.samples.pool_sampler import leaf_quota
+from distmom.numerics.samples.pool_sampler import key_bound, leaf_quota
 from distmom.numerics.samples.row_samples import leaf_sizes
 from distmom.numerics.samples.sample_tree import SampleTree
 from distmom.numerics.samples.stretches import LEAST_ROWS, stretch_rows
@@ -198,7 +198,8 @@ def plan_mean(
     if pooled and _has_sample(options, grouped, alone=source.one_pass or ledger is not None):
         known = counted.n_rows, counted.n_valid
         ahead = None if ledger is not None else rows_ahead(source, reader, files, n_bytes * share, *known)
-        reduction = replace(reduction, **_pool(ahead, stretches=not (grouped or options.design.blind)))
+        filtered = read.where is not None and counted.n_valid is None
+        reduction = _with_pool(reduction, ahead, blind=options.design.blind, filtered=filtered)
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
@@ -239,12 +240,17 @@ def _has_sample(options: MeanOptions, grouped: bool, *, alone: bool) -> bool:
     return not (grouped and by_number)
 
 
-def _pool(n_rows: RowsAhead | None, *, stretches: bool) -> dict[str, Any]:
-    """Rows of the large sample, of each leaf those that are offered to it, and those of a stretch, if any."""
-    size, quota, rows = POOL_OF_STATE, POOL_OF_STATE, LEAST_ROWS
+def _with_pool(reduction: BlockMeans, n_rows: RowsAhead | None, *, blind: bool, filtered: bool) -> BlockMeans:
+    """The same with a large sample, and with stretches where these may be kept.
+
+    A key bounds the sample where it is known about how many rows enter it: groups tell that of no leaf.
+    """
+    size, quota, bound, rows = POOL_OF_STATE, POOL_OF_STATE, 1.0, LEAST_ROWS
     if n_rows is not None:  # else how many rows will come is not known
         size, quota, rows = POOL, leaf_quota(POOL, n_rows.at_least), stretch_rows(n_rows.about)
-    return {"pool_size": size, "pool_quota": quota, "stretch_rows": rows if stretches else 0}
+        bound = 1.0 if reduction.grouped and filtered else key_bound(POOL, n_rows.at_least)
+    rows = 0 if reduction.grouped or blind else rows
+    return replace(reduction, pool_size=size, pool_quota=quota, pool_bound=bound, stretch_rows=rows)
 
 
 def worth_compiling(

@@ -1,10 +1,11 @@
 """A tournament after the survey: what is bad is left out before the matches, and risks are robust means.
 
-The mean is asked of the columns that losses read, and of the losses: of the least of all too, which is large
-only where no candidate predicts a row. What is bad in target, features or the least loss is bad data. What
-stands apart in predictions or in the losses of some candidates alone may be damage, or what a candidate is
-like: it is left out as well, but the matches are played with it too. Data that stands apart and is not left
-out may be bad: the matches are played without it, too. Who wins in one of these alone is not decided.
+The mean is computed of the columns that losses read, and of the losses, including the least of all
+candidates, which is large only if no candidate predicts a row. Anything bad in target, features or the least
+loss is bad data. What stands apart in predictions or in the losses of some candidates may be damage, or a
+property of the candidate: it is left out as well, but the matches are also played with it. Data that stands
+apart and is kept may be bad: the matches are also played without it. A candidate that wins in only one of
+these is not decided.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ TOGETHER = 16
 """Columns whose means are taken in one pass: their samples are what takes memory."""
 
 PREDICTIONS = 64
-"""Of more candidates the predictions are seen in their losses alone."""
+"""With more candidates, predictions are seen only through their losses."""
 
 
 WITH = "with the rows or files that stand apart in predictions or losses of some candidates alone"
@@ -78,7 +79,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Contest:
-    """The plan of a tournament: a survey, and matches on what is left."""
+    """The plan of a tournament: a survey, and matches on the remaining rows."""
 
     question: TournamentQuestion
     matches: TournamentPlan
@@ -108,7 +109,7 @@ class Contest:
 
     @property
     def surveyed(self) -> bool:
-        """Whether what is bad is left out: not where files are blocks, which bear it, or rows pass once."""
+        """Whether bad rows are left out: not if files are blocks, which tolerate them, or rows pass once."""
         return not (self.matches.options.design.by_file or self.question.scan.source.one_pass)
 
     def _play(
@@ -131,7 +132,7 @@ class Contest:
 
     @cached_property
     def scan(self) -> Scan:
-        """The rows, with losses among their columns where it is rows that have them."""
+        """The rows, with losses among their columns if single rows have them."""
         scan, source = self.question.scan, self.question.opened[0]
         new = replace(scan, nan="omit")
         pairwise = self.matches.options.pairwise
@@ -153,7 +154,7 @@ class Contest:
         )
 
     def _columns(self) -> tuple[list[str], list[str]]:
-        """Columns of data, and those that tell of single candidates."""
+        """Columns of data, and those of single candidates."""
         question, found = self.question, self.question.opened[2]
         data = {question.target, *names_of("features", question.features)}
         for one in found.candidates:
@@ -170,7 +171,7 @@ class Contest:
     def _rider(self, columns: Sequence[str]) -> Rider | None:
         """The block losses of the candidates whose losses are among these columns of all rows.
 
-        None where matches sum up other rows than the survey, or rounds that are done.
+        None if the matches sum other rows than the survey, or rounds are done already.
         """
         matches = self.matches
         apart = matches.options.pairwise or matches.options.design.of_units or matches.skipped
@@ -207,7 +208,7 @@ class Contest:
         )
 
     def _seen(self, executor: Executor, progress: Progress | None) -> Seen:
-        """What is bad in the data, then in what is left of single candidates."""
+        """What is bad in the data, then in the remaining rows of single candidates."""
         scan = self.scan
         if not self.surveyed:
             return Seen(Survey(scan), scan)
@@ -248,7 +249,7 @@ class Contest:
     def _before(
         self, seen: Seen, executor: Executor, progress: Progress | None, others: dict[str, tuple[int, ...]]
     ) -> Before:
-        """What is known before the matches: with blocks by the rule, risks too."""
+        """What is known before the matches: risks too, if blocks are automatic."""
         options, survey = self.matches.options, seen.survey
         if options.pairwise:
             return Before(survey, {}, by_rule=False, others=others)
@@ -268,7 +269,7 @@ class Contest:
 
 
 def bears(options: TournamentOptions) -> Callable[[int], float] | None:
-    """How many rows far out, of a number, the blocks bear; None where their number is not given."""
+    """How many of a number of far rows the blocks tolerate; None if their number is not given."""
     given, number = options.rows.contamination, options.design.number
     if given is not None:
         return lambda n: given * n if isinstance(given, float) else given

@@ -48,7 +48,7 @@ def load_model(path: str) -> Any:
 
 @contextmanager
 def _reading(path: str, what: str, writer: str) -> Iterator[None]:
-    """DataError for whatever a strange file makes of the reader."""
+    """Turns any error of the reader about a strange file into a DataError."""
     try:
         yield
     except Exception as error:
@@ -61,7 +61,7 @@ def _reading(path: str, what: str, writer: str) -> Iterator[None]:
 def as_matrix(name: str, what: Any) -> Floats:
     """A square matrix, or that of a ``.npy`` file, in which objects are refused.
 
-    What rounding has made unequal on both sides of the diagonal is averaged.
+    Entries on both sides of the diagonal that differ by rounding are averaged.
 
     DataError if the file cannot be read.
     """
@@ -86,5 +86,5 @@ def _load_matrix(path: str) -> Any:
     if not path.endswith(MATRIX_FILE):
         raise ConfigError(f"candidates: {path!r} is not a matrix; name a {MATRIX_FILE} file")
     with _reading(path, "matrix", "numpy.save"):
-        # mapped, so that nothing is allocated by what the header claims
+        # mapped, so that a false header allocates nothing
         return np.load(path, mmap_mode="r", allow_pickle=False)

@@ -25,7 +25,7 @@ PARTS, PAIR_PARTS = 3, 2
 """Of a tournament: distances, matches, and with losses of rows matches of the finalists."""
 
 PAIR_BUDGET = 2 * 10**10
-"""Losses of pairs that a run may evaluate unless it is told otherwise: ten minutes on two threads or so."""
+"""Default budget of losses of pairs: about ten minutes on two threads."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class TournamentOptions:
 
     @property
     def pairwise(self) -> bool:
-        """Whether it is pairs of rows that have a loss."""
+        """Whether the loss is one of pairs of rows."""
         named = isinstance(self.loss, str) and self.loss in (*pair_losses(), "kernel")
         return named or isinstance(self.loss, Kernel)
 

@@ -1,4 +1,4 @@
-"""Losses of pairs, on blocks whose rows are brought together: whole ones, samples of rows or of pairs."""
+"""Losses of pairs, on blocks whose rows are gathered: whole blocks, or samples of rows or of pairs."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ PAIR_ROWS = 4
 """Times as many rows as blocks of single rows have at least, since pairs of few rows are alike."""
 
 SAMPLED_ROWS = 256
-"""Rows of a sampled block unless another number is given."""
+"""Rows of a sampled block by default."""
 
 RATE = 3e7
-"""Losses a second on one thread, roughly."""
+"""Approximate losses per second on one thread."""
 
 
 class PairOracle:
@@ -86,7 +86,7 @@ class PairOracle:
         return np.where(np.isfinite(some), some, np.inf)
 
     def outcome(self, decided: Decided) -> TournamentOutcome:
-        """What there is to say of the rows."""
+        """The remarks on the rows."""
         state = self._counted.state
         n, (null, nan, inf) = int(state.n_rows.sum()), (int(k) for k in state.counts.reshape(-1, 3)[0])
         with np.errstate(over="ignore"):
@@ -102,7 +102,7 @@ class PairOracle:
         )
 
     def _table(self, part: int) -> BlockLossTable:
-        """Losses of all candidates on the blocks of a part; of the first one the means of their roots too."""
+        """Losses of all candidates on the blocks of a part; of the first part also the means of roots."""
         work = PairLosses(self._plan.field.candidates, part == DISTANCE_PART, self._plan.options.by_pairs)
         return BlockLossTable(**self._plan.keeper.round(f"pairs {part}", lambda: vars(self._run(part, work))))
 
@@ -186,7 +186,7 @@ def blocks_of_part(plan: TournamentPlan, n_used: int) -> tuple[int, bool]:
 
 
 def rows_drawn(plan: TournamentPlan, n_rows: int, n_used: int, n_blocks: int) -> int | None:
-    """Rows or pairs to draw for a sampled block: more than are asked for, as some rows will not count.
+    """Rows or pairs to draw for a sampled block: more than requested, as some rows will not count.
 
     ConfigError if a part has fewer.
     """

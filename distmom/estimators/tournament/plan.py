@@ -1,4 +1,4 @@
-"""A tournament as a plan with rounds: what is refused is refused here, before a row is read."""
+"""A tournament as a plan with rounds; everything refused is refused here, before a row is read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TournamentPlan:
     known: BlockLossState | None = None  # the losses of all candidates, where another pass has summed them up
 
     def play(self, executor: Executor, progress: Progress | None) -> TournamentOutcome:
-        """Play all rounds; what they leave behind.
+        """Play all rounds; returns what they leave behind.
 
         NoAnswerError if a part has no rows, or the level that was given is too low.
         """
@@ -77,8 +77,8 @@ def plan_tournament(
 ) -> TournamentPlan:
     """Count rows where blocks depend on them, and lay the parts out.
 
-    ConfigError if there are too many blocks, or too many losses of pairs; or what may be arbitrary could
-    outvote them; DataError if a column holds times; NoAnswerError if there are too few rows.
+    ConfigError if there are too many blocks or losses of pairs, or if arbitrary rows could be the majority;
+    DataError if a column holds times; NoAnswerError if there are too few rows.
     """
     (source, read, field), options, common = asked.opened, asked.options, asked.options.rows
     every, design = source, options.design

@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from distmom.lake import ReadOptions, Source
 
 TOGETHER = 128
-"""Candidates whose losses are summed in one pass: more are taken in turns, so that memory does not grow."""
+"""Candidates whose losses are summed in one pass; more take several passes, so that memory does not grow."""
 
 TALLIED = ("n_rows", "n_null", "n_nan", "n_inf")
-"""What results call the rows that the first pass tallies."""
+"""The name in results of the rows that the first pass counts."""
 
 BATCH_BYTES = 16_000_000
 LEAST_BATCH_ROWS = 8_192
 PAIRS_TOGETHER = 65_536
 COLUMNS_TOGETHER = 512
-"""Candidates from which the first ones of pairs are, and the second ones, whose distances one pass sums."""
+"""First and second candidates of the pairs whose distances one pass sums."""
 
 STATES = 16
 """States of losses: at work, waiting, being merged."""
@@ -88,7 +88,7 @@ class RowOracle:
         return lower_median(block_values(sums, self._counts[DISTANCE_PART]))
 
     def outcome(self, decided: Decided) -> TournamentOutcome:
-        """What there is to say of the rows."""
+        """The remarks on the rows."""
         state = self._state
         n_used = int(state.counts.sum())
         with np.errstate(over="ignore", invalid="ignore"):
@@ -227,7 +227,7 @@ def describe_rows(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
 
 
 def _width(plan: TournamentPlan, counts: Ints) -> int:
-    """How many neighbouring blocks are taken together, where their number is automatic and rows are few."""
+    """How many neighbouring blocks are merged if their number is automatic and rows are few."""
     per_part = counts.sum(axis=1)
     empty = np.flatnonzero(per_part == 0)
     if empty.size:

@@ -1,4 +1,4 @@
-"""The rounds of a tournament that are done, in a file: a run that was stopped goes on from there."""
+"""Completed rounds of a tournament in a file, from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class RoundKeeper:
-    """Keeps the arrays of each round under its name; without a checkpoint only hands them on.
+    """Keeps the arrays of each round under its name; without a checkpoint only passes them on.
 
-    ConfigError if there is one and the data is no lake, so that nobody could tell whether it changed; or the
-    state is of another tournament; DataError if the lake has changed since.
+    ConfigError if there is a checkpoint but the data is no lake, so that changes could not be noticed, or if
+    the state is of another tournament; DataError if the lake has changed since.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class RoundKeeper:
         return new
 
     def round(self, name: str, play: Callable[[], Arrays]) -> Arrays:
-        """The arrays of a round, from the file or else played now and saved."""
+        """The arrays of a round, from the file, or played now and saved."""
         name = self._prefix + name
         if name in self._rounds:
             self._resumed.add(name)
@@ -74,7 +74,7 @@ class RoundKeeper:
         return found
 
     def facts(self) -> dict[str, Any]:
-        """What to tell of the file; nothing without one."""
+        """What is reported of the file; nothing without one."""
         if self._checkpoint is None:
             return {}
         file = str(self._checkpoint.state.file)

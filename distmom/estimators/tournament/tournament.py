@@ -40,50 +40,49 @@ def tournament(
     """Choose among candidates by a median-of-means tournament, on data that cannot be cleaned.
 
     Every candidate predicts the target of a row, or has a loss on pairs of rows: a metric, a ranking, a
-    partition. Blocks of rows decide each match by majority, so a few outliers or wrong labels decide nothing;
-    where the smallest mean loss is taken they do.
+    partition. Blocks of rows decide each match by majority. So a few outliers or wrong labels decide nothing,
+    while they may well decide which candidate has the smallest mean loss.
 
     Parameters
     ----------
     data
         As for `distmom.mean`.
     candidates : sequence, or dict of str to candidate
-        Each a column of predictions, a function ``f(features)`` of a dictionary of arrays that gives one
-        number a row, a fitted model with ``predict`` (with ``loss="log"``: ``predict_proba``), or the path of
-        a model's ``.skops`` file. In a sequence, columns go by their names, functions and models by theirs.
-        With losses of pairs: what the loss says.
+        Each is a column of predictions, a function ``f(features)`` of a dictionary of arrays that returns one
+        number per row, a fitted model with ``predict`` (with ``loss="log"``: ``predict_proba``), or the path
+        of a model's ``.skops`` file. In a sequence, columns, functions and models have their own names. For
+        losses of pairs see `loss`.
     target : str, optional
-        Column that they predict. Rows where it is null or NaN do not count.
+        Column to predict. Rows in which it is null or NaN do not count.
     loss : str, Loss, callable or Kernel
         ``squared``, ``absolute``, ``huber``, ``pinball``, ``log`` (target 0 or 1, prediction the probability
         of 1), ``zero_one`` (a missing prediction is a miss), or a function of the arrays of truths and
-        predictions that gives losses of at least 0. Of pairs of rows: ``mahalanobis`` (candidates are
-        matrices or ``.npy`` files of them; the target holds labels, whose equality should mean nearness),
+        predictions that returns losses of at least 0. For pairs of rows: ``mahalanobis`` (candidates are
+        matrices or ``.npy`` files of them; the target holds labels, and rows of equal labels should be near),
         ``ranking``, ``ranking_hinge``, ``ranking_logistic`` (candidates give scores that should order the
-        target), ``clustering`` (candidates give the cell of a row among the features; no target; compare only
+        target), ``clustering`` (candidates give the cell of a row from the features; no target; compare only
         partitions into equally many cells), a ranking or clustering kernel of `distmom.kernels` with other
-        parameters, or ``kernel`` (candidates are kernels of pairs that are the loss of the target, if one is
-        named, and the features). ``Loss(name, parameter)`` has another threshold of ``huber`` (default 1),
-        quantile of ``pinball`` (default 0.5), squared distance between near and far of ``mahalanobis``
-        (default 2).
+        parameters, or ``kernel`` (candidates are kernels of pairs, of the target, if one is named, and the
+        features). ``Loss(name, parameter)`` changes the threshold of ``huber`` (default 1), the quantile of
+        ``pinball`` (default 0.5), or the squared distance between near and far of ``mahalanobis`` (default
+        2).
     features : str or sequence of str, optional
-        Columns that functions take, and models that do not say what they were fitted on; coordinates, in the
-        order of a matrix's rows.
+        Columns for functions, and for models that do not record what they were fitted on; for matrices the
+        coordinates, in the order of their rows.
     where : str or pyarrow.compute.Expression, optional
         Condition; only rows for which it is true are used.
     match : Match
-        What keeps candidates apart, and how near ones do not meet.
+        How the distance of candidates is measured, and how near ones do not meet.
     pairs : {"complete", "sampled"} or pair design
-        Of losses of pairs: all pairs of a block, or K samples of ``n`` pairs of all pairs of a part (by
-        default ten times the rows of a part, as far as the budget goes). The ``budget`` is of losses of
-        pairs, of all candidates.
+        For losses of pairs: all pairs of a block, or K samples of ``n`` pairs of a part (by default ten times
+        the rows of a part, within the budget). The ``budget`` counts losses of pairs, over all candidates.
     blocks : {"auto"}, int, or block design
-        As for `distmom.mean`: blocks of each part, 63, or fewer where they would have less than eight rows.
-        A given number is that of the risks, too.
-        With `UnitBlocks`, `FileBlocks` or chunks of rows whole units or runs of rows share a part and a
-        block. `SampledBlocks`, of losses of pairs only, have 256 rows unless ``size`` is given.
+        As for `distmom.mean`: blocks of each part, by default 63, or fewer if they would have less than eight
+        rows. A given number holds for the risks, too. With `UnitBlocks`, `FileBlocks` or chunks of rows,
+        whole units or chunks share a part and a block. `SampledBlocks`, for losses of pairs only, have 256
+        rows unless ``size`` is given.
     contamination : int or float, optional
-        Number or share of rows (of units) that may be arbitrary: takes the number of blocks that is best for
+        Number or share of rows (of units) that may be arbitrary: sets the number of blocks that is best for
         what may fall into one part.
     confidence_level : float
         Of the intervals of risks, and of what `contamination` allows for.
@@ -91,15 +90,15 @@ def tournament(
         As for `distmom.mean` and, for losses of pairs on blocks that do not fit into memory together,
         `distmom.ustatistic`.
     state : str, path or State, optional
-        File that keeps the rounds that are done: a run that was stopped goes on with the next one and gives
-        the same bits; where `rng` is None, with the seed of the state. Functions and models are taken for the
-        same if their names are.
+        File that keeps the completed rounds: an interrupted run resumes with the next one and gives the same
+        bits; if `rng` is None, with the seed of the state. Functions and models are recognised by their
+        names.
 
     Returns
     -------
     TournamentResult
-        A sequence of the candidates, the best first, with champions, finalists and every duel; what was left
-        out is in ``accused_files``, ``far_rows`` and ``remarks``.
+        A sequence of the candidates, the best first, with champions, finalists and every duel;
+        ``accused_files``, ``far_rows`` and ``remarks`` report what was left out.
 
     Raises
     ------
@@ -110,7 +109,7 @@ def tournament(
         trusted, a loss is negative, or the state belongs to another tournament.
     NoAnswerError
         There are no rows with a target, a part has none, no candidate has a finite loss, or ``beta_r`` is so
-        small that every candidate loses an allowed match (the smallest possible value is told).
+        small that every candidate loses an allowed match (the message gives the smallest possible value).
     ResourceError
         There is not enough memory, or the cluster was lost.
 
@@ -121,13 +120,13 @@ def tournament(
     finalists. Losses of pairs have two parts. The guarantee is for the squared loss; with other losses the
     tournament is a robust comparison without a stated rate. See :doc:`/statistics/learning`.
 
-    *Bad files and rows* have rows in all blocks. Robust means of columns and losses are computed first, 16 in
+    *Bad files and rows* spread over all blocks. Robust means of columns and losses are computed first, 16 in
     a pass: files that differ and rows that stand apart are left out before the matches, or the status is
     ``breakdown point exceeded``. If only some candidates have such rows, the matches are played with and
     without them, and a champion that does not win both is ``not decided``.
 
     *Cost.* One pass for the losses of up to 128 candidates, or none if the survey finds nothing: they are
-    then summed while it reads the rows. One more for each round of distances, of which often none is needed.
+    then summed while it reads the rows. Each round of distances takes one more pass, and often there is none.
     Memory does not grow with the rows; a state has 32 K bytes a candidate.
 
     References

@@ -78,53 +78,53 @@ def ustatistic(
     data : path, glob, list of paths, Arrow table, NumPy array, data frame, …, or Scan
         As for `distmom.mean`. For a kernel of two samples, such as ``"auc"`` or ``"energy"``, a list of two
         of these: ``["a/", "b/"]``; or one, with `by` or two conditions in `where`, as for `distmom.compare`.
-        For a kernel of several samples as many.
+        For a kernel of more samples, as many.
     column : str or sequence of str, optional
-        For a kernel of one column, columns that have a result each; else the columns of a row, in the
-        kernel's order.
+        For a kernel of one column, columns that have a result each; otherwise the columns of a row, in the
+        order of the kernel.
     kernel : str or Kernel
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
-        also makes one of a function of any number of rows and samples.
+        also turns a function of any number of rows and samples into a kernel.
     by : str, sequence of str, or {str: values}, optional
-        As for `distmom.mean`. Groups of two samples are those of both: one that a sample lacks has no answer.
-        Of one lake and a kernel of two samples, the column of which two values make the samples, such as the
-        label of a score; ``{"label": [0, 1]}`` says which (or their texts) in the kernel's order, if there
-        are more. Rows with others, or null, are left out and counted in a note.
+        As for `distmom.mean`. With two samples, a group that one of them lacks has no answer. For one lake
+        and a kernel of two samples: the column of which two values make the samples, such as the label of a
+        score. If it has more values, ``{"label": [0, 1]}`` says which (or their texts), in the order of the
+        kernel. Rows with others, or null, are left out and counted in a note.
     where : str, pyarrow.compute.Expression, or a list of these, optional
-        Condition of all rows; or of each sample, which leaves `by` to the groups.
+        Condition for all rows, or one for each sample (`by` then makes groups).
     weights : str, optional
-        As for `distmom.mean`. A tuple of rows weighs the product of theirs.
+        As for `distmom.mean`. A tuple of rows has the product of their weights.
     statistic : {"u", "v"}
-        Whether a row may stand twice in a tuple of rows ("v").
+        Whether a row may occur twice in a tuple of rows ("v").
     pairs : {"complete", "sampled", "disjoint"} or pair design
-        `CompletePairs`: all pairs of a block. `SampledPairs`: samples of pairs drawn from those of all rows
-        (of several samples tuples of rows of each), without repeats in a sample or with. `DisjointPairs`:
-        every row of a block in one pair, formed at random (of several samples in tuples of rows of each, as
-        many as the scarcest has). A kernel without a fast form whose pairs exceed the design's ``budget`` is
-        refused before it begins them, with what it would cost.
+        `CompletePairs`: all pairs of a block. `SampledPairs`: samples of pairs (for several samples, tuples
+        with rows of each) drawn from all rows, with or without replacement. `DisjointPairs`: every row of a
+        block in one pair, formed at random (for several samples tuples, as many as the scarcest sample
+        allows). If a kernel without a fast form needs more pairs than the design's ``budget``, it is refused
+        before it starts, and the message says what it would cost.
     project : {"psd", "correlation"}, optional
-        Of a covariance matrix: the nearest positive semi-definite matrix, or its correlations as the nearest
+        For a covariance matrix: the nearest positive semi-definite matrix, or its correlations as the nearest
         correlation matrix, which has no intervals.
     joint : {"coordinatewise", "geometric"}
-        Of a kernel with a matrix as value: the median of each entry, or the matrix of least mean distance
-        (Frobenius) from those of the blocks.
+        For a kernel whose value is a matrix: the median of each entry, or the matrix of least mean
+        (Frobenius) distance from those of the blocks.
     blocks : {"auto", "paper"}, int, or block design
         As for `distmom.mean`. ``"auto"`` takes the statistics of fine blocks and lets the adaptive selection
         of the mean decide; ``"paper"`` is the number of the proposition, ceil(9/2 log(1/delta)). For two
-        samples ``size`` is that of both together, which share it in proportion to their sizes.
-        `SampledBlocks` take neither `by` nor kernels with a matrix as value; of several samples they draw
-        rows of each, in proportion to its size. With `SampledPairs` it says the number of samples (a number,
-        or ``SampledBlocks(n, tau=…)``).
+        samples ``size`` is that of both together, divided in proportion to their sizes. `SampledBlocks`
+        cannot be combined with `by` or kernels whose value is a matrix; for several samples they draw rows of
+        each, in proportion to its size. With `SampledPairs` this is the number of samples (a number, or
+        ``SampledBlocks(n, tau=…)``).
     contamination : int or float, optional
-        As for `distmom.mean`; of two samples the number (or share) of arbitrary rows or units in both.
+        As for `distmom.mean`; for two samples the number (or share) of arbitrary rows or units in both.
     interval : {"auto", "order", "cantelli", "closed-form", "none"}
         As for `distmom.mean`; ``"closed-form"`` is sqrt(6 V) on both sides.
     confidence_level, rng
         As for `distmom.mean`.
     executor : Threads, Processes, Cluster, Dask client or address, optional
-        As for `distmom.mean`. Its ``scratch`` is the folder for rows that are regrouped by way of the disk
-        (see Notes), which all workers must reach: by default, on one machine, Dask's ``temporary-directory``,
-        ``$TMPDIR`` or ``/var/tmp``; on several none.
+        As for `distmom.mean`. Its ``scratch`` is the folder for rows that are regrouped on disk (see Notes),
+        which all workers must reach. Default on one machine: Dask's ``temporary-directory``, ``$TMPDIR`` or
+        ``/var/tmp``; on several machines there is none.
 
     Returns
     -------
@@ -141,8 +141,8 @@ def ustatistic(
     NoAnswerError
         There are too few rows, or no finite answer because half or more of the blocks are non-finite.
     ResourceError
-        The rows of one block do not fit into memory, those that are sorted not into the scratch folder, or
-        the cluster was lost.
+        The rows of one block do not fit into memory, or sorted rows into the scratch folder, or the cluster
+        was lost.
 
     Notes
     -----
@@ -154,14 +154,14 @@ def ustatistic(
     *Intervals* are those of `distmom.mean`. For a ratio (`concordance`) ``cantelli`` is Fieller's interval.
     Samples of rows and of pairs share rows, so only ``cantelli`` is valid for them.
 
-    *Bad files and rows.* The mean of the columns is computed first, in one more pass; of one sample without
+    *Bad files and rows.* The mean of the columns is computed first, in one more pass; for one sample without
     groups or units it shares the first pass of the statistic. Files that it accuses and rows far from all
     others are left out (``files disagree``, ``share screened out``) and named in `accused_files` and
-    `far_rows`. What cannot be left out makes the result ``breakdown point exceeded``. `FileBlocks` keep bad
-    files, and blocks of units the bad rows that they tolerate.
+    `far_rows`. If bad rows cannot be left out, the result is ``breakdown point exceeded``. `FileBlocks` keep
+    bad files, and blocks of units the bad rows that they tolerate.
 
-    *Sorted rows.* Random blocks of a sorted lake have too few pairs of near rows. The status says ``rows in
-    order`` where that matters; write the lake in random order first.
+    *Sorted rows.* Random blocks of a sorted lake have too few pairs of neighbouring rows. If that matters the
+    status is ``rows in order``; write the lake in random order first.
 
     *Cost.* Two passes after the first: rows are counted, then regrouped block by block in memory, or sorted
     on disk in the scratch folder if they do not fit. Variances, covariances, correlations and squared

@@ -1,7 +1,7 @@
 """Tables whose log tells which files count: their folders hold rows that were removed, or of failed attempts.
 
-Their folders are recognised, so as not to be read as plain files; a table that a name means is opened as the
-lake of its live files.
+Their folders are recognised and not read as plain files; a table that a name refers to is opened as the lake
+of its live files.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def refuse_tables_above(filesystem: pafs.FileSystem, folders: Iterable[str]) -> 
 
 
 def infos_of(filesystem: pafs.FileSystem, paths: list[str]) -> list[pafs.FileInfo]:
-    """What lies at these paths; what we may not look at counts as missing, as rights may end below a root."""
+    """What lies at these paths; what we may not see counts as missing: permissions may end below a root."""
     try:
         found: list[pafs.FileInfo] = filesystem.get_file_info(paths)
     except AccessError:

@@ -1,4 +1,4 @@
-"""Check a condition against the columns' types, so that a mismatch is an error and never matches nothing."""
+"""Check a condition against the types of the columns, so that a mismatch is an error, not an empty match."""
 
 from __future__ import annotations
 

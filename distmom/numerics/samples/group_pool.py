@@ -25,8 +25,9 @@ ALL = 2**64 - 1
 class GroupPoolSampler(PoolSampler):
     """Collects the sample of one column from the rows that its `GroupSampler` sees, leaf by leaf."""
 
-    def __init__(self, size: int, quota: int) -> None:
+    def __init__(self, size: int, quota: int, *, bound: float = 1.0) -> None:
         super().__init__(size, quota)
+        self._below = bound if bound < 1.0 else np.inf
         self._leaf = (np.uint64(0), -1)
         self._mine: list[Part] = []  # of the leaf that has begun
         self._n_mine = self._n_used = 0

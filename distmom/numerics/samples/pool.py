@@ -129,6 +129,8 @@ def _of_parts(arrays: Sequence[Any], low: Sequence[Bools], n_kept: int, marked: 
     some = [(a, m) for a, m in zip(arrays, low, strict=True) if a is not None]
     if not some:
         return None
+    if n_kept == sum(a.size for a, _ in some):
+        return np.concatenate([a for a, _ in some])
     out, n = np.empty(n_kept + 1, some[0][0].dtype), 0
     for a, m in some:
         n = marked(read_only(a), m, out, n)

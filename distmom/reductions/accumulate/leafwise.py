@@ -39,7 +39,7 @@ class LeafwiseMeans(MeansKeeper):
         sizes, pooled = (spec.pool_size, spec.pool_quota), spec.columns if spec.pool_size else ()
         last = LastDraw()
         self._pools: list[PoolSampler] = [
-            PoolSampler(*sizes, compiled=spec.compiled, last=last) for _ in pooled
+            PoolSampler(*sizes, bound=spec.pool_bound, compiled=spec.compiled, last=last) for _ in pooled
         ]
         if spec.stretch_rows:
             self._stretches = [StretchSums(spec.stretch_rows) for _ in spec.columns]

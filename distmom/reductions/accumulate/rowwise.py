@@ -42,7 +42,7 @@ class RowwiseMeans(MeansKeeper):
         self._samplers = [GroupSampler(spec.sample_size, compiled=spec.compiled) for _ in wanted]
         pooled = wanted if spec.pool_size else ()
         self._pools: list[GroupPoolSampler] = [
-            GroupPoolSampler(spec.pool_size, spec.pool_quota) for _ in pooled
+            GroupPoolSampler(spec.pool_size, spec.pool_quota, bound=spec.pool_bound) for _ in pooled
         ]
         self._zeros = np.zeros(0, np.int64)
         self._filled = False

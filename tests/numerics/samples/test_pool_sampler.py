@@ -18,6 +18,7 @@ from distmom.numerics.samples.pool_sampler import (
     LastDraw,
     PoolSampler,
     hashed_keys,
+    key_bound,
     leaf_quota,
     pool_key,
     pool_keys,
@@ -27,9 +28,9 @@ NOTHING = np.empty(0)
 KEY = np.uint64(12345)
 
 
-def sampled(x, leaves, size, quota, gone=None, weights=None, compiled=False):
+def sampled(x, leaves, size, quota, gone=None, weights=None, compiled=False, bound=1.0):
     """The sample of some of the leaves of a file of these rows."""
-    sampler = PoolSampler(size, quota, compiled=compiled)
+    sampler = PoolSampler(size, quota, compiled=compiled, bound=bound)
     for leaf in leaves:
         rows = slice(leaf * LEAF_ROWS, (leaf + 1) * LEAF_ROWS)
         part = x[rows]
@@ -71,6 +72,25 @@ def test_any_cutting_gives_the_same_sample(size, quota, gone_share, compiled):
         assert whole.values.size == used.size
     else:
         assert whole.values.size >= min(size, 3 * quota) // 2
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("size", "quota"), [(1_000, 400), (1_000, 1_000), (9_000, 3_500)])
+@pytest.mark.parametrize("gone_share", [0.0, 0.6])
+def test_rows_beyond_the_bound_are_none_of_the_sample(size, quota, gone_share, compiled):
+    """Fewer rows are drawn, and the same stay: also where some do not count, if in all leaves alike."""
+    n = 4 * LEAF_ROWS
+    gone = np.random.default_rng(3).random(n) < gone_share if gone_share else None
+    bound = key_bound(size, n)
+    assert size / n < bound < 1.3 * size / n
+    ask = np.arange(float(n)), range(4), size, quota, gone
+    found, whole = sampled(*ask, bound=bound, compiled=compiled), sampled(*ask)
+    assert same(found, whole)
+    assert found.keys.size == size
+    few = sampled(*ask, bound=bound / 4, compiled=compiled)  # fewer rows than there are: a smaller sample
+    assert 0.2 * size < few.keys.size < 0.36 * size
+    kept = found.in_order().values[: few.keys.size]
+    assert np.array_equal(few.in_order().values, kept)
 
 
 def test_it_is_complete_below_its_bound():

@@ -1,1 +1,1 @@
-"""What is told of models that may be wrong, and of rows that may be real."""
+"""What is reported of models that may be wrong, and of rows that may be real."""

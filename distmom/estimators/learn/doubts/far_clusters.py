@@ -1,4 +1,4 @@
-"""Rows far out that are a cluster: what is looked for, not damage."""
+"""Far rows that form a cluster: a finding, not damage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distmom.solvers.lloyd import centres_of, together
 def far_clusters(
     columns: Sequence[str], cuts: Mapping[str, FarRows], features: Floats, k: int, seed: int
 ) -> list[str]:
-    """Columns whose rows far out lie as close together as those of the clusters of the other rows do.
+    """Columns whose far rows lie as close together as rows of the clusters of the other rows.
 
     Examples
     --------

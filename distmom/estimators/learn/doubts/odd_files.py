@@ -1,7 +1,7 @@
-"""Files whose rows the model fits otherwise than those of the rest, found in the sample at the end.
+"""Files whose rows the model fits differently, found in the sample at the end.
 
-The means of the columns see files of other values. A file of wrong targets, or of other targets for the same
-features, has the same columns; its losses are others.
+The means of the columns reveal files with other values. A file with wrong targets, or with other targets for
+the same features, has the same columns, but other losses.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from distmom.status import Status
 from distmom.words import printable
 
 FEWEST_FILES, FEWEST = 8, 8
-"""With fewer files, or fewer losses of a file in the sample, nothing is told."""
+"""With fewer files, or fewer losses of a file in the sample, nothing is reported."""
 
 APART = 8.0
-"""Spreads of the files' mean losses from their median: what they have by chance, or from file to file."""
+"""Robust standard deviations of a file's mean loss from the median, by chance or between files."""
 
 HIGH, FEW_CATEGORIES = 0.95, 50
-"""Losses count as at most this quantile; labels are at most so many, otherwise outcomes."""
+"""Losses are capped at this quantile; with more distinct targets than this they are outcomes, not labels."""
 
 
 def odd_files(
@@ -59,13 +59,13 @@ def odd_files(
         rows, targets, files = rows[kept], targets[kept], files[kept]
     losses, categories, of = _losses(risk, x, rows, targets, files)
     with np.errstate(invalid="ignore"):
-        losses = np.sqrt(np.maximum(losses, 0.0))  # squares of what differs from file to file have long tails
+        losses = np.sqrt(np.maximum(losses, 0.0))  # squared differences between files have long tails
     finite = losses[np.isfinite(losses)]
     if not finite.size:
         return ()
     most = float(np.quantile(finite, HIGH)) or float(finite.max())
     losses = np.minimum(np.where(np.isnan(losses), np.inf, losses), most)
-    for one in np.unique(categories):  # a file of one label is not odd by it
+    for one in np.unique(categories):  # a file of one label is not odd for that
         losses[categories == one] -= losses[categories == one].mean()
     count = np.bincount(of)
     known = np.flatnonzero(count >= FEWEST)
@@ -117,7 +117,7 @@ def named_odd_files(
 
 
 def told(odd: Sequence[str], n_files: int) -> tuple[list[Status], list[str]]:
-    """What is told of them."""
+    """The note about them."""
     if not odd:
         return [], []
     names = listed(map(printable, odd))

@@ -1,4 +1,4 @@
-"""Whether the mean of the residuals is far from zero, where the loss does not follow the mean."""
+"""Whether the mean of the residuals is far from zero although the loss does not follow the mean."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from distmom.solvers.coordinates import Accused
 from distmom.status import Status
 
 FAR, ERRORS = 0.1, 4.0
-"""Standard deviations of the targets that cost 0.01 of R^2, and standard errors, from which on it is told."""
+"""Reported from this many standard deviations of the targets (0.01 of R^2) and standard errors on."""
 
 FEWEST = 64
-"""Nothing is told of fewer rows."""
+"""With fewer rows nothing is reported."""
 
 
 def mean_residual(
@@ -46,13 +46,13 @@ def mean_residual(
             return 0.0
         mean, spread = float(residuals[kept].mean()), float(targets[kept].std())
         error = float(residuals[kept].std()) / math.sqrt(kept.sum())
-    # without a spread, or with one that no float holds, there is nothing to compare it with
+    # without a scale, or with one that no float holds, there is nothing to compare it with
     told = math.isfinite(mean) and 0.0 < spread < math.inf
     return mean / spread if told and abs(mean) > max(FAR * spread, ERRORS * error) else 0.0
 
 
 def residuals_skewed(mean: float) -> tuple[list[Status], list[str]]:
-    """What is told of it."""
+    """The note about it."""
     if not mean:
         return [], []
     note = (

@@ -1,4 +1,4 @@
-"""All that is told of a training beside how it ended."""
+"""All that is reported of a training beside how it ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from distmom.status import Status
 
 
 def told(seen: Survey | None, found: Training) -> tuple[list[Status], list[str]]:
-    """Flags and notes of the survey, of the sample of the rows that are left, and of a fit to it."""
+    """Flags and notes from the survey, the sample of the remaining rows, and a fit to it."""
     every = [
         ([], []) if seen is None else (seen.flags(), seen.words()),
         far_from_the_middle(found.scale.largest_share),

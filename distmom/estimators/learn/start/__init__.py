@@ -1,1 +1,1 @@
-"""What a sample of the rows tells before the first step."""
+"""What a sample of the rows shows before the first step."""

@@ -1,4 +1,4 @@
-"""What a sample tells a linear model before its first step: who is accused, and how large blocks are."""
+"""What a linear model learns from a sample before its first step: accused rows, and the size of blocks."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ OF_A_LABEL, OF_A_LEVEL = 10, 4
 blocks with c events is less than their mean by a share of 1 / (6 c)."""
 
 MOST_DISTANCES = 8.0
-"""Middle distances from which on a row tells nothing of which directions matter."""
+"""A row more median distances out than this says nothing about which directions matter."""
 
 SEVERAL = 8
-"""Fewer rows of a sample are no level."""
+"""A level needs this many sampled rows."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class SeenSample:
     ----------
     pilot : Pilot
     too_many : float
-        Share of the rows that are another group, too many to be accused.
+        Share of the rows that form another group, too large to be accused.
     share : float
-        Of the rows that blocks are to have few of.
+        Share of the rows that blocks should hold few of.
     wanted : int
         Rows of a block that represents the data.
     """
@@ -61,7 +61,7 @@ class SeenSample:
 
 
 def look(problem: Problem, sample: ScaledSample, outlier_share: float, *, labels: bool) -> SeenSample:
-    """Look at the sample of a problem that has a curvature."""
+    """Look at the sample of a problem with a curvature."""
     found, too_many = _pilot(problem, sample, labels=labels)
     share = float(found.accused.mean())
     if problem.risk.pairwise:  # no fit by which a row is surprising
@@ -71,7 +71,7 @@ def look(problem: Problem, sample: ScaledSample, outlier_share: float, *, labels
 
 
 def look_at_distances(sample: ScaledSample) -> SeenSample:
-    """Who is accused where there is no predictor: rows so far out that they are usual in no label."""
+    """Accused rows without a predictor: so far out that no label usually has such rows."""
     found = pilot(None, sample.features, sample.targets, _furthest)
     with np.errstate(over="ignore", invalid="ignore"):
         away = found.screen.distances(sample.features)
@@ -104,7 +104,7 @@ def wanted_size(sample: ScaledSample, kept: Bools, *, labels: bool, pairs: bool)
 
 
 def _pilot(problem: Problem, sample: ScaledSample, *, labels: bool) -> tuple[Pilot, float]:
-    """The pilot, and the share of rows that it would accuse were they not too many, or that fit no model."""
+    """The pilot, and the share of rows that are too many to be accused or that fit no model."""
     risk = problem.risk if isinstance(problem.risk, PredictorRisk) else None
     features, targets = sample.features, sample.targets
     found = pilot(risk, features, targets, _furthest)
@@ -122,12 +122,12 @@ def _pilot(problem: Problem, sample: ScaledSample, *, labels: bool) -> tuple[Pil
 
 
 def _is_level(column: Floats) -> bool:
-    """Whether a column tells rows of a level from others: it has two values at most."""
+    """Whether a column marks a level: it has at most two values."""
     return bool(((column == column.min(initial=math.inf)) | (column == column.max(initial=-math.inf))).all())
 
 
 def _mostly_accused(values: Floats, accused: Bools) -> bool:
-    """Whether most rows of a value are accused: then they are what tells it from the others."""
+    """Whether most rows of a value are accused: then being far out is a property of the value."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     return bool(((2 * np.bincount(codes, accused, counts.size) > counts) & (counts >= ENOUGH)).any())
 
@@ -137,5 +137,5 @@ def _furthest(values: Floats) -> float:
 
 
 def comparable(sample: ScaledSample, features: Floats, scaled: bool) -> ScaledSample:
-    """The sample with features of one scale, which distances of rows add up."""
+    """The sample with features on one scale, over which distances of rows sum."""
     return sample if scaled else replace(sample, features=robust_scale(features, None).features(features))

@@ -1,4 +1,4 @@
-"""What a descent in whitened coordinates begins with: coordinates, start, size of steps, who is accused."""
+"""The start of a descent in whitened coordinates: coordinates, first model, step size, accused rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from distmom.solvers.pilot import Pilot
 from distmom.solvers.screen import RowScreen
 
 DRAWN_IN = 5.0
-"""Where no fit tells how much a loss bends, rows count as if no further out than so many median distances."""
+"""Without a fit that gives the curvature, rows count as if no farther out than this many median distances."""
 
 
 @dataclass(frozen=True)
 class Whitened:
-    """What a descent on whitened features begins with."""
+    """The start of a descent on whitened features."""
 
     coordinates: Coordinates
     screen: RowScreen
@@ -54,12 +54,12 @@ def whitened(problem: Problem, sample: ScaledSample, seen: SeenSample) -> Whiten
 
 
 def judging(problem: Problem, features: Floats) -> Coordinates | None:
-    """Coordinates in which gradients of a descent in others are judged."""
+    """Coordinates in which gradients of a descent in other coordinates are judged."""
     return None if problem.curvature is None else _coordinates(problem, wrapped(features))[0]
 
 
 def _bends(problem: Problem, found: Pilot, sample: ScaledSample) -> Floats:
-    """How much the loss of each kept row bends at the fit; without one, less the further out it is."""
+    """The curvature of the loss of each kept row at the fit; without a fit, less the farther out a row is."""
     kept, targets = sample.features[~found.accused], sample.targets[~found.accused]
     if found.fit is not None and isinstance(problem.risk, PredictorRisk):
         return problem.risk.bends(kept @ found.fit[:-1] + found.fit[-1], targets)
@@ -71,9 +71,9 @@ def _bends(problem: Problem, found: Pilot, sample: ScaledSample) -> Floats:
 def _coordinates(
     problem: Problem, features: Floats, bends: Floats | None = None
 ) -> tuple[Coordinates, Floats]:
-    """Coordinates in which the curvature is the same in all directions, and the rows that they are of.
+    """Coordinates in which the curvature is the same in all directions, and their rows.
 
-    Where the loss `bends` less than it may, a row counts for less.
+    If the loss `bends` less than it may, a row counts less.
     """
     p = len(problem.start)
     centred = p == features.shape[1]  # no intercept: only differences count
