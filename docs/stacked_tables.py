@@ -37,7 +37,10 @@ def stack(_app: object, tree: nodes.document, _name: str) -> None:
         table["classes"].append("stacked")
         for row in rows[1:]:
             for cell, label in zip(row[1:], head[1:], strict=False):
-                cell["label"] = label if cell.astext() else ""
+                if cell.astext():
+                    cell["label"] = label
+                else:
+                    cell["classes"].append("empty")
 
 
 class LabelledCells(HTML5Translator):

@@ -38,16 +38,19 @@ class NotebookProgress:
             self._drawn = monotonic()
             total, done = self.rate.total, min(self.rate.n_bytes, self.rate.total)
             bar = f'<progress max="{total}" value="{done}"></progress>'
-            self._draw(f"<div>{self.title} {bar} {self.rate.describe()}</div>")
+            rate = self.rate.describe()
+            self._draw(f"<div>{self.title} {bar} {rate}</div>", f"{self.title}: {rate}")
 
     def end(self) -> None:
         """Take the bar away."""
         if self._shown is not None:
-            self._draw("")
+            self._draw("", "")
 
-    def _draw(self, html: str) -> None:
-        display = import_module("IPython.display")
+    def _draw(self, html: str, text: str) -> None:
+        """Both are kept in the notebook's file: readers without HTML see the text, not an object's name."""
+        shown = {"text/html": html, "text/plain": text}
         if self._shown is None:
-            self._shown = display.display(display.HTML(html), display_id=True)
+            display = import_module("IPython.display").display
+            self._shown = display(shown, raw=True, display_id=True)
         else:
-            self._shown.update(display.HTML(html))
+            self._shown.update(shown, raw=True)

@@ -139,5 +139,7 @@ dm.mean({str(lake)!r}, "x", rng=0)
     bars = [text for text in html if "<progress" in text]
     assert bars and "160,000 rows" in bars[-1]
     assert kinds.count("display_data") == 1 and kinds.count("update_display_data") == len(bars)
+    text = [message["content"]["data"]["text/plain"] for message in shown]
+    assert "160,000 rows" in text[len(bars) - 1] and text[-2] == ""  # what stays in the notebook's file
     assert html[-2] == "" and kinds[-1] == "execute_result" and "estimate" in html[-1].lower()
     assert all(message["msg_type"] != "stream" for message in told)  # nothing on standard error

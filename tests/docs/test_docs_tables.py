@@ -45,8 +45,8 @@ def test_wide_tables_are_stacked_and_narrow_ones_are_not() -> None:
     stack(None, tree, "page")
     assert [("stacked" in t["classes"]) for t in tree.findall(table)] == [False, True, False, True]
     wide = list(tree.findall(table))[1]
-    labels = [(cell.astext(), cell.get("label")) for cell in wide.findall(entry)][3:]
-    assert labels == [  # the first cell is the title, and an empty one is not shown
-        *(("ok", None), ("nothing was necessary", "what was done about"), ("", "")),
-        *(("lost", None), ("", ""), ("look for the others", "what to do about this")),
+    cells = [(cell.astext(), cell.get("label"), cell["classes"]) for cell in wide.findall(entry)][3:]
+    assert cells == [  # the first cell is the title, and an empty one is not shown
+        *(("ok", None, []), ("nothing was necessary", "what was done about", []), ("", None, ["empty"])),
+        *(("lost", None, []), ("", None, ["empty"]), ("look for the others", "what to do about this", [])),
     ]
