@@ -25,7 +25,7 @@ def process(*words: object, **settings: Any) -> Ended:
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def wait_until(true: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+def wait_until(true: Callable[[], bool], what: str, seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, f"no {what} within {seconds:g} seconds"
