@@ -68,7 +68,8 @@ STATUSES = (
         (Status.SHARE_FAR_OUT,),
         "some rows are separated from the others, but only by 10 to 30 standard deviations, or form a second "
         "group decades away; for a model: over a tenth of a column is 20 standard deviations from the "
-        "centre, or a tenth of the rows does not fit the model of the others",
+        "centre, or a tenth of the rows does not fit the model of the others or has one target that the "
+        "others do not lead to",
         "these rows are in the estimate",
         "check these rows",
         ("if they are wrong, leave them out with {where}",),

@@ -1,11 +1,17 @@
-"""The memory of a run, piece by piece: each room declares its own, the plan sums them."""
+"""The memory of a run, piece by piece: each room declares its own, the plan sums them.
+
+What only the rows tell, such as how many groups there are, is not planned. So who is about to take much more
+asks before whether the limit bears it (`look_ahead`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+
+from distmom.stopping import check_stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,14 @@ class Memory:
 
 _ALLOWED: ContextVar[float | None] = ContextVar("distmom_allowed", default=None)
 
+Check = Callable[[float], None]
+"""Raises ResourceError where the process cannot hold so many bytes more."""
+
+_CHECK: ContextVar[Check | None] = ContextVar("distmom_check", default=None)
+
+WORTH_A_LOOK = 1_000_000
+"""Bytes: what takes less is seen by the next who looks."""
+
 
 @contextmanager
 def allowed(n_bytes: float) -> Iterator[None]:
@@ -117,3 +131,23 @@ def allowed(n_bytes: float) -> Iterator[None]:
 def allowed_bytes() -> float | None:
     """Bytes that this thread may hold; None where nobody said."""
     return _ALLOWED.get()
+
+
+@contextmanager
+def watched(check: Check | None) -> Iterator[None]:
+    """Have `look_ahead` ask `check` in this thread; nobody where it is None."""
+    token = _CHECK.set(check)
+    try:
+        yield
+    finally:
+        _CHECK.reset(token)
+
+
+def look_ahead(n_bytes: float) -> None:
+    """Ask whether so many bytes may be taken now.
+
+    ResourceError if the limit does not bear them; Stopped if the run is over.
+    """
+    if n_bytes >= WORTH_A_LOOK and (check := _CHECK.get()) is not None:
+        check_stopped()
+        check(n_bytes)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
+from time import monotonic
 
 from distmom.cluster.memory import PLAIN_BYTES, give_back, in_words
 from distmom.errors import ResourceError
+from distmom.memory import Check
 
 HELD = Path("/proc/self/statm")
 """Where Linux reports the resident pages, and how many of them belong to files."""
@@ -14,6 +17,10 @@ HELD = Path("/proc/self/statm")
 FILE_BYTES = 70_000_000
 """Of libraries and other files so much counts, what a plain program has: the system takes the rest back when
 it needs it, and after libraries were installed it shows twice as much."""
+
+
+SOON = 0.1
+"""Seconds within which a thread takes what it asked for: others that ask count it with what is held."""
 
 
 def resident_bytes() -> int | None:
@@ -42,20 +49,40 @@ class Account:
         self.limit = limit
         held = None if limit is None else resident_bytes()
         self._others = max(0, (held or 0) - PLAIN_BYTES)
+        self._lock = threading.Lock()
+        self._asked: dict[int, tuple[int, float, float]] = {}
 
-    def check(self) -> None:
-        """ResourceError if more than the limit is held, even after freed memory was given back."""
-        if self.limit is None or not self._exceeded():
+    @property
+    def look(self) -> Check | None:
+        """Asks for the run whether its limit bears more; None without a limit."""
+        return None if self.limit is None else self.check
+
+    def check(self, more: float = 0.0) -> None:
+        """ResourceError if the limit does not bear what is held and so much more.
+
+        Freed memory is given back before.
+        """
+        if self.limit is None:
             return
-        give_back()
-        if held := self._exceeded():
-            raise ResourceError(
-                f"memory_limit: the run holds {in_words(held)}, more than the limit of "
-                f"{in_words(self.limit)}, and is not done; use fewer threads, columns or groups, filter with "
-                "where, or allow more memory_limit"
-            )
+        with self._lock:
+            held, wanted = self._wanted(more)
+            if wanted > self.limit:
+                give_back()
+                held, wanted = self._wanted(more)
+            if wanted <= self.limit:
+                self._asked[threading.get_ident()] = held, more, monotonic()
+                return
+        more = wanted - held
+        needs = f" and needs {in_words(more)} more, together" if more else ","
+        raise ResourceError(
+            f"memory_limit: the run holds {in_words(held)}{needs} more than the limit of "
+            f"{in_words(self.limit)}, and is not done; use fewer threads, columns or groups, filter with "
+            "where, or allow more memory_limit"
+        )
 
-    def _exceeded(self) -> int:
-        """The bytes held if they exceed the limit, else 0."""
-        held = (resident_bytes() or 0) - self._others
-        return held if held > (self.limit or 0) else 0
+    def _wanted(self, more: float) -> tuple[int, float]:
+        """Bytes that are held, and with so many more and what other threads are about to take."""
+        held, me, since = (resident_bytes() or 0) - self._others, threading.get_ident(), monotonic() - SOON
+        self._asked = {t: asked for t, asked in self._asked.items() if t != me and asked[2] > since}
+        coming = (max(0.0, n_bytes - max(0, held - then)) for then, n_bytes, _ in self._asked.values())
+        return held, held + more + sum(coming)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from distmom.cluster.plan import Unit
 from distmom.cluster.scratch import Scratch
-from distmom.memory import allowed
+from distmom.memory import Check, allowed, watched
 
 if TYPE_CHECKING:
     from distmom.cluster.account import Account
@@ -43,10 +43,11 @@ Work = Callable[[Any], UnitOutcome]
 
 @dataclass(frozen=True, slots=True)
 class WithinMemory:
-    """Work that knows how many bytes its thread may hold; picklable if the work is."""
+    """Work that knows how many bytes its thread may hold, and whom to ask; picklable if both are."""
 
     work: Work
     n_bytes: int
+    check: Check | None = None
 
     @property
     def step(self) -> str:
@@ -55,7 +56,7 @@ class WithinMemory:
 
     def __call__(self, task: Any) -> UnitOutcome:
         """The outcome."""
-        with allowed(self.n_bytes):
+        with allowed(self.n_bytes), watched(self.check):
             return self.work(task)
 
 

@@ -125,7 +125,7 @@ def run_units(
     if merger is None:
         merger = UnitMerger(max((u.first_file + len(u.files) for u in units), default=0), merge)
     run = _Run(units, merger, executor, progress, on_outcome, retries, window, patience, pause, grows)
-    bounded = WithinMemory(work, thread_memory(executor, len(units)))
+    bounded = WithinMemory(work, thread_memory(executor, len(units)), executor.account.look)
     tasks = executor.begin(BatchWork(bounded, merge, merger.n_files) if executor.far else bounded)
     if progress is not None:
         progress.begin(len(units), sum(unit.n_bytes for unit in units))

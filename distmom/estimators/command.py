@@ -26,6 +26,7 @@ from distmom.estimators.recorded import record
 from distmom.estimators.session import defaults_for, progress_of_session, warns
 from distmom.estimators.shapes import telling_shapes
 from distmom.keywords import bound
+from distmom.memory import watched
 from distmom.report.results import Results, members, places_of_doubtful
 from distmom.state.saved import with_states
 
@@ -82,7 +83,8 @@ def answer(question: Question, executor: Any) -> Any:
     with quiet, place.open(load=load) as there, asked(asks), telling_shapes(question):
         plan = question.plan(there, progress)
         run = run_facts(0.0, question.shown_seed, there.threads)
-        found = plan.run(there, progress, run)
+        with watched(there.account.look):
+            found = plan.run(there, progress, run)
     run["seconds"] = time.perf_counter() - started
     return found
 

@@ -25,6 +25,7 @@ from distmom.inference.ladder import Merger, most_frequent
 from distmom.inference.repeated import pooled
 from distmom.inference.row_blocks import RowSet, most_of_vectors, tested_rows
 from distmom.inference.status import Finding
+from distmom.memory import look_ahead
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
@@ -32,6 +33,9 @@ from distmom.numerics.median import lower_median
 CELLS_AT_ONCE = 1 << 20
 """Groups are answered in portions of about this many fine blocks or sampled rows: bounds the memory."""
 
+
+AT_WORK = 8
+"""Words for each fine block of the groups that are answered together: levels, orders, merged blocks."""
 
 FEW_CARRY = 30.0
 """Effective rows that carry a mean, below which blocks cannot see how it varies: some have hardly any."""
@@ -152,6 +156,7 @@ def answer_rule(
     portion = n_columns * max(1, CELLS_AT_ONCE // widest)
     parts = []
     for start in range(0, max(n_groups, 1), portion):
+        look_ahead(AT_WORK * rows.count[:portion].size * rows.mean.itemsize)
         part = slice(start, start + portion)
         every, drawn = rows.at(part), (sample[part], n_sample[part])
         some = None if files is None else files.at(part)

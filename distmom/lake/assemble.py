@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from distmom.lake.filters import Filter
 
 
+NARROW = ("BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE")
+"""Physical types whose values have at most eight bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileColumn:
     """Where the values of an asked column come from in one file.
@@ -90,6 +94,10 @@ class Assembler:
         Names and physical positions of what is read.
     enums, int96 : list of int
         Which of these are of such types.
+    leaves : list of (str, str)
+        Of each of these its path in the schema and its physical type.
+    narrow : bool
+        Whether each row has at most one value of a few bytes, in all of these.
     """
 
     def __init__(
@@ -105,6 +113,9 @@ class Assembler:
         places = [] if schema is None else [*enumerate(self.positions)]
         self.enums = [i for i, at in places if is_enum(schema, at)]
         self.int96 = [i for i, at in places if is_int96(schema, at)]
+        leaves = [] if schema is None else [schema.column(at) for at in self.positions]
+        self.leaves = [(one.path, one.physical_type) for one in leaves]
+        self.narrow = all(one.max_repetition_level == 0 and one.physical_type in NARROW for one in leaves)
         self._columns = {column.name: column for column in columns}
         self._order = {column.name: i for i, column in enumerate(stored)}
         found = {i: types[column.name] for i, column in enumerate(stored) if column.name in types}

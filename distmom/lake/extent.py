@@ -78,18 +78,17 @@ class Extent(NamedTuple):
         cls, metadata: pq.FileMetaData, positions: Mapping[str, int], scale: float, total: float
     ) -> Extent:
         """By a footer; the largest file has `scale` times its bytes, all files `total` times."""
-        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-        largest = max(groups, key=lambda group: group.num_rows, default=None)
-        if largest is None:
+        sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        if not sizes:
             return cls(0, 0, 0, {})
-        chunks = {}
+        largest, chunks = metadata.row_group(sizes.index(max(sizes))), {}
         for name, position in positions.items():
             chunk = largest.column(position)
             text = chunk.physical_type == "BYTE_ARRAY"
             chunks[name] = Chunk(
-                chunk.total_uncompressed_size, chunk.num_values, text, _n_keys(metadata, groups, position)
+                chunk.total_uncompressed_size, chunk.num_values, text, _n_keys(metadata, position)
             )
-        rows = sum(group.num_rows for group in groups)
+        rows = sum(sizes)
         return cls(int(rows * scale), min(largest.num_rows, int(rows * scale)), int(rows * total), chunks)
 
     def reading(self, names: tuple[str, ...], batch_rows: int, dictionaries: int) -> Memory:
@@ -132,11 +131,12 @@ class Extent(NamedTuple):
         return found
 
 
-def _n_keys(metadata: pq.FileMetaData, groups: list[pq.RowGroupMetaData], position: int) -> int | None:
+def _n_keys(metadata: pq.FileMetaData, position: int) -> int | None:
     """By the least and the greatest value that statistics tell of."""
     kind = metadata.schema.column(position).physical_type
     if kind in NO_KEYS:
         return None
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     if any(group.column(position).physical_type != kind for group in groups):
         return None  # damaged: PyArrow would end the process over statistics of another type
     every = [group.column(position).statistics for group in groups]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,27 +12,20 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from distmom.errors import BadFileError, ResourceError
+from distmom.errors import BadFileError
 from distmom.lake.assemble import Assembler, FileColumn, constant_column
 from distmom.lake.columns.int96 import Int96Columns
 from distmom.lake.columns.schema import Reference, check_type, roles_of
-from distmom.lake.extent import PAGE_BYTES, Extent
 from distmom.lake.files import footers
 from distmom.lake.files.enums import as_text
 from distmom.lake.files.failures import problem
-from distmom.lake.files.footer_checks import ReadGroups, check_chunks
+from distmom.lake.files.footer_checks import ReadGroups
 from distmom.lake.files.partitions import folder_value
+from distmom.lake.fits import check_fits
+from distmom.lake.single import only_batch
 from distmom.lake.source import Batch, BatchReader, FileRef, PartitionType, ReadOptions, Unsent
 from distmom.lake.tables.logged import TableColumns
-from distmom.memory import allowed_bytes
 from distmom.numerics.arrays import Ints
-
-LONG_TEXT = 6.5
-"""Factor for a text that makes a page of its own: it is held in the page, in the dictionaries of two batches,
-and as a key. Measured: 6.4 as a key, 4.7 in a condition."""
-
-LARGE = 8
-"""Row groups of less than one part in so many of what a thread may hold are read without a closer look."""
 
 Stretches = Sequence[tuple[int, int | None]]
 
@@ -83,7 +77,15 @@ class Reader(BatchReader):
         DataError if the file changed since it was listed (before or while it is read), is damaged, lacks a
         column, has one of a type that does not fit, or disagrees with its folder's name.
         """
+        if start == 0 and stop is None and (only := self._only_batch(file)) is not None:
+            return iter((only,))
         return self._stretches_of(file, lambda parquet: [(start, stop)])
+
+    def _only_batch(self, file: FileRef) -> Batch | None:
+        if self.columns is not None or self.dictionaries or self.excludes(file):
+            return None
+        place, size = (self.filesystem, self.root, file), self.options.batch_rows
+        return only_batch(*place, size, self._assembler_of)
 
     def batches_holding(self, file: FileRef, rows: Ints) -> Iterator[Batch]:
         """As `batches`, of those row groups alone that hold some of these rows (ascending, at least one)."""
@@ -94,12 +96,13 @@ class Reader(BatchReader):
             return
         place, n_columns = (self.filesystem, self.root, file), len(roles_of(self.options))
         checked = self.checked.get(file.path)
-        with footers.open_parquet(*place, self._dictionaries(), n_columns, self.columns, checked) as parquet:
+        with footers.open_parquet(*place, self.dictionaries, n_columns, self.columns, checked) as parquet:
             assembler = self._assembler_of(parquet, file)
             for start, stop in ranges(parquet):
                 yield from _read(parquet, assembler, self.options.batch_rows, file, start, stop)
 
-    def _dictionaries(self) -> list[str]:
+    @cached_property
+    def dictionaries(self) -> list[str]:
         """Text columns that are keys, compared or only counted: their dictionary codes are enough."""
         where = self.options.where
         options = self.options
@@ -206,7 +209,7 @@ def _read(
     rows = row_groups_of(parquet, start, stop)
     if not rows.groups:
         return
-    _check_fits(parquet, rows.groups, assembler, batch_rows, file)
+    check_fits(parquet, rows.groups, assembler, batch_rows, file)
     reached = ReadGroups(parquet, rows.groups, assembler.positions, file)
     end = rows.first + rows.n_rows if stop is None else min(stop, rows.first + rows.n_rows)
     position, stored = rows.first, 0
@@ -221,54 +224,6 @@ def _read(
         del arrays  # they are not needed while the next ones are decoded
         if position >= end:
             return
-
-
-def _check_fits(
-    parquet: pq.ParquetFile, groups: list[int], assembler: Assembler, batch_rows: int, file: FileRef
-) -> None:
-    """ResourceError if decoding one batch takes more than a thread may hold.
-
-    A file of some kilobytes may hold gigabytes, of which its footer tells.
-    """
-    most, positions = allowed_bytes(), assembler.positions
-    for number in groups if most is not None and positions else ():
-        for name, position in zip(assembler.names, positions, strict=True):
-            try:
-                check_chunks(parquet, [number], [position])
-            except (pa.ArrowException, OSError) as error:
-                place = f"damaged in row group {number}, column {name!r}"
-                raise BadFileError(f"file {file.path} {problem(error, place)}", name) from error
-        group = parquet.metadata.row_group(number)
-        chunks = [group.column(i) for i in positions]
-        large = sum(max(chunk.total_uncompressed_size, 8 * chunk.num_values) for chunk in chunks)
-        if most is not None and large > most / LARGE:
-            _check_group(parquet, group, positions, batch_rows, file, most)
-
-
-def _check_group(
-    parquet: pq.ParquetFile,
-    group: pq.RowGroupMetaData,
-    positions: list[int],
-    batch_rows: int,
-    file: FileRef,
-    most: float,
-) -> None:
-    names = {str(i): i for i in positions}
-    extent = Extent.of_group(group, names)
-    each = {i: extent.reading((n,), batch_rows, footers.DICTIONARY_BYTES).of_thread for n, i in names.items()}
-    for name, at in names.items():
-        if extent.chunks[name].text and not extent.chunks[name].long:
-            each[at] += LONG_TEXT * max(0, footers.largest_page_of(parquet, group, at) - PAGE_BYTES)
-    needed = sum(each.values())
-    if needed <= most:
-        return
-    worst = group.column(max(each, key=lambda i: each[i]))
-    raise ResourceError(
-        f"file {file.path}: reading a batch takes {needed / 1e6:,.0f} MB, more than the {most / 1e6:,.0f} MB "
-        f"that a thread may hold, most of it for column {worst.path_in_schema!r} "
-        f"({worst.total_uncompressed_size / 1e6:,.0f} MB, {worst.num_values:,} values in {group.num_rows:,} "
-        "rows); allow more memory_limit, or use fewer threads or batch_rows"
-    )
 
 
 def _arrays(

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
+from distmom.memory import look_ahead
+
 ENDLESS = 1 << 62
 """Leaves of a tree that never ends."""
 
@@ -22,7 +24,10 @@ Node = tuple[int, int]
 def _join(merge: Callable[[S, S], S], left: S | None, right: S | None) -> S | None:
     if left is None:
         return right
-    return left if right is None else merge(left, right)
+    if right is None:
+        return left
+    look_ahead(getattr(left, "nbytes", 0) + getattr(right, "nbytes", 0))
+    return merge(left, right)
 
 
 def fold(nodes: Mapping[Node, S | None], merge: Callable[[S, S], S]) -> S | None:

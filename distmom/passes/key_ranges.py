@@ -117,9 +117,11 @@ def room_for_groups(
     """
     threads = memory.busy(executor.threads_per_process)
     rows = threads * len(means.columns) * ROWS_TOGETHER * ROW_BYTES
-    free = free_for_groups(executor, memory.sure.needed(threads) + results + rows)
+    held = memory.sure.needed(threads) + rows
+    free = free_for_groups(executor, held if executor.far else held + results)
+    left = free_for_groups(executor, results) if executor.far else free  # results do not lie on workers
     least = LEAST * (means.state_bytes() + KEY_BYTES)
-    if free < least and n_done:
+    if left < least and n_done:
         raise ResourceError(
             f"by: the results of {n_done:,} groups take {in_words(results)} of the "
             f"{in_words(memory_for(executor))} for groups, and there are more groups; group by fewer values, "

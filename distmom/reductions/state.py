@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distmom.memory import look_ahead
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.weighted_moments import WeightedMoments
@@ -172,4 +173,5 @@ def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
 
 def in_key_order(state: MeanState) -> MeanState:
     """The same state with its groups, numbered as they were met, in order of their keys."""
+    look_ahead(state.nbytes)
     return aligned(state, tuple(sorted(state.keys)))

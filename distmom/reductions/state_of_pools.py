@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from distmom.numerics.arrays import Ints
+from distmom.numerics.arrays import Ints, Words
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cells
 from distmom.numerics.blocks.small_files import file_moments
@@ -59,8 +59,9 @@ def state_of_parts(
     """
     starts = np.cumsum(sizes) - sizes
     moments, samples = [], []
+    cells = _FileCells(sizes, n_cells)
     for pool in pools:
-        moments.append(_moments_of_parts(pool, sizes, n_fine, n_cells))
+        moments.append(_moments_of_parts(pool, sizes, n_fine, cells))
         sample = RowSample.empty(sizes.size, sample_size)
         for part, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
             few, some = min(size, sample_size), slice(start, start + min(size, sample_size))
@@ -77,22 +78,43 @@ def state_of_parts(
 
 def _moments(pool: RowPool, n_fine: int, n_cells: int) -> BlockState:
     """Blocks of consecutive rows, then the cells of files."""
-    return _moments_of_parts(pool, np.array([pool.values.size]), n_fine, n_cells)
+    sizes = np.array([pool.values.size])
+    return _moments_of_parts(pool, sizes, n_fine, _FileCells(sizes, n_cells))
 
 
-def _moments_of_parts(pool: RowPool, sizes: Ints, n_fine: int, n_cells: int) -> BlockState:
+class _FileCells:
+    """The cells of the files of consecutive parts, each of which has its own: sorted once for all columns.
+
+    Columns of the same rows have the same array of files.
+    """
+
+    def __init__(self, sizes: Ints, n_cells: int) -> None:
+        self.n_cells = n_cells
+        self._part = np.repeat(np.arange(sizes.size), sizes)
+        self._files: Words | None = None
+        self._found = (np.empty(0, np.int64),) * 2
+
+    def of(self, files: Words) -> tuple[Ints, Ints]:
+        """Cells of the rows, ascending, and the rows in that order."""
+        if files is not self._files:
+            cells = self._part * self.n_cells + file_cells(files, self.n_cells)
+            order = np.argsort(cells, kind="stable")
+            self._files, self._found = files, (cells[order], order)
+        return self._found
+
+
+def _moments_of_parts(pool: RowPool, sizes: Ints, n_fine: int, cells: _FileCells) -> BlockState:
     """The same of each part, whose blocks and cells are its own."""
-    n_parts, every = sizes.size, []
-    part = np.repeat(np.arange(n_parts), sizes)
+    n_parts, every, n_cells = sizes.size, [], cells.n_cells
     if n_fine:
+        part = np.repeat(np.arange(n_parts), sizes)
         within = np.arange(part.size) - (np.cumsum(sizes) - sizes)[part]
         labels = part * n_fine + within * n_fine // np.maximum(sizes, 1)[part]
         found = file_moments(pool.values, labels, n_parts * n_fine, pool.weights)
         every.append(found.each(lambda a: a.reshape(n_parts, n_fine)))
     if n_cells and pool.files is not None:
-        cells = part * n_cells + file_cells(pool.files, n_cells)
-        order = np.argsort(cells, kind="stable")
-        mine = pool.at(order)
-        found = file_moments(mine.values, cells[order], n_parts * n_cells, mine.weights)
+        mine, order = cells.of(pool.files)
+        weights = None if pool.weights is None else pool.weights[order]
+        found = file_moments(pool.values[order], mine, n_parts * n_cells, weights)
         every.append(found.each(lambda a: a.reshape(n_parts, n_cells)))
     return every[0] if len(every) == 1 else every[0].joined(every[1])

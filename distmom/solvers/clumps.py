@@ -47,13 +47,3 @@ def unit_of(targets: Floats, middle: float, value: float) -> float:
         return 0.0
     drawn = np.minimum(away, DRAWN_IN * float(np.median(apart)))
     return math.sqrt(float((drawn * drawn).mean()))
-
-
-def words(value: float, share: float) -> list[str]:
-    """What is told of a clump."""
-    if not share:
-        return []
-    return [
-        f"{share:.1%} of the targets are {value:g}, and are learned as real: the loss is nearly squared; if "
-        "the value stands for a missing one, leave these rows out"
-    ]

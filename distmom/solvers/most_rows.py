@@ -14,7 +14,6 @@ import numpy as np
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import with_ones
 from distmom.numerics.median import MAD
-from distmom.solvers.clumps import clump
 from distmom.solvers.pilot import OPERATIONS, solved
 
 FAR, NEAR = 10.0, 3.0
@@ -44,10 +43,11 @@ ROWS_OF_A_FEATURE, STEPS = 8, 12
 """With fewer rows a half may fit by chance; so often it is looked which rows fit best."""
 
 
-def share_of_others(rows: Floats, targets: Floats, basis: Floats) -> float:
+def share_of_others(rows: Floats, targets: Floats, basis: Floats, clump: float | None = None) -> float:
     """Share of the rows of another group than most; 0 if there is none that is seen.
 
-    `rows` are scaled; in the coordinates of the `basis` they, and ones, are about orthonormal.
+    `rows` are scaled; in the coordinates of the `basis` they, and ones, are about orthonormal. Many targets
+    have the value `clump`.
 
     Examples
     --------
@@ -64,8 +64,7 @@ def share_of_others(rows: Floats, targets: Floats, basis: Floats) -> float:
     if len(y) < ROWS_OF_A_FEATURE * p:
         return 0.0
     z, half = with_ones(x) @ basis, len(y) // 2 + 1
-    value, clumped = clump(y)
-    if clumped and (clumped == 1.0 or not _apart(z, y == value)):
+    if clump is not None and ((y == clump).all() or not _apart(z, y == clump)):
         return 0.0  # a clump is a mode of its own
     with np.errstate(over="ignore", invalid="ignore"):
         away = np.square(x).sum(axis=1)

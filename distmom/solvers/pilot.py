@@ -19,7 +19,7 @@ from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import MOST_WHITENED, whitening, with_ones, wrapped
 from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
 from distmom.numerics.median import MAD
-from distmom.solvers.clumps import clump
+from distmom.solvers.moved import moved
 from distmom.solvers.screen import HUGE, RowScreen, distances
 
 NEAREST, CONCENTRATIONS = 0.75, 4
@@ -46,22 +46,32 @@ OPERATIONS = 1 << 28
 
 RIDGE = 1e-12
 
-Furthest = Callable[[Floats], float]
-"""The least of some numbers that stand apart from all others far above them; infinity if none do."""
+Furthest = Callable[[Floats, bool], float]
+"""The least of some numbers that stand apart from all others far above them; infinity if none do. If the
+second is true they may be nearer, where a distance alone proves nothing."""
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a sample tells: coordinates, a fit if the risk is one of predictors, and who is accused."""
+    """What a sample tells: coordinates, a fit if the risk is one of predictors, and who is accused.
+
+    The risk is that of the descent: its loss bends where residuals of these rows end.
+    """
 
     basis: Floats
     fit: Floats | None
     screen: RowScreen
     accused: Bools  # of the rows of the sample
+    risk: PredictorRisk | None = None
 
 
-def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: Furthest) -> Pilot:
-    """Look at scaled rows; without a risk only at how far out they lie."""
+def pilot(
+    risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: Furthest, clumped: bool = False
+) -> Pilot:
+    """Look at scaled rows; without a risk only at how far out they lie.
+
+    Targets are `clumped` if many have one value.
+    """
     sane = (np.abs(rows) < HUGE).all(axis=1) & (np.abs(targets) < HUGE)
     x, y = rows[sane], targets[sane]
     if not len(x):
@@ -71,17 +81,21 @@ def pilot(risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: F
     basis = _concentrated(x[few])
     z = with_ones(x) @ basis
     away = distances(z)
-    screen = RowScreen(basis, most_distance=furthest(away))
+    screen = RowScreen(basis, most_distance=furthest(away, False))
     if risk is not None and x.shape[1] < MOST_WHITENED:
-        fit = _fit(risk, z[few], y[few], away[few], basis)
+        fit = _fit(risk, z[few], y[few], away[few], basis, clumped)
         if fit is not None:
             surprise = risk.surprise(z @ fit, y)
             spread, most, mostly = 1.0, math.inf, OF_LABELS
             if isinstance(risk, LinearRisk):
-                spread, mostly = 1.0 if clump(y)[1] else _spread(surprise), MOSTLY
-                most = max(furthest(surprise), SURPRISING * spread)
+                spread, mostly = 1.0 if clumped else _spread(surprise), MOSTLY
+                most = max(furthest(surprise, False), SURPRISING * spread)
+                risk = risk if clumped else risk.narrowed(spread)
             usual = float(np.median(away))
             screen = replace(screen, risk=risk, fit=basis @ fit, most_surprise=most)
+            apart = away[few] >= furthest(away, True)
+            if apart.any() and _moved(risk, z[few], y[few], apart, basis):
+                screen = replace(screen, most_distance=float(away[few][apart].min()))
             if _together(away, FAR_OUT * usual, surprise > SURPRISING * spread, mostly):
                 screen = replace(screen, distance=FAR_OUT * usual, surprise=SURPRISING * spread)
     return finished(risk, rows, targets, screen)
@@ -101,7 +115,7 @@ def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: 
         found = touched(risk, with_ones(x[few]) @ basis, y[few], np.ones(len(x[few])), basis, begin)
         fit = basis @ found
         fit = fit if np.isfinite(fit).all() else None
-    return Pilot(basis, fit, screen, accused)
+    return Pilot(basis, fit, screen, accused, risk)
 
 
 def _together(away: Floats, far: float, surprising: Bools, mostly: float) -> bool:
@@ -117,6 +131,17 @@ def _together(away: Floats, far: float, surprising: Bools, mostly: float) -> boo
     return bool(hits >= mostly * k and by_chance < CHANCE)
 
 
+def _moved(risk: PredictorRisk, z: Floats, y: Floats, group: Bools, basis: Floats) -> bool:
+    """Whether a fit to all rows is not that of those outside of a group."""
+
+    def fitted(z: Floats, y: Floats, begin: Floats) -> Floats:
+        return touched(risk, z, y, np.ones(len(y)), basis, begin)
+
+    others = z[~group], y[~group]
+    alone = fitted(*others, np.zeros(z.shape[1]))
+    return moved(risk, *others, alone, fitted(z, y, alone))
+
+
 def _concentrated(rows: Floats) -> Floats:
     """Coordinates of the rows that lie nearest together."""
     basis, every = whitening(with_ones(wrapped(rows))), with_ones(rows)
@@ -126,11 +151,13 @@ def _concentrated(rows: Floats) -> Floats:
     return basis
 
 
-def _fit(risk: PredictorRisk, z: Floats, y: Floats, away: Floats, basis: Floats) -> Floats | None:
+def _fit(
+    risk: PredictorRisk, z: Floats, y: Floats, away: Floats, basis: Floats, clumped: bool
+) -> Floats | None:
     """Parameters in the coordinates of z; None for targets mostly of one value, where far ones are usual."""
     weights = np.minimum(1.0, FAR_OUT * float(np.median(away)) / np.maximum(away, 1e-300)) ** 2
     begin = np.zeros(z.shape[1])
-    if not isinstance(risk, LinearRisk) or clump(y)[1]:
+    if not isinstance(risk, LinearRisk) or clumped:
         return touched(risk, z, y, weights, basis, begin)
     if not np.median(np.abs(y - np.median(y))) > 0.0:
         return None

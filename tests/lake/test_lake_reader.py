@@ -387,8 +387,8 @@ def test_reading_does_not_read_the_whole_lakes_footers(write, tmp_path, monkeypa
         write(f"t/{i}.parquet", {"x": [float(i)]})
     lake = open_lake(tmp_path / "t")
     opened = []
-    real = footers._parquet_file
-    monkeypatch.setattr(footers, "_parquet_file", lambda *a: opened.append(1) or real(*a))
+    real = footers.parquet_file
+    monkeypatch.setattr(footers, "parquet_file", lambda *a: opened.append(1) or real(*a))
     lake.reader(ReadOptions(("x",)))
     assert len(opened) == 1
 
@@ -407,7 +407,7 @@ def test_operating_system_errors_keep_their_number(write, tmp_path, monkeypatch)
     def fail(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(footers, "_parquet_file", fail)
+    monkeypatch.setattr(footers, "parquet_file", fail)
     with pytest.raises(OSError, match=r"file 0\.parquet: .*Input/output error") as caught:
         list(lake.row_counts())
     assert caught.value.errno == 5
@@ -436,7 +436,7 @@ def test_failures_that_are_no_damage(write, tmp_path, monkeypatch, cause, error,
     def fail(*_):
         raise cause
 
-    monkeypatch.setattr(footers, "_parquet_file", fail)
+    monkeypatch.setattr(footers, "parquet_file", fail)
     with pytest.raises(error, match=message):
         lake.row_counts()
 

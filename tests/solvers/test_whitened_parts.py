@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distmom.inference.share.gaps import FAR, NEAR, rows_apart
 from distmom.numerics.linalg import whitening as whitening_module
 from distmom.numerics.linalg.whitening import whitening, with_ones, wrapped
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk
@@ -104,7 +105,7 @@ def test_a_pilot_accuses_what_is_bad_and_nobody_else():
     x = g.normal(size=(4_000, 4))
     y = x @ [1.0, 2.0, 0.0, -1.0] + 0.2 * g.normal(size=4_000)
 
-    def furthest(values):
+    def furthest(values, near):
         return np.inf
 
     clean = pilot(LinearRisk("huber"), x, y, furthest)
@@ -122,9 +123,41 @@ def test_a_pilot_accuses_what_is_bad_and_nobody_else():
     assert np.isfinite(wrapped(np.array([[np.nan, np.inf, -1e300]]))).all()
 
 
+def gap(values, near):
+    return float(rows_apart(np.sort(values), NEAR if near else FAR, modes=near).hi)
+
+
+def noisy(seed, n=300):
+    """Ten features that explain half of the target: five of a hundred are far out, the target is theirs."""
+    g = np.random.default_rng(seed)
+    x = g.normal(size=(n, 10))
+    y = x @ np.full(10, 0.3) + g.normal(size=n)
+    bad = np.arange(n) % 20 == 0
+    return g, x, y, bad
+
+
+def test_rows_apart_that_the_fit_does_not_expect_are_accused_though_many_fit_by_chance():
+    for seed in range(10):
+        g, x, y, bad = noisy(seed)
+        x[bad] += g.normal(0.0, 20.0, (15, 10))
+        found = pilot(LinearRisk("huber"), x, y, gap)
+        assert (found.accused == bad).all()
+
+
+def test_rows_apart_that_the_fit_expects_stay():
+    for seed in range(10):
+        g, x, y, bad = noisy(seed)
+        x[bad] += g.normal(0.0, 20.0, (15, 10))
+        y[bad] = x[bad] @ np.full(10, 0.3) + g.normal(size=15)  # a group of its own of the same model
+        assert not pilot(LinearRisk("huber"), x, y, gap).accused.any()
+        tails = np.exp(1.5 * g.normal(size=(2_000, 3)))  # noise that grows with them leaves no gap
+        y = tails.sum(axis=1) + tails[:, 0] * g.normal(size=2_000)
+        assert pilot(LinearRisk("huber"), tails, y, gap).accused.mean() < 0.001
+
+
 def test_what_a_parabola_cannot_know_is_left_alone():
     x = np.zeros((50, 2))
-    found = pilot(LinearRisk("squared"), x, np.zeros(50), lambda values: np.inf)
+    found = pilot(LinearRisk("squared"), x, np.zeros(50), lambda values, near: np.inf)
     assert not found.accused.any() and np.isfinite(found.basis).all()
-    none = pilot(LinearRisk("squared"), np.full((50, 2), np.inf), np.zeros(50), lambda values: np.inf)
+    none = pilot(LinearRisk("squared"), np.full((50, 2), np.inf), np.zeros(50), lambda values, near: np.inf)
     assert none.accused.all() and none.fit is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from traceback import clear_frames
 
 from distmom.cluster.account import Account
 from distmom.cluster.memory import memory_bytes, usable_cpus
@@ -12,7 +13,8 @@ from distmom.cluster.outcome import Finished, Tasks, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
 from distmom.cluster.scratch import Scratch
-from distmom.stopping import Stopped, stoppable
+from distmom.errors import DistmomError
+from distmom.stopping import Stopped, check_stopped, stoppable
 
 
 class ThreadTasks(Tasks):
@@ -31,9 +33,14 @@ class ThreadTasks(Tasks):
     def _run(self, unit: Unit | UnitBatch) -> Finished:
         try:
             with stoppable(self._stop.is_set):
+                check_stopped()
                 return Finished(unit, "done", self._work(unit))
         except Stopped:
             return Finished(unit, "lost")
+        except DistmomError as error:  # the run is over: nothing more is begun, nor held by the error
+            self._stop.set()
+            clear_frames(error.__traceback__)
+            return Finished(unit, "failed", error=error)
         except BaseException as error:  # carried to the thread that waits
             return Finished(unit, "failed", error=error)
 

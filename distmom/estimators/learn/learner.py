@@ -259,7 +259,8 @@ class Learner(SharedParameters, BaseEstimator):
         scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
         n_rows = math.floor(share * rows.n_rows)
         shape = Shape(options.n_blocks, parameters.BLOCK_SIZE, 0, 0)  # not known yet
-        sample = ScaledSample(scale.features(features), scale.targets(targets), shape, seed)
+        of_scale = scale.features(features), scale.targets(targets)
+        sample = ScaledSample(*of_scale, shape, seed, scale.clumped_target)
         problem, whitens = self._problem(sample), options.scaling == "whitened"
         sizes: dict[str, Any] = {"share": scale.outlier_share, "wanted": problem.wanted}
         seen = None
@@ -280,7 +281,7 @@ class Learner(SharedParameters, BaseEstimator):
         if seen is not None and whitens:
             white = whitened(problem, sample, seen)
             begun |= white.of_training()
-            start, step = white.start, white.step
+            problem, start, step = replace(problem, risk=white.risk), white.start, white.step
         else:
             if self._screened and seen is not None and seen.accused_share:
                 begun |= {"accused": seen.pilot.screen, "accused_share": seen.accused_share}

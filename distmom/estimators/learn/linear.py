@@ -21,7 +21,7 @@ from distmom.numerics.linalg.curvature import largest_curvature
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk, softmax
 from distmom.numerics.losses.table import LOSSES, names_of
-from distmom.solvers.clumps import BEND, clump
+from distmom.solvers.clumps import BEND
 
 MOST_CLASSES = 1_000
 
@@ -37,7 +37,8 @@ class RobustLinearRegression(RegressorMixin, Learner):
     ----------
     loss : {"huber", "squared", "pinball"}
         Of the residuals in units of the targets' scale: quadratic up to 1.345 (6 if a tenth of the targets
-        have one value, such as zero) and linear beyond; half their square; or the loss of a quantile.
+        have one value, such as zero), or up to two scales of the residuals if that is less, and linear
+        beyond; half their square; or the loss of a quantile.
     quantile : float
         For ``"pinball"``.
     alpha : float
@@ -56,9 +57,10 @@ class RobustLinearRegression(RegressorMixin, Learner):
     and there is no such fit.
 
     A sampled row is accused if its residual is more than five scales and its distance more than 1.5 times the
-    median distance, provided that most of the farthest rows have such residuals. Blocks with such rows are
-    skipped. Targets and features are centred and scaled by their median and median absolute deviation. A step
-    costs 2 K B d. See :doc:`/statistics/learning`.
+    median distance, provided that most of the farthest rows have such residuals. Rows beyond a gap in the
+    distances are accused if they move the fit by more than its error. Blocks with such rows are skipped.
+    Targets and features are centred and scaled by their median and median absolute deviation. A step costs
+    2 K B d. See :doc:`/statistics/learning`.
 
     ``aggregator="median_block", scaling="robust"`` is the descent of the paper. Its target is the minimiser
     of the median-of-means risk.
@@ -108,7 +110,7 @@ class RobustLinearRegression(RegressorMixin, Learner):
         check_positive("alpha", self.alpha, zero=True)
 
     def _problem(self, sample: ScaledSample) -> Problem:
-        bend = BEND if clump(sample.targets)[1] else LinearRisk.threshold
+        bend = LinearRisk.threshold if sample.clump is None else BEND
         risk = LinearRisk(self.loss, bend, self.quantile, self.alpha)
         start = np.zeros(sample.features.shape[1] + 1)
         step = 1.0 / largest_curvature(sample.blocks()[0], self.alpha)

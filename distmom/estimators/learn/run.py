@@ -13,8 +13,7 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.doubts.odd_files import named_odd_files
-from distmom.estimators.learn.doubts.skew import mean_residual
+from distmom.estimators.learn.doubts.doubts import Doubts, doubts_of
 from distmom.estimators.learn.parameters import BLOCK_SIZE, LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
@@ -90,6 +89,7 @@ class ScaledSample:
     targets: Floats
     shape: Shape
     seed: int
+    clump: float | None = None  # the target that many rows have
 
     def blocks(self) -> tuple[Floats, Floats]:
         """The sample cut into blocks of a step's size."""
@@ -125,14 +125,13 @@ class Training:
     judges: tuple[Floats, Floats] | None = None  # scaled rows of the sample: judges if none are held out
     sample: tuple[Floats, Floats] | None = None  # all of its rows, scaled
     numbers: Ints | None = None  # of these rows
-    odd: tuple[tuple[str, ...], int] = ((), 0)  # files whose rows are fitted otherwise, of so many
+    doubts: Doubts = Doubts()  # noqa: RUF009
     loss_flags: tuple[Status, ...] = ()  # what the mean says of their losses
     coordinates: Coordinates | None = None  # in which steps are taken
     accused: Accused | None = None  # rows whose blocks are passed over
     judge: Coordinates | None = None  # in which the gradient is judged
     accused_share: float = 0.0  # of the rows of the sample
     too_many: float = 0.0  # share of them that would be accused, were they not too many
-    mean_residual: float = 0.0  # if it is far from zero, in standard deviations of the targets
     step_seconds: float = field(init=False)  # mean time of a step, fetching its rows included
 
     def order(self, source: TrainingRows) -> VirtualOrder:
@@ -227,10 +226,8 @@ def learn(
     if looks is not None and steered is None:
         training.status = judged(training.status, looks, training.found)
     if training.sample is not None:
-        of = training.risk, training.x, *training.sample, training.accused
-        training.mean_residual = mean_residual(*of)
-        if source.files is not None and training.numbers is not None:
-            training.odd = named_odd_files(source.files, training.numbers, *of)
+        of = training.risk, training.x, training.sample, training.accused, training.scale
+        training.doubts = doubts_of(*of, source.files, training.numbers)
         training.sample = training.numbers = None
     if judges is not None:
         training.loss_flags = loss_flags(training.risk, training.x, *judges, training.seed)

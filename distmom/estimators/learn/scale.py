@@ -48,6 +48,12 @@ class Scale:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray((targets - self.target_centre) / self.target_spread)
 
+    @property
+    def clumped_target(self) -> float | None:
+        """The value that many targets have, scaled; None without one."""
+        value, share = self.clump
+        return float(self.targets(np.array([value]))[0]) if share else None
+
 
 def robust_scale(
     features: Floats, targets: Floats | None, *, scaled: bool = True, centred: bool = True

@@ -12,10 +12,11 @@ from distmom.errors import NoAnswerError
 from distmom.estimators.facts import told
 from distmom.estimators.mean.counts import PerGroup, SharedFields, fields_of_groups, named_in, why_not_finite
 from distmom.estimators.mean.far_groups import GroupsLook, look_at_groups, settle_groups
-from distmom.estimators.mean.far_rows import Found, fields_of_columns, looks_of
+from distmom.estimators.mean.far_rows import Found, looks_of
 from distmom.estimators.mean.notes import value_notes
 from distmom.estimators.mean.partition import PartitionFields, partition_fields
 from distmom.estimators.mean.rule.answers import answer_columns, answers_apart, method_of, promise_of
+from distmom.estimators.mean.rule.together import fields_of_columns
 from distmom.inference.samples import Samples, Width, paper_sample_margin, resampled_width
 from distmom.inference.share.look import Look
 from distmom.numerics.blocks.block_state import BlockState

@@ -24,7 +24,7 @@ from distmom.estimators.mean.partition import (
     stands,
 )
 from distmom.estimators.mean.rule.answers import answer_columns
-from distmom.estimators.mean.rule.sample import estimates_at_once, of_parts, of_sample
+from distmom.estimators.mean.rule.sample import of_parts, of_sample
 from distmom.inference.files.odd_files import may_be_odd
 from distmom.inference.share.extremes import without_extremes
 from distmom.inference.share.growth import PARTS, explained, growth
@@ -171,8 +171,7 @@ class Found:
             return told
         if not self.unsure:
             return told
-        estimate, allowed = self.of_all, self._allowed
-        if self._agree(estimate, allowed) or self._agree(estimate, allowed + self._explained(estimate)):
+        if not self.doubted or self._agree(self.of_all, self._allowed + self._explained(self.of_all)):
             return told
         again, m = self._of_sample(self.kept)
         again = correlated(self.first, again, of_sample=self.blind)
@@ -218,6 +217,16 @@ class Found:
         """The estimate of all rows of the sample."""
         [estimate] = self._of_parts(np.zeros(self.kept.size, np.int64), 1)
         return estimate
+
+    @cached_property
+    def of_each_part(self) -> list[Any]:
+        """The same of each of `PARTS` parts of them."""
+        return self._of_parts(np.arange(self.kept.size) * PARTS // self.kept.size, PARTS)
+
+    @property
+    def doubted(self) -> bool:
+        """Whether the estimate of the sample is another one."""
+        return not self._agree(self.of_all, self._allowed)
 
     def _marked(self) -> dict[str, Any]:
         """What the rows of the sample say of blocks of units and samples, for which they cannot stand."""
@@ -277,8 +286,7 @@ class Found:
     def _explained(self, estimate: Any) -> Floats:
         """How much of the difference to the sample's answer comes of its fewer rows, under a heavy tail."""
         m = int(self.kept.sum())
-        parts = np.arange(self.kept.size) * PARTS // self.kept.size
-        grown = growth(estimate, self._of_parts(parts, PARTS), m, int(self.shared["n_used"]))
+        grown = growth(estimate, self.of_each_part, m, int(self.shared["n_used"]))
         return explained(self.first["estimate"], estimate, grown)
 
     def _of_parts(self, parts: Ints, n_parts: int) -> list[Any]:
@@ -332,19 +340,3 @@ class Found:
             Trimmed(w.share, w.mean, *w.ends, w.of_variance, w.of_mean) for w in without_extremes(ordered)
         )
         return {"without_extremes": tuple(trimmed), "histogram": histogram(ordered)}
-
-
-def fields_of_columns(found: Sequence[Found]) -> list[dict[str, Any]]:
-    """The fields of each column that change; samples that are asked for their estimate are asked together."""
-    together: dict[tuple[int, bool], list[Found]] = {}
-    for one in found:
-        pool = one.looks[0].pool
-        alone = len(one.looks) > 1 or one.units is not None or pool.weights is not None
-        if not alone and one.unsure and one.kept.all():
-            together.setdefault((pool.values.size, pool.files is None), []).append(one)
-    for several in together.values():
-        pools = [one.looks[0].pool for one in several]
-        for one, estimate in zip(several, estimates_at_once(several[0].plan, pools), strict=True):
-            if estimate is not None:
-                vars(one)["of_all"] = estimate
-    return [one.fields() for one in found]

@@ -19,8 +19,7 @@ SIGNATURE_BYTES = 28
 
 def is_signed(stream: pa.NativeFile, metadata: pq.FileMetaData) -> bool:
     """Whether a footer is signed, as those of files with encrypted columns are."""
-    stream.seek(stream.size() - 8)
-    length = int.from_bytes(stream.read(4), "little")
+    length = int.from_bytes(stream.read_at(4, stream.size() - 8), "little")
     return bool(length == metadata.serialized_size + SIGNATURE_BYTES)
 
 

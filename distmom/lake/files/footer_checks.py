@@ -26,18 +26,19 @@ def check_footer(metadata: pq.FileMetaData, file: FileRef) -> None:
 
     BadFileError that names the file and both numbers.
     """
+    n_rows, n_columns = 0, metadata.num_columns
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         if group.num_rows < 0:
             raise BadFileError(
                 f"file {file.path} is damaged: row group {number} has {group.num_rows:,} rows by its footer"
             )
-        if group.num_columns != metadata.num_columns:
+        if group.num_columns != n_columns:
             raise BadFileError(
-                f"file {file.path} is damaged: its schema has {metadata.num_columns} stored columns, "
+                f"file {file.path} is damaged: its schema has {n_columns} stored columns, "
                 f"row group {number} has {group.num_columns}"
             )
-    n_rows = rows_of(metadata)
+        n_rows += group.num_rows
     if metadata.num_rows not in (0, n_rows):
         raise BadFileError(
             f"file {file.path} is damaged: its footer reports {metadata.num_rows:,} rows, its row groups "
@@ -118,9 +119,12 @@ def check_groups(parquet: Any, file: FileRef) -> None:
     groups = [number for number in range(metadata.num_row_groups) if metadata.row_group(number).num_rows]
     columns = (at for at in _open_columns(parquet) if _error_of(parquet, groups, at) is None)
     for position in islice(columns, 1 if len(groups) > 1 else 0):
+        offsets = [metadata.row_group(number).column(position).data_page_offset for number in groups]
+        if len(set(offsets)) == len(groups):
+            continue
         places: dict[int, int] = {}
-        for number in groups:
-            first = places.setdefault(metadata.row_group(number).column(position).data_page_offset, number)
+        for number, offset in zip(groups, offsets, strict=True):
+            first = places.setdefault(offset, number)
             if first != number:
                 raise BadFileError(
                     f"file {file.path} is damaged: row group {number} is row group {first} once more"
@@ -144,7 +148,8 @@ class ReadGroups:
         self, parquet: pq.ParquetFile, groups: Sequence[int], positions: Sequence[int], file: FileRef
     ) -> None:
         self._metadata, self._groups, self._file = parquet.metadata, groups, file
-        self._columns = [(position, parquet.schema.column(position)) for position in positions]
+        columns = [(position, parquet.schema.column(position)) for position in positions]
+        self._columns = [(at, one.path, one.physical_type, one.max_repetition_level) for at, one in columns]
         self._ends, self._bytes = [0], [0]
         self._places: dict[int, int] = {}
 
@@ -163,24 +168,27 @@ class ReadGroups:
 
     def _reach(self, number: int) -> None:
         group, stored = self._metadata.row_group(number), 0
-        for position, column in self._columns:
+        n_rows, places = group.num_rows, self._places
+        for position, path, kind, repeated in self._columns:
             chunk = group.column(position)
-            self._check(chunk, column, number, group.num_rows)
+            if (
+                chunk.path_in_schema != path
+                or chunk.physical_type != kind
+                or (repeated == 0 and chunk.num_values != n_rows)
+                or places.setdefault(chunk.data_page_offset, number) != number
+            ):
+                raise self._damaged(chunk, (path, kind, repeated), number, n_rows)
             stored += chunk.total_compressed_size
-        self._ends.append(self._ends[-1] + group.num_rows)
+        self._ends.append(self._ends[-1] + n_rows)
         self._bytes.append(self._bytes[-1] + stored)
 
-    def _check(self, chunk: Any, column: Any, number: int, n_rows: int) -> None:
-        told = chunk.path_in_schema, chunk.physical_type
-        if told != (column.path, column.physical_type):
-            wrong = f"has {' '.join(told)} where its schema has {column.path} {column.physical_type}"
-        elif column.max_repetition_level == 0 and chunk.num_values != n_rows:
-            wrong = (
-                f"has {n_rows:,} rows according to its footer, but {chunk.num_values:,} values "
-                f"of {column.path}"
-            )
-        elif self._places.setdefault(chunk.data_page_offset, number) != number:
-            wrong = f"is row group {self._places[chunk.data_page_offset]} once more"
+    def _damaged(self, chunk: Any, column: tuple[str, str, int], number: int, n_rows: int) -> BadFileError:
+        path, kind, repeated = column
+        if (chunk.path_in_schema, chunk.physical_type) != (path, kind):
+            told = f"{chunk.path_in_schema} {chunk.physical_type}"
+            wrong = f"has {told} where its schema has {path} {kind}"
+        elif repeated == 0 and chunk.num_values != n_rows:
+            wrong = f"has {n_rows:,} rows according to its footer, but {chunk.num_values:,} values of {path}"
         else:
-            return
-        raise BadFileError(f"file {self._file.path} is damaged: row group {number} {wrong}")
+            wrong = f"is row group {self._places[chunk.data_page_offset]} once more"
+        return BadFileError(f"file {self._file.path} is damaged: row group {number} {wrong}")

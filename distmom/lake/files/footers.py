@@ -48,8 +48,11 @@ READ_OPTIONS: dict[str, Any] = {
     # where a file has checksums: a flipped bit would give another number (1.6 ns a value, if not compressed)
     "page_checksum_verification": True,
 }
-if "schema_depth_limit" in signature(pq.ParquetFile).parameters:  # it was 100 for all before
+_KNOWN = signature(pq.ParquetFile).parameters
+if "schema_depth_limit" in _KNOWN:  # it was 100 for all before
     READ_OPTIONS["schema_depth_limit"] = 500
+EXTENSIONS = {name: _KNOWN[name].default for name in ("arrow_extensions_enabled",) if name in _KNOWN}
+"""What a file asks of a reader by default."""
 
 
 def location(root: str, file: FileRef) -> str:
@@ -88,7 +91,7 @@ def open_parquet(
         if is_local(filesystem):
             check_unchanged(filesystem, root, file)
             with filesystem.open_input_file(path) as stream:
-                parquet = _parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES, columns)
+                parquet = parquet_file(stream, dictionaries, LOCAL_BUFFER_BYTES, columns)
                 if checked is not None:
                     parquet.checked = checked
                 check_footer(parquet.metadata, file)
@@ -103,7 +106,7 @@ def open_parquet(
             small = file.size <= WHOLE_BYTES
             source = pa.BufferReader(stream.read_whole()) if small else pa.PythonFile(stream, "r")
             buffer_bytes = min(MOST_BUFFER, max(LEAST_BUFFER, ALL_BUFFERS // max(1, n_columns)))
-            parquet = _parquet_file(source, dictionaries, buffer_bytes, columns)
+            parquet = parquet_file(source, dictionaries, buffer_bytes, columns)
             if checked is not None:
                 parquet.checked = checked
             check_footer(parquet.metadata, file)
@@ -271,15 +274,13 @@ class _File(pq.ParquetFile):  # type: ignore[misc]  # PyArrow is not typed
     options: Mapping[str, Any] = MappingProxyType({})  # which it was opened with
 
     def __init__(self, stream: pa.NativeFile, **options: Any) -> None:
-        super().__init__(stream, **options)
+        # PyArrow's own asks what a stream may be besides, which takes half as long as the footer
+        self._close_source, self.reader = False, pq.core.ParquetReader()
+        self.reader.open(stream, **EXTENSIONS, **options)
         self.stream = stream
-        self.metadata: pq.FileMetaData = super().metadata
+        self.metadata: pq.FileMetaData = self.reader.metadata
         self.schema: pq.ParquetSchema = self.metadata.schema
         self.checked: set[tuple[int, int]] = set()  # row groups and columns whose metadata were looked at
-
-    def _build_nested_paths(self) -> dict[str, list[int]]:
-        """Nothing: what a selection by name would need, which is not used, costs as much as the footer."""
-        return {}
 
     @cached_property
     def schema_arrow(self) -> pa.Schema:
@@ -293,7 +294,7 @@ def release_memory() -> None:
     pa.default_memory_pool().release_unused()
 
 
-def _parquet_file(
+def parquet_file(
     stream: pa.NativeFile, dictionaries: Sequence[str], buffer_bytes: int, columns: TableColumns | None
 ) -> pq.ParquetFile:
     """A file that gives those text columns as dictionaries that it has as such throughout."""

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from distmom.memory import look_ahead
 from distmom.numerics.arrays import Bools, Floats, Ints, read_only
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import LabelTable, chunk_labels
@@ -45,6 +46,7 @@ class Cells:
         have = len(self._cells)
         if n_cells > have:
             more = max(n_cells, 2 * have) - have
+            look_ahead((have + more) * self._cells.itemsize * self._cells.shape[1])
             self._cells = np.concatenate([self._cells, np.zeros((more, self._cells.shape[1]))])
 
     def add(self, x: Floats, gone: Bools | None, cells: Ints, w: Floats | None = None) -> None:
@@ -107,6 +109,7 @@ class Cells:
         Every row is once in the first `n_once` blocks of its group; if there are such, each group has one
         more place, for these together.
         """
+        look_ahead(n_groups * n_blocks * self._cells.itemsize * self._cells.shape[1])
         if self._compiled and self._kind is Moments:
             out = Moments.unfilled(n_groups, n_blocks + (n_once > 0))
             _kernels.unload(self._cells, n_blocks, n_once, *out)

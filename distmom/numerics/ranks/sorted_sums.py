@@ -29,20 +29,15 @@ def sums_within(x: Floats, weights: Floats | None, *, rows: bool) -> tuple[float
         total = _total(ordered, masses)
         if not rows or order is None:
             return total, None
-        gaps = np.diff(ordered)
-        below, above = _beside(masses, x.size)
-        sums = np.zeros(x.size)
-        sums[1:] = _spans(below, gaps)
-        sums[:-1] += _spans(above[::-1], gaps[::-1])[::-1]
-    found = np.empty(x.size)
-    found[order] = sums
+        found = np.empty(x.size)
+        found[order] = _distances(ordered, masses)
     return total, found
 
 
 def _total(ordered: Floats, masses: Floats | None) -> float:
     """Sum over all pairs, gap by gap; a piece at a time, for pieces stay in the cache."""
     n, sums = ordered.size, []
-    weighted = None if masses is None else _beside(masses, n)
+    weighted = None if masses is None else _beside(masses)
     for start in range(0, n - 1, _PIECE):
         gaps = np.diff(ordered[start : start + _PIECE + 1])
         if weighted is None:
@@ -54,19 +49,41 @@ def _total(ordered: Floats, masses: Floats | None) -> float:
     return float(add_up(np.array(sums)))
 
 
-def _beside(weights: Floats | None, n: int) -> tuple[Floats, Floats]:
-    """Weight of the rows below and above each gap of n sorted rows."""
-    if weights is None:
-        below = np.arange(1.0, n)
-        return below, n - below
+def _beside(weights: Floats) -> tuple[Floats, Floats]:
+    """Weight of the rows below and above each gap of sorted rows."""
     return np.cumsum(weights)[:-1], np.cumsum(weights[::-1])[-2::-1]
 
 
-def _spans(passed: Floats, gaps: Floats) -> Floats:
-    """Sums of distances to the rows passed so far, after each gap: it lengthens all of them."""
-    return np.cumsum(
-        np.where(passed > 0.0, passed * gaps, 0.0)
-    )  # without rows passed also an infinite gap is 0
+def _distances(ordered: Floats, other: Floats | None) -> Floats:
+    """For each place of an order the sum of its distances to all places, which have weights if `other`.
+
+    A gap lengthens the distances to all rows passed so far, from below and from above. A piece at a time, as
+    pieces stay in the cache; sums go on from one to the next, so that its length does not change a bit.
+    """
+    sums = np.zeros(ordered.size)
+    _pass(ordered, other, sums)
+    _pass(ordered[::-1], None if other is None else other[::-1], sums[::-1])
+    return sums
+
+
+def _pass(ordered: Floats, other: Floats | None, sums: Floats) -> None:
+    """Add to each place its distances to the places before it."""
+    mass = so_far = 0.0
+    for start in range(0, ordered.size - 1, _PIECE):
+        stop = min(start + _PIECE, ordered.size - 1)
+        gaps = np.abs(np.diff(ordered[start : stop + 1]))
+        if other is None:
+            gaps *= np.arange(start + 1.0, stop + 1.0)
+        else:
+            passed = other[start:stop].copy()
+            passed[0] += mass
+            np.cumsum(passed, out=passed)
+            mass = passed[-1]
+            gaps = np.where(passed > 0.0, passed * gaps, 0.0)  # without rows also an infinite gap is 0
+        gaps[0] += so_far
+        np.cumsum(gaps, out=gaps)
+        so_far = gaps[-1]
+        sums[start + 1 : stop + 1] += gaps
 
 
 def rows_between(x: Floats, y: Floats, weights: tuple[Floats, ...] | None) -> tuple[Floats, Floats]:
@@ -76,19 +93,9 @@ def rows_between(x: Floats, y: Floats, weights: tuple[Floats, ...] | None) -> tu
     first = order < x.size
     mass = np.ones(pooled.size) if weights is None else np.concatenate(weights)[order]
     with np.errstate(invalid="ignore", over="ignore"):
-        gaps = np.diff(pooled[order])
-        sums = np.where(
-            first, _across(gaps, np.where(first, 0.0, mass)), _across(gaps, np.where(first, mass, 0.0))
-        )
+        ordered = pooled[order]
+        of_first, of_other = (np.where(mine, 0.0, mass) for mine in (first, ~first))
+        sums = np.where(first, _distances(ordered, of_first), _distances(ordered, of_other))
     found = np.empty(pooled.size)
     found[order] = sums
     return found[: x.size], found[x.size :]
-
-
-def _across(gaps: Floats, other: Floats) -> Floats:
-    """Sum of the distances from each place of the pooled order to the places of the other sample."""
-    below, above = _beside(other, other.size)
-    sums = np.zeros(other.size)
-    sums[1:] = _spans(below, gaps)
-    sums[:-1] += _spans(above[::-1], gaps[::-1])[::-1]
-    return sums

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from distmom.memory import look_ahead
 from distmom.numerics.arrays import Bools, Floats, Ints, Words, read_only
 from distmom.numerics.blocks.labels import GOLDEN, mix
 from distmom.numerics.random.philox import closed_open
@@ -19,6 +20,9 @@ from distmom.numerics.twins import compiled_twin
 _kernels = compiled_twin(__name__)
 
 NO_BOUND = np.uint64(0)
+
+CELLS_AT_ONCE = 1 << 18
+"""Rows of so many groups are put in order together."""
 
 ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
 
@@ -97,6 +101,7 @@ class GroupSampler:
         if n_groups <= have:
             return
         more = max(n_groups, 2 * have) - have
+        look_ahead(2 * (have + more) * self._keys.shape[1] * self._keys.itemsize)
         self._keys = np.concatenate([self._keys, np.empty((more, self._keys.shape[1]))])
         self._values = np.concatenate([self._values, np.empty((more, self._keys.shape[1]))])
         self._fill = np.concatenate([self._fill, np.zeros(more, np.int64)])
@@ -105,11 +110,18 @@ class GroupSampler:
     def result(self, n_groups: int) -> RowSample:
         """The sample of the first `n_groups` groups."""
         self._grow(n_groups)
-        filled = np.arange(self._keys.shape[1])[None, :] < self._fill[:n_groups, None]
-        keys = np.where(filled, self._keys[:n_groups], np.inf)
-        order = np.argsort(keys, axis=1)[:, : self.size]
-        values = np.where(filled, self._values[:n_groups], np.nan)
-        return RowSample(np.take_along_axis(keys, order, 1), np.take_along_axis(values, order, 1))
+        room = self._keys.shape[1]
+        look_ahead(2 * n_groups * self.size * self._keys.itemsize)
+        found = RowSample(np.empty((n_groups, self.size)), np.empty((n_groups, self.size)))
+        portion = max(1, CELLS_AT_ONCE // room)
+        for start in range(0, n_groups, portion):
+            part = slice(start, min(start + portion, n_groups))
+            filled = np.arange(room)[None, :] < self._fill[part, None]
+            keys = np.where(filled, self._keys[part], np.inf)
+            order = np.argsort(keys, axis=1)[:, : self.size]
+            found.keys[part] = np.take_along_axis(keys, order, 1)
+            found.values[part] = np.take_along_axis(np.where(filled, self._values[part], np.nan), order, 1)
+        return found
 
 
 def _stretches(groups: Ints) -> list[tuple[int, int, int]]:

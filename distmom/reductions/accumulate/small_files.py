@@ -66,8 +66,9 @@ class SmallFiles:
 
     def add(self, file: SmallFile) -> None:
         """Hold a file."""
-        rows = None if file.rows is None else file.rows.whole()
-        self._files[file.number] = file._replace(rows=rows)
+        rows = file.rows
+        whole = rows is None or not rows.rest
+        self._files[file.number] = file if whole else file._replace(rows=rows and rows.whole())
 
     def settle(self, one_by_one: Callable[[SmallFile], None]) -> Together | None:
         """All files held, but for those with odd values or weights: they are handed back one by one."""

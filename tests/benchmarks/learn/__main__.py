@@ -21,6 +21,7 @@ def main() -> None:
     one = commands.add_parser("accuracy")
     one.add_argument("--seeds", type=int, default=3, help="for data sets of fewer than 5,000 training rows")
     one.add_argument("--quick", action="store_true", help="few data sets, clean and 5%% of the rows")
+    one.add_argument("--rivals", action="store_true", help="without peers that the summary does not count")
     one.add_argument("--only", nargs="+", metavar="WORD", help="data sets whose name or task has a word")
     two = commands.add_parser("tables")
     two.add_argument("--seeds", type=int, default=10)
@@ -33,15 +34,16 @@ def main() -> None:
     four.add_argument("folder", type=Path)
     four.add_argument("--rows", type=int, default=20_000_000, help="4000000 on a small machine")
     four.add_argument("--limit", type=float, default=2e9, help="bytes of memory")
+    four.add_argument("--source", type=Path, default=Path(), help="checkout whose package is measured")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.command == "accuracy":
-        cells = run(data_sets(given.only, given.quick), given.seeds, given.quick)
+        cells = run(data_sets(given.only, given.quick), given.seeds, given.quick, given.rivals)
         print("\n" + "\n".join(summary(cells)))
     elif given.command == "tables":
         tables(given.seeds)
     elif given.command == "reach":
-        reach(given.folder, given.rows, given.limit)
+        reach(given.folder, given.rows, given.limit, given.source)
     else:
         steps(given.folder, given.rows, given.block_size, given.steps)
 

@@ -90,10 +90,11 @@ def fit_files(model: Any, train: Data, folder: Path, labelled: bool) -> None:
     model.fit(str(folder), "y" if labelled else None, columns=names)
 
 
-def cell(one: DataSet, name: str, share: float, n_seeds: int) -> Cell | None:
-    """Means over seeds; None where so small a share is no row or file."""
+def cell(one: DataSet, name: str, share: float, n_seeds: int, rivals: bool = False) -> Cell | None:
+    """Means over seeds, of all peers or of `rivals`; None where so small a share is no row or file."""
     learners = whole(one.task)
-    every: dict[str, Make] = {"ours": learners.ours, "plain": learners.plain, **learners.peers}
+    peers = {who: make for who, make in learners.peers.items() if not rivals or who in learners.rivals}
+    every: dict[str, Make] = {"ours": learners.ours, "plain": learners.plain, **peers}
     found: dict[str, list[Fitted]] = {}
     few = len(one.parts(0).test[0]) < FEW
     for seed in range(TIMES * n_seeds if few else n_seeds):

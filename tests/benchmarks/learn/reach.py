@@ -2,10 +2,12 @@
 
 Each number of steps is a fit in a process of its own, from the survey of the columns to the model; the plain
 model solves the normal equations of one pass over the files. Peaks of memory are those of the processes; a
-quarter of the rows is fitted, too, which tells whether memory grows with the lake.
+quarter of the rows is fitted, too, which tells whether memory grows with the lake. The last fit is repeated
+with all rows in memory, which must not change a bit. Another checkout may be measured on the same lake.
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -17,17 +19,19 @@ from threadpoolctl import threadpool_limits
 
 FEATURES, ENOUGH, FILES = 16, 0.99, 16
 STEPS = (10, 30, 100, 300, 1_000)
+RESIDENT = 16e9
+"""Bytes of memory where all rows are held."""
 
 RUN = """
 import json, re, resource, sys, time, warnings
 warnings.simplefilter("ignore")
 import distmom as dm
 
-folder, steps, limit = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+folder, steps, limit, mode = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
 began = time.perf_counter()
 model = dm.RobustLinearRegression(random_state=0, max_iter=steps)
 executor = dm.Threads(2, memory_limit=int(limit))
-model.fit(folder, "y", mode="streaming", executor=executor)
+model.fit(folder, "y", mode=mode, executor=executor)
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
     "seconds": time.perf_counter() - began,
@@ -83,16 +87,17 @@ def r2(w: Any) -> float:
     return 1.0 - float((away**2).mean() / y.var())
 
 
-def fitted(folder: Path, steps: int, limit: float) -> dict[str, Any]:
-    """What a fit of so many steps found and took."""
-    words = [sys.executable, "-c", RUN, str(folder), str(steps), str(limit)]
+def fitted(folder: Path, steps: int, limit: float, source: Path, mode: str = "streaming") -> dict[str, Any]:
+    """What a fit of so many steps found and took, by the package in the folder `source`."""
+    words = [sys.executable, "-c", RUN, str(folder.resolve()), str(steps), str(limit), mode]
+    here = {"cwd": source, "env": {**os.environ, "PYTHONPATH": str(source.resolve())}}
     found: dict[str, Any] = json.loads(
-        subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        subprocess.run(words, capture_output=True, text=True, check=True, **here).stdout
     )
     return found
 
 
-def reach(folder: Path, rows: int, limit: float) -> None:
+def reach(folder: Path, rows: int, limit: float, source: Path) -> None:
     """The table, and the seconds of the first fit that is good enough."""
     lakes = {n: folder / f"rows-{n}" for n in (rows // 4, rows)}
     for n, lake in lakes.items():
@@ -102,12 +107,12 @@ def reach(folder: Path, rows: int, limit: float) -> None:
         right = r2(plain(lakes[rows]))
     took = time.perf_counter() - began
     print(f"{rows:,} rows of {FEATURES} float32 features; least squares: R² {right:.4f}, {took:.1f} s")
-    small = fitted(lakes[rows // 4], STEPS[0], limit)
+    small = fitted(lakes[rows // 4], STEPS[0], limit, source)
     print(f"a quarter of the rows, {STEPS[0]} steps: {small['seconds']:.1f} s, {small['MB']:.0f} MB")
     print("| steps | R² | seconds | processor seconds | MB | `status_` |\n" + "|---" * 6 + "|", flush=True)
     enough = None
     for steps in STEPS:
-        one = fitted(lakes[rows], steps, limit)
+        one = fitted(lakes[rows], steps, limit, source)
         score = r2(one["w"])
         print(
             f"| {one['steps']} | {score:.4f} | {one['seconds']:.1f} | {one['cpu']:.1f} | {one['MB']:.0f} | "
@@ -115,8 +120,10 @@ def reach(folder: Path, rows: int, limit: float) -> None:
             flush=True,
         )
         if enough is None and score >= ENOUGH * right:
-            enough = one["seconds"]
+            enough = f"{one['seconds']:.1f} s, {one['cpu']:.1f} s of processor time"
         if one["steps"] < steps:
             break
-    said = "never" if enough is None else f"{enough:.1f} s"
-    print(f"to {ENOUGH} of the R² of least squares: {said}")
+    print(f"to {ENOUGH} of the R² of least squares: {enough or 'never'}")
+    held = fitted(lakes[rows], steps, RESIDENT, source, "resident")
+    same = "the same bits" if held["w"] == one["w"] else "other bits"
+    print(f"in memory: {same}, {held['seconds']:.1f} s, {held['cpu']:.1f} s of processor time")

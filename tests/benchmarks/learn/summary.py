@@ -38,7 +38,7 @@ def line(found: Cell) -> str:
     )
 
 
-def run(sets: Iterable[DataSet], n_seeds: int, few: bool = False) -> list[Cell]:
+def run(sets: Iterable[DataSet], n_seeds: int, few: bool = False, rivals: bool = False) -> list[Cell]:
     """Fill and print the table; `few`: only the clean cells and those of 5%."""
     print(HEAD, flush=True)
     cells = []
@@ -46,7 +46,7 @@ def run(sets: Iterable[DataSet], n_seeds: int, few: bool = False) -> list[Cell]:
         for name, share in damages():
             if few and share not in (0.0, 0.05):
                 continue
-            found = cell(one, name, share, n_seeds)
+            found = cell(one, name, share, n_seeds, rivals)
             if found is not None:
                 cells.append(found)
                 print(line(found), flush=True)

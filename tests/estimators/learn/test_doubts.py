@@ -97,6 +97,38 @@ def test_wrong_targets_among_the_others_are_told_though_they_look_like_noise() -
     assert found.flags_ == ["residuals skewed"]
 
 
+def few_rows(seed: int, wrong: float) -> tuple[np.ndarray, np.ndarray]:
+    """300 rows, of whose targets a share is too large, some by little."""
+    g = np.random.default_rng(seed)
+    X = g.normal(size=(300, 3))
+    y = X @ [1.0, 0.5, 0.0] + g.normal(size=300)
+    y[: round(300 * wrong)] += 15.0 * np.abs(g.normal(size=round(300 * wrong)))
+    return X, y
+
+
+@pytest.mark.slow
+def test_wrong_targets_of_few_rows_are_told_though_they_widen_the_standard_error() -> None:
+    """Of thirty wrong ones some twenty lie beyond five spreads, on one side by chance once in a million."""
+    for seed in range(3):
+        found = dm.RobustLinearRegression(random_state=0).fit(*few_rows(seed, 0.1))
+        assert "residuals skewed" in found.flags_
+        assert dm.RobustLinearRegression(random_state=0).fit(*few_rows(seed, 0.0)).flags_ == []
+
+
+def test_wrong_targets_pull_a_model_of_little_noise_by_its_noise() -> None:
+    """Huber's loss bends at two spreads of the noise: a tenth of wrong ones pulls by 0.23 of it."""
+    g = np.random.default_rng(0)
+    X = g.normal(size=(N, 3))
+    y = X @ [3.0, 1.0, 0.0]
+    e = g.normal(size=N)
+    wrong = np.arange(N) % 10 == 0
+    e[wrong] = np.abs(30.0 * g.normal(size=wrong.sum()))
+    found = dm.RobustLinearRegression(random_state=0).fit(X, y + e)
+    assert found.intercept_ < 0.3  # units of the targets alone: 0.5
+    rough = dm.RobustLinearRegression(random_state=0, scaling="robust").fit(X, y + e)
+    assert rough.intercept_ > 0.4  # where no sample is fitted
+
+
 @pytest.mark.slow
 def test_a_rare_level_of_a_column_is_no_damage() -> None:
     g = np.random.default_rng(4)

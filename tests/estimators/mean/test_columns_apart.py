@@ -14,7 +14,7 @@ import pytest
 import distmom as dm
 from distmom.estimators.mean import answer, far_rows
 from distmom.estimators.mean.plan import MeanPlan
-from distmom.estimators.mean.rule import sample
+from distmom.estimators.mean.rule import sample, together
 from distmom.estimators.mean.rule.answers import answer_columns
 from distmom.inference.estimate import Estimates
 from distmom.reductions.state import MeanState
@@ -55,19 +55,19 @@ def bits(one: Estimates) -> list[Any]:
 @pytest.fixture
 def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many columns were answered together, each time: all have been compared with theirs alone."""
-    together: list[int] = []
+    n_columns: list[int] = []
     at_once = answer.answers_apart
 
     def both(plan: MeanPlan, state: MeanState) -> Iterator[Estimates]:
         found = list(at_once(plan, state))
         alone = [answer_columns(plan, state, slice(c, c + 1)) for c in range(len(state.samples))]
         assert [bits(one) for one in found] == [bits(one) for one in alone]
-        together.append(len(found))
+        n_columns.append(len(found))
         return iter(found)
 
     for module in (answer, sample):
         monkeypatch.setattr(module, "answers_apart", both)
-    return together
+    return n_columns
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_columns_together_have_the_results_of_each_alone(
     assert compared[0] == len(names)
     assert sure or max(compared[1:]) > 2
     # now each by itself
-    monkeypatch.setattr(far_rows, "estimates_at_once", lambda plan, pools: [None] * len(pools))
+    monkeypatch.setattr(together, "estimates_at_once", lambda plan, pools, n_parts: [None] * len(pools))
     for name in names[:-1]:
         [alone] = dm.mean(tmp_path, [name], blocks=blocks, rng=3)
         assert said(alone) == every[name]

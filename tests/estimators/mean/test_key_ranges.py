@@ -14,11 +14,15 @@ import pytest
 from peak_memory import PRINT_PEAK
 
 import distmom as dm
+from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.errors import ResourceError
 from distmom.estimators.mean import answer, question
 from distmom.estimators.mean.run import ranges
+from distmom.memory import Memory
 from distmom.numerics.hash_ranges import ALL_WORDS
 from distmom.passes import key_ranges
+from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.layouts import RandomLayout
 
 ROOM = key_ranges.Room(100_000.0, 300_000.0)
 
@@ -178,6 +182,20 @@ def test_what_groups_take_leaves_a_part_of_the_limit() -> None:
         assert 0.8 < (key_ranges.free_for_groups(executor, held) + held) / limit < 0.88
     with dm.Threads(2, memory_limit=300_000_000).open() as executor:
         assert key_ranges.free_for_groups(executor, held) > 10e6  # a small limit is not refused
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_results_take_no_room_of_workers(far: bool) -> None:
+    """They lie in the process that asks: on workers, too, each pass had left less room for the next one."""
+
+    place = ThreadExecutor(1, 1_000_000_000)
+    place.far = far
+    means = BlockMeans(("x",), RandomLayout(0, 64), 0, 0, 16, grouped=True)
+    first = key_ranges.room_for_groups(place, Memory(), means, 0, 0.0)
+    later = key_ranges.room_for_groups(place, Memory(), means, 10**6, 400e6)
+    assert (later == first) is far and later.merged <= first.merged
+    with pytest.raises(ResourceError, match="the results of 1,000,000 groups take"):
+        key_ranges.room_for_groups(place, Memory(), means, 10**6, 1e9)
 
 
 @pytest.mark.slow

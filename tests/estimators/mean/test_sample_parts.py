@@ -13,6 +13,7 @@ import pytest
 import distmom as dm
 from distmom.estimators.mean import far_rows
 from distmom.estimators.mean.far_rows import Found
+from distmom.estimators.mean.rule import together
 from distmom.numerics.arrays import Bools, Ints
 
 N = 70_000  # more rows than the sample has
@@ -49,6 +50,8 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[Bools]:
     monkeypatch.setattr(Found, "_of_parts", both)
     monkeypatch.setattr(far_rows, "may_be_odd", found_odd)
     monkeypatch.setattr(Found, "_agree", lambda *_: False)  # all is looked at
+    # each column by itself: test_columns_apart.py has them together
+    monkeypatch.setattr(together, "estimates_at_once", lambda plan, pools, n_parts: [None] * len(pools))
     return taken
 
 

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
+from distmom.inference.share.tails import more_than
 from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import LinearRisk
+from distmom.numerics.median import MAD
 from distmom.solvers.coordinates import Accused
 from distmom.status import Status
 
@@ -18,11 +20,23 @@ FAR, ERRORS = 0.1, 4.0
 FEWEST = 64
 """With fewer rows nothing is reported."""
 
+OUTER, CHANCE = 5.0, 1e-4
+"""Spreads of the residuals beyond which rows are counted on either side, and how improbable it is that they
+lie on both by the same chance. Few wrong targets widen the standard error as much as they move the mean."""
+
 
 def mean_residual(
-    risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, accused: Accused | None
+    risk: BlockRisk,
+    x: Floats,
+    rows: Floats,
+    targets: Floats,
+    accused: Accused | None,
+    *,
+    clumped: bool = False,
 ) -> float:
     """Mean residual of the rows that are not accused, in standard deviations of the targets; 0 if near it.
+
+    Where targets are `clumped` no residuals are usual ones.
 
     Examples
     --------
@@ -44,11 +58,28 @@ def mean_residual(
             kept &= ~accused(rows, targets)
         if kept.sum() < FEWEST:
             return 0.0
-        mean, spread = float(residuals[kept].mean()), float(targets[kept].std())
-        error = float(residuals[kept].std()) / math.sqrt(kept.sum())
+        residuals, targets = residuals[kept], targets[kept]
+        mean, error = float(residuals.mean()), float(residuals.std()) / math.sqrt(kept.sum())
+        away = residuals - np.median(residuals)
+        outer = np.abs(away) > (math.inf if clumped else OUTER * MAD * np.median(np.abs(away)))
+        spread = float(targets[~outer].std())  # wrong targets do not widen it
     # without a scale, or with one that no float holds, there is nothing to compare it with
-    told = math.isfinite(mean) and 0.0 < spread < math.inf
-    return mean / spread if told and abs(mean) > max(FAR * spread, ERRORS * error) else 0.0
+    if not (math.isfinite(mean) and 0.0 < spread < math.inf and abs(mean) > FAR * spread):
+        return 0.0
+    return mean / spread if abs(mean) > ERRORS * error or one_sided(away[outer]) else 0.0
+
+
+def one_sided(away: Floats) -> bool:
+    """Whether most of these numbers have one sign, and that is hardly chance.
+
+    Examples
+    --------
+    >>> one_sided(np.array([1.0] * 20)), one_sided(np.array([1.0, -1.0] * 20))
+    (True, False)
+    """
+    above = int((away > 0.0).sum())
+    most = max(above, away.size - above)
+    return most > 0 and 2.0 * more_than(most - 1, away.size, 0.5) < CHANCE
 
 
 def residuals_skewed(mean: float) -> tuple[list[Status], list[str]]:

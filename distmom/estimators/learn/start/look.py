@@ -10,7 +10,7 @@ import numpy as np
 from distmom.estimators.learn.run import Problem, ScaledSample
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.survey import ENOUGH, MOST_ACCUSED
-from distmom.inference.share.gaps import rows_apart
+from distmom.inference.share.gaps import FAR, NEAR, rows_apart
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
 from distmom.solvers.most_rows import share_of_others
@@ -107,17 +107,18 @@ def _pilot(problem: Problem, sample: ScaledSample, *, labels: bool) -> tuple[Pil
     """The pilot, and the share of rows that are too many to be accused or that fit no model."""
     risk = problem.risk if isinstance(problem.risk, PredictorRisk) else None
     features, targets = sample.features, sample.targets
-    found = pilot(risk, features, targets, _furthest)
+    found = pilot(risk, features, targets, _furthest, sample.clump is not None)
     if math.isfinite(found.screen.most_distance):
         levels = [column for column in features.T if _is_level(column)]
         if any(_mostly_accused(values, found.accused) for values in ([targets] * labels + levels)):
-            found = finished(risk, features, targets, replace(found.screen, most_distance=math.inf))
+            found = finished(found.risk, features, targets, replace(found.screen, most_distance=math.inf))
     if found.accused.mean() <= MOST_ACCUSED:
         if not isinstance(risk, LinearRisk) or found.fit is None:
             return found, 0.0
         kept = ~found.accused
-        return found, float(kept.mean()) * share_of_others(features[kept], targets[kept], found.basis)
-    before, found = found, finished(risk, features, targets, RowScreen(found.screen.basis))
+        of = features[kept], targets[kept], found.basis, sample.clump
+        return found, float(kept.mean()) * share_of_others(*of)
+    before, found = found, finished(found.risk, features, targets, RowScreen(found.screen.basis))
     return found, float((before.accused & ~found.accused).mean())
 
 
@@ -132,8 +133,8 @@ def _mostly_accused(values: Floats, accused: Bools) -> bool:
     return bool(((2 * np.bincount(codes, accused, counts.size) > counts) & (counts >= ENOUGH)).any())
 
 
-def _furthest(values: Floats) -> float:
-    return float(rows_apart(np.sort(values)).hi)
+def _furthest(values: Floats, near: bool) -> float:
+    return float(rows_apart(np.sort(values), NEAR if near else FAR, modes=near).hi)
 
 
 def comparable(sample: ScaledSample, features: Floats, scaled: bool) -> ScaledSample:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from distmom.estimators.learn.start.look import SeenSample
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.curvature import MOST_BLOCKS, largest_of
 from distmom.numerics.linalg.whitening import whitening, with_ones, wrapped
+from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.row_risks import PredictorRisk
 from distmom.solvers.coordinates import Coordinates
 from distmom.solvers.pilot import Pilot
@@ -25,6 +26,7 @@ DRAWN_IN = 5.0
 class Whitened:
     """The start of a descent on whitened features."""
 
+    risk: BlockRisk
     coordinates: Coordinates
     screen: RowScreen
     start: Floats  # in these coordinates
@@ -40,6 +42,8 @@ class Whitened:
 def whitened(problem: Problem, sample: ScaledSample, seen: SeenSample) -> Whitened:
     """Coordinates, start and step for the blocks of a sample that was looked at."""
     found, shape = seen.pilot, sample.shape
+    if found.risk is not None:
+        problem = replace(problem, risk=found.risk)
     kept = sample.features[~found.accused]
     coordinates, rows = _coordinates(problem, kept, _bends(problem, found, sample))
     assert problem.curvature is not None
@@ -50,7 +54,7 @@ def whitened(problem: Problem, sample: ScaledSample, seen: SeenSample) -> Whiten
     n = max(1, len(rows) // width)
     blocks = (rows[: n * width] @ coordinates.basis).reshape(n, -1, len(coordinates.basis))
     step = 1.0 / (problem.curvature * max(1.0, largest_of(blocks[:MOST_BLOCKS])))
-    return Whitened(coordinates, found.screen, start, step, seen.accused_share)
+    return Whitened(problem.risk, coordinates, found.screen, start, step, seen.accused_share)
 
 
 def judging(problem: Problem, features: Floats) -> Coordinates | None:

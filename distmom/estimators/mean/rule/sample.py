@@ -55,18 +55,18 @@ def of_parts(plan: MeanPlan, pools: Sequence[RowPool], sizes: Ints) -> tuple[Mea
     return plan, state_of_parts(pools, sizes, *_sizes(plan))
 
 
-def estimates_at_once(plan: MeanPlan, pools: Sequence[RowPool]) -> list[float | None]:
-    """The estimate of the rows of each column alone; None where they may have odd files.
+def estimates_at_once(plan: MeanPlan, pools: Sequence[RowPool], n_parts: int) -> list[list[float] | None]:
+    """The estimates of the parts of each column's rows; None where a part may have odd files.
 
     All columns have the same number of rows, and all of these are finite and without weights.
     """
-    sample, state = of_parts(plan, pools, np.array([pools[0].values.size]))
+    of_rows = np.arange(pools[0].values.size) * n_parts // pools[0].values.size
+    sample, state = of_parts(plan, pools, np.bincount(of_rows, minlength=n_parts))
     whole = state.moments.at((..., slice(sample.blocks.layout.n_blocks))).total()
-    found: list[float | None] = []
+    found: list[list[float] | None] = []
     for pool, variance, one in zip(pools, whole.row_variance, answers_apart(sample, state), strict=True):
-        every = np.zeros(pool.values.size, np.int64)
-        odd = pool.files is not None and bool(may_be_odd(pool.files, pool.values, every, variance)[0])
-        found.append(None if odd else float(one.estimate(0).value))
+        odd = pool.files is not None and may_be_odd(pool.files, pool.values, of_rows, variance).any()
+        found.append(None if odd else [float(one.estimate(part).value) for part in range(n_parts)])
     return found
 
 
