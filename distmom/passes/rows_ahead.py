@@ -18,10 +18,14 @@ a source without footers."""
 
 
 class RowsAhead(NamedTuple):
-    """About so many rows will be met; and so many of which a sample must allow that they are all there is."""
+    """About so many rows will be met; and so many of which a sample must allow that they are all there is.
+
+    The second number is `sure` if counts or footers tell it, and no filter leaves some of them out.
+    """
 
     about: int
     at_least: int
+    sure: bool
 
 
 def rows_ahead(
@@ -39,25 +43,27 @@ def rows_ahead(
     Files that the filter excludes by the names of their folders have none. Where nothing else tells,
     `n_bytes` that are to be read do.
     """
-    about, least = _rows(source, reader, files, n_bytes) if n_rows is None else (n_rows, n_rows)
+    about, least, sure = _rows(source, reader, files, n_bytes) if n_rows is None else (n_rows, n_rows, True)
     if reader.options.where is not None and n_valid is not None:
         least = n_valid
     elif reader.options.where is not None:
-        least = least * _heard(source, reader, files) / PASSED
-    return RowsAhead(about, int(least))
+        least, sure = least * _heard(source, reader, files) / PASSED, False
+    return RowsAhead(about, int(least), sure)
 
 
-def _rows(source: Source, reader: BatchReader, files: Sequence[FileRef], n_bytes: float) -> tuple[int, float]:
-    """Rows whatever a filter does, about and at least."""
+def _rows(
+    source: Source, reader: BatchReader, files: Sequence[FileRef], n_bytes: float
+) -> tuple[int, float, bool]:
+    """Rows whatever a filter does, about and at least; and whether the files tell."""
     known = [file.n_rows for file in files]
     if known and None not in known:
         n_rows = sum(n for n in known if n is not None)
-        return n_rows, n_rows
+        return n_rows, n_rows, True
     extent = source.extent(reader.options.names)
     if extent is not None:
-        return extent.n_rows, extent.n_rows / OF_ITS_OWN
+        return extent.n_rows, extent.n_rows / OF_ITS_OWN, True
     about = int(n_bytes / ROW_BYTES)
-    return about, min(about, len(files) * LEAF_ROWS) / PASSED
+    return about, min(about, len(files) * LEAF_ROWS) / PASSED, False
 
 
 def _heard(source: Source, reader: BatchReader, files: Sequence[FileRef]) -> float:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from distmom.errors import ResourceError
 from distmom.numerics.blocks.block_state import RUN_BYTES, RUN_LEVEL
+from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.stretches import MOST
 from distmom.reductions import Accumulator
@@ -115,10 +116,10 @@ class BlockMeans:
     def _leaf_bytes(self) -> int:
         return len(self.columns) * (self.layout.n_blocks + 1) * (24 if self.weights is None else 48)
 
-    @property
-    def run_bytes(self) -> int:
-        """Bytes of leaves that wait for each other, and of those that are being merged."""
-        return 2 * self._leaf_bytes << RUN_LEVEL if self.leaves_fold else 0
+    def run_bytes(self, n_rows: int) -> int:
+        """Bytes of leaves of a file that wait for each other, and are then merged, among so many rows."""
+        together = min(1 << RUN_LEVEL, n_rows // LEAF_ROWS)
+        return 2 * together * self._leaf_bytes if self.leaves_fold else 0
 
     @property
     def sketch_size(self) -> int:

@@ -198,8 +198,7 @@ def plan_mean(
     if pooled and _has_sample(options, grouped, alone=source.one_pass or ledger is not None):
         known = counted.n_rows, counted.n_valid
         ahead = None if ledger is not None else rows_ahead(source, reader, files, n_bytes * share, *known)
-        filtered = read.where is not None and counted.n_valid is None
-        reduction = _with_pool(reduction, ahead, blind=options.design.blind, filtered=filtered)
+        reduction = _with_pool(reduction, ahead, blind=options.design.blind)
     # a file that is bad in one part would have to be taken out of the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
@@ -240,15 +239,15 @@ def _has_sample(options: MeanOptions, grouped: bool, *, alone: bool) -> bool:
     return not (grouped and by_number)
 
 
-def _with_pool(reduction: BlockMeans, n_rows: RowsAhead | None, *, blind: bool, filtered: bool) -> BlockMeans:
+def _with_pool(reduction: BlockMeans, n_rows: RowsAhead | None, *, blind: bool) -> BlockMeans:
     """The same with a large sample, and with stretches where these may be kept.
 
-    A key bounds the sample where it is known about how many rows enter it: groups tell that of no leaf.
+    A key bounds the sample where it is known how many rows will come at least.
     """
     size, quota, bound, rows = POOL_OF_STATE, POOL_OF_STATE, 1.0, LEAST_ROWS
     if n_rows is not None:  # else how many rows will come is not known
         size, quota, rows = POOL, leaf_quota(POOL, n_rows.at_least), stretch_rows(n_rows.about)
-        bound = 1.0 if reduction.grouped and filtered else key_bound(POOL, n_rows.at_least)
+        bound = key_bound(POOL, n_rows.at_least) if n_rows.sure else 1.0
     rows = 0 if reduction.grouped or blind else rows
     return replace(reduction, pool_size=size, pool_quota=quota, pool_bound=bound, stretch_rows=rows)
 
