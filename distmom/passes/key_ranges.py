@@ -42,6 +42,9 @@ AIMED = 0.85
 """Of a limit: the rest is for what allocators hold back, and for pages of libraries, of which some systems
 map more than others."""
 
+USABLE = 0.9
+"""Of all that is left for groups: if that is too little for the fewest, the run ends."""
+
 LEAST_USED = 0.5
 """Of what a small limit leaves for groups, so much is used in any case."""
 
@@ -119,9 +122,9 @@ def room_for_groups(
     rows = threads * len(means.columns) * ROWS_TOGETHER * ROW_BYTES
     held = memory.sure.needed(threads) + rows
     free = free_for_groups(executor, held if executor.far else held + results)
-    left = free_for_groups(executor, results) if executor.far else free  # results do not lie on workers
+    left = memory_for(executor) - results - (0.0 if executor.far else held)  # none of them lie on workers
     least = LEAST * (means.state_bytes() + KEY_BYTES)
-    if left < least and n_done:
+    if USABLE * left < least and n_done:
         raise ResourceError(
             f"by: the results of {n_done:,} groups take {in_words(results)} of the "
             f"{in_words(memory_for(executor))} for groups, and there are more groups; group by fewer values, "

@@ -4,8 +4,7 @@
 
 Projected and measured are bytes of the whole process, the program among them: `program` is what it needs
 before any data, projected like everything else. Measured is the largest resident size (VmHWM). A run has its
-projection as its limit, so that it would be refused if it were not allowed what it was told to need. What is
-projected of groups is for one pass over all of them, so these runs have no limit.
+projection as its limit, so that it would be refused if it were not allowed what it was told to need.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ def main() -> None:
         for shape in SHAPES:
             if args.only in shape.name:
                 try:
-                    alone = "groups" in shape.name  # within their projection they are summed in ranges
-                    print(measure(shape, folder, within=not (args.free or alone)).line(), flush=True)
+                    print(measure(shape, folder, within=not args.free).line(), flush=True)
                 except RuntimeError as error:
                     print(f"| {shape.name} | {error} |", flush=True)
 

@@ -19,9 +19,11 @@ from distmom.errors import ResourceError
 from distmom.estimators.mean import answer, question
 from distmom.estimators.mean.run import ranges
 from distmom.memory import Memory
+from distmom.numerics.blocks.sparse_cells import ROWS_TOGETHER
 from distmom.numerics.hash_ranges import ALL_WORDS
 from distmom.passes import key_ranges
 from distmom.reductions.block_means import BlockMeans
+from distmom.reductions.keyed_pools import KEY_BYTES
 from distmom.reductions.layouts import RandomLayout
 
 ROOM = key_ranges.Room(100_000.0, 300_000.0)
@@ -182,6 +184,16 @@ def test_what_groups_take_leaves_a_part_of_the_limit() -> None:
         assert 0.8 < (key_ranges.free_for_groups(executor, held) + held) / limit < 0.88
     with dm.Threads(2, memory_limit=300_000_000).open() as executor:
         assert key_ranges.free_for_groups(executor, held) > 10e6  # a small limit is not refused
+
+
+def test_little_room_is_used_before_a_run_is_refused() -> None:
+    """A thousand groups of texts were refused within what they were projected to need."""
+    means = BlockMeans(("x",), RandomLayout(0, 64), 0, 0, 16, grouped=True)
+    least = key_ranges.LEAST * (means.state_bytes() + KEY_BYTES)
+    place = ThreadExecutor(1, 100_000_000)
+    results = 100_000_000 - ROWS_TOGETHER * key_ranges.ROW_BYTES
+    room = key_ranges.room_for_groups(place, Memory(), means, 42, results - 1.2 * least)
+    assert room.unit == room.merged == least / key_ranges.AT_WORK
 
 
 @pytest.mark.parametrize("far", [False, True])
