@@ -7,8 +7,9 @@ from contextlib import suppress
 
 from distmom.errors import ResourceError
 
-LIBRARIES = 600_000_000
-"""Bytes of addresses that a command reserves before it reads, with one thread of linear algebra; measured."""
+LIBRARIES = 640_000_000
+"""Bytes of addresses that a command reserves before it reads, with one thread of linear algebra. About 590
+million were measured; with hardly more a library may end in an error of its own."""
 
 EACH_THREAD = 64_000_000
 """For each further thread, which OpenBLAS starts when it is loaded: it retries for ever if it gets none."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from peak_memory import PRINT_PEAK
+from peak_memory import PRINT_COUNTED
 
 from distmom.cluster import Unit
 from distmom.cluster.account import Account, resident_bytes
@@ -111,15 +111,15 @@ except ResourceError as error:
 def test_many_groups_end_in_time(tmp_path: Path, asked: str, n_groups: int) -> None:
     """Means in one pass took 0.96 GB of 0.6 before the run ended, U-statistics 0.94, differences 0.63.
 
-    Of the pages of libraries 70 MB count; here there are up to twice as many.
+    What one unit takes for a moment between two looks may exceed the limit by a few percent.
     """
     for i in range(4):
         g = np.random.default_rng(i)
         table = pa.table({"g": g.integers(0, n_groups, 250_000), "x": g.lognormal(size=250_000)})
         pq.write_table(table, tmp_path / f"{i}.parquet")
-    command = [sys.executable, "-W", "ignore", "-c", JOB + PRINT_PEAK, str(tmp_path), asked]
+    command = [sys.executable, "-W", "ignore", "-c", JOB + PRINT_COUNTED, str(tmp_path), asked]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     said, peak = run.stdout.splitlines()
     assert said.isdigit() or said.startswith("memory_limit: the run holds ")
-    assert int(peak) < 700
+    assert int(peak) < 640

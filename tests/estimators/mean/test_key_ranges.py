@@ -187,7 +187,7 @@ def test_what_groups_take_leaves_a_part_of_the_limit() -> None:
 
 
 def test_little_room_is_used_before_a_run_is_refused() -> None:
-    """A thousand groups of texts were refused within what they were projected to need."""
+    """A run was refused where one more range would have done."""
     means = BlockMeans(("x",), RandomLayout(0, 64), 0, 0, 16, grouped=True)
     least = key_ranges.LEAST * (means.state_bytes() + KEY_BYTES)
     place = ThreadExecutor(1, 100_000_000)
