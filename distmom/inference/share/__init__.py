@@ -1,1 +1,1 @@
-"""A bad share of rows, seen in a uniform row sample: rows that stand apart, and averages that bear them."""
+"""A bad share of rows, detected in a uniform row sample: rows that stand apart, and averages robust to it."""

@@ -1,4 +1,4 @@
-"""How much of mean and variance few extreme rows carry: the mean without them, whatever they are."""
+"""How much of mean and variance few extreme rows account for: the mean without them, whatever they are."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from distmom.inference.share.windows import Windows, mean_of, sd_of
 from distmom.numerics.arrays import Floats
 
 SHARES = (0.0001, 0.001, 0.01, 0.05)
-"""Shares of extremes without which the mean is shown."""
+"""Shares of extremes for which the mean without them is shown."""
 
 
 @dataclass(frozen=True)
 class WithoutExtremes:
-    """The mean without a share of the rows, and what left with them.
+    """The mean without a share of the rows, and how much of the variance and mean they account for.
 
     Attributes
     ----------
     share : float
-        Rows left out, as a share; the window of least spread decides which.
+        Rows left out, as a share; the window of least variance decides which.
     mean : float
         Mean of the rest.
     ends : tuple of float
         Its least and greatest row.
     of_variance, of_mean : float
-        Share of the sample's variance, and of its mean, that left; NaN where the whole has none or overflows.
+        Share of the sample's variance, and of its mean, removed; NaN if the whole has none or overflows.
     """
 
     share: float
@@ -38,12 +38,12 @@ class WithoutExtremes:
 
 
 def without_extremes(y_sorted: Floats, shares: tuple[float, ...] = SHARES) -> tuple[WithoutExtremes, ...]:
-    """Show how much of mean and variance few extreme rows carry.
+    """Show how much of mean and variance few extreme rows account for.
 
     Parameters
     ----------
     y_sorted : ndarray of float64
-        Sorted finite rows; without any the result is empty.
+        Sorted finite rows; without any, the result is empty.
     shares : tuple of float
         Shares of rows to leave out, below one half each; rounded up to whole rows.
 
@@ -65,7 +65,7 @@ def without_extremes(y_sorted: Floats, shares: tuple[float, ...] = SHARES) -> tu
     for share, t in zip(shares, numbers, strict=True):
         best = windows.best(t)
         kept = y[best.low : m - best.high]
-        # the variance and the sum of the whole that the kept rows bring in, about the mean of the whole
+        # the variance and the sum of the whole that the kept rows contribute, about the mean of the whole
         with np.errstate(over="ignore", invalid="ignore"):
             around = float(np.square(kept - mean).sum()) / m
         of_variance = 1.0 - around / sd**2 if 0.0 < sd < 1e154 else math.nan

@@ -1,9 +1,9 @@
 """Rows that stand apart from all others: a wide and nearly empty gap, far from the centre.
 
-A distribution whose tail falls like a power or faster leaves no such gap with many rows beyond it: the ratio
+A distribution whose tail decays like a power or faster leaves no such gap with many rows beyond it: the ratio
 of the distances of its j-th and (j+1)-th largest row exceeds r with probability r^(-alpha j) (Renyi), which
-for alpha = 1.5 and r = exp(J/j) is 1.4e-6, whatever j. What lies beyond one is damage, or a cluster of its
-own; what `second_mode` takes for sizes of another order stays in.
+for alpha = 1.5 and r = exp(J/j) is 1.4e-6, whatever j. Rows beyond such a gap are damage, or a cluster of
+their own; what `second_mode` takes for sizes of another order of magnitude is kept.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from distmom.inference.share.runs import Runs
 from distmom.numerics.arrays import Floats, Ints
 
 FAR = 30.0
-"""Rows are screened out from so many spreads of those inside: real clusters are rare there, codes are not."""
+"""Rows this many inner standard deviations away are screened out: rare for clusters, not for codes."""
 
 NEAR = 10.0
-"""From here on clusters are told and left in: they are as often real as wrong."""
+"""From this distance on clusters are reported and kept: they are real as often as they are wrong."""
 
 GAP = 10
-"""A gap holds at most one row for so many rows beyond it."""
+"""A gap contains at most one row for this many rows beyond it."""
 
 R = 3.0
-"""A gap reaches at least from a distance to this many times it."""
+"""A gap extends at least from a distance to this many times it."""
 
 J = 9.0
 """With j rows beyond, the gap is exp(J / j) wide: by chance in 1.4 of a million places (tail index 1.5)."""
 
 MOST = 0.15
-"""No larger share of the rows is accused: beyond, who is the majority is no matter of tails."""
+"""No larger share of the rows is flagged: above it, tails cannot show which rows are the majority."""
 
 OTHERS = 2
-"""For each accused row so many kept ones differ from the most frequent value: rare events are no damage."""
+"""For each flagged row this many kept rows differ from the most frequent value: rare events are no damage."""
 
 FEWEST = 64
-"""In fewer rows nothing is looked for."""
+"""Smaller samples are not searched."""
 
 FEWEST_BULK = 32
-"""Nor in fewer rows than this beside a value that more than half of them have."""
+"""Nor are samples with fewer rows than this beside a value that more than half of the rows have."""
 
 ROUNDS = 16
-"""Clusters are peeled off one after another, at most so many."""
+"""Clusters are peeled off one after another, at most this many."""
 
 TRIES = 4
-"""Where a cluster stays in as a second mode, gaps further out are looked at: so many in all."""
+"""If a cluster is kept as a second mode, gaps further out are examined: at most this many in all."""
 
 ANOTHER = 0.8
 """These have at most this share of its rows beyond: a gap's other ends have all but 1 / `GAP`."""
@@ -68,13 +68,13 @@ class Apart:
     n_low, n_high : int
         Rows at or below `lo`, at or above `hi`.
     values : tuple of (float, int)
-        Up to five values that at least three accused rows have, with their rows; the most frequent first.
+        Up to five values that at least three flagged rows have, with their counts; most frequent first.
     n_mode : int
-        Rows beyond a gap of one side that stay in, as sizes of another order (`second_mode`).
+        Rows beyond a gap of one side that are kept, as sizes of another order of magnitude (`second_mode`).
     times : float, optional
-        Of a `second_group`: how many times as far from zero it lies as the others, by medians.
+        Of a `second_group`: ratio of its distance from zero to that of the others, by medians.
     from_zero : bool
-        Whether that is from zero; otherwise from the median.
+        Whether distances are from zero; otherwise from the median.
     """
 
     lo: float = -math.inf
@@ -88,7 +88,7 @@ class Apart:
 
     @property
     def n(self) -> int:
-        """Accused rows."""
+        """Number of flagged rows."""
         return self.n_low + self.n_high
 
 
@@ -108,7 +108,7 @@ class _Kept:
 
 
 def rows_apart(y_sorted: Floats, far: float = FAR, modes: bool = False) -> Apart:
-    """Find rows that lie far from all others: above, below, or on both sides.
+    """Find rows that are far from all others: above, below, or on both sides.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def rows_apart(y_sorted: Floats, far: float = FAR, modes: bool = False) -> Apart
         Least distance from the centre (the median, without a value that most rows have) in standard
         deviations of the rows inside: `FAR`, or `NEAR`.
     modes : bool
-        Accuse second modes, too: for what is told and not changed.
+        Flag second modes, too: for reports that change nothing.
 
     Returns
     -------
@@ -126,13 +126,13 @@ def rows_apart(y_sorted: Floats, far: float = FAR, modes: bool = False) -> Apart
 
     Notes
     -----
-    With j rows at or beyond a distance t from the centre, t ends a gap if at most j / `GAP` rows lie between
-    t / r and t, r = max(`R`, exp(`J` / j)). Rows beyond it are accused if t is at least `far` standard
+    With j rows at or beyond a distance t from the centre, t ends a gap if at most j / `GAP` rows are between
+    t / r and t, r = max(`R`, exp(`J` / j)). Rows beyond it are flagged if t is at least `far` standard
     deviations of the rows within t / `R` (those of the other side count in full), at most the share `MOST` of
-    all rows are accused, and `OTHERS` kept rows for each of them differ from the most frequent value. The
-    emptiest gap of a side is taken, of equals the innermost; the side whose gap is farthest goes first, then
-    all is looked at anew. Where a second mode stays in, its spread does not hide rows of the other side.
-    Values whose squares overflow hide what is nearer until they are gone themselves.
+    all rows are flagged, and `OTHERS` kept rows for each of them differ from the most frequent value. The
+    emptiest gap of a side is taken, the innermost if several tie; the side with the farthest gap goes first,
+    then the search starts again. If a second mode is kept, its variance does not hide rows of the other side.
+    Values whose squares overflow hide nearer ones until they are removed themselves.
 
     Examples
     --------
@@ -168,14 +168,14 @@ def rows_apart(y_sorted: Floats, far: float = FAR, modes: bool = False) -> Apart
 
 
 def any_gap(y_sorted: Floats, far: float = NEAR) -> bool:
-    """Whether there is any gap at all so far out; without one no rows stand apart, nor any farther ones."""
+    """Whether there is any gap this far out; without one, no rows stand apart here or further out."""
     y, some = y_sorted, y_sorted.size >= FEWEST and y_sorted[0] != y_sorted[-1]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         return bool(some and (_found(y, Runs.of(y), _Kept(0, y.size), far) or (0, ()))[1])
 
 
 def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[_Kept | None, _Kept | None]:
-    """One round: what is kept after the farthest cluster has gone, and what would be without second modes."""
+    """One round: the rows kept without the farthest cluster, and those kept without second modes."""
     some = _found(y, runs, kept, far)
     if some is None:
         return None, None
@@ -198,10 +198,10 @@ def _peel(y: Floats, runs: Runs, kept: _Kept, far: float, modes: bool) -> tuple[
 
 
 def _found(y: Floats, runs: Runs, kept: _Kept, far: float) -> tuple[float, list[tuple[int, _Gaps]]] | None:
-    """The centre, and the gaps of each side that has any, the farthest first; None of too few rows."""
+    """The centre, and the gaps of each side that has any, the farthest first; None for too few rows."""
     value, count = runs.mode(kept.first, kept.last)
     bulk = y[kept.first : kept.last]
-    zeros = 2 * count > bulk.size  # one value dominates: the others are looked at
+    zeros = 2 * count > bulk.size  # one value dominates: the others are examined
     if zeros:
         start = int(np.searchsorted(bulk, value))
         bulk = np.concatenate([bulk[:start], bulk[start + count :]])
@@ -216,14 +216,14 @@ def _found(y: Floats, runs: Runs, kept: _Kept, far: float) -> tuple[float, list[
 
 
 def _admitted(y: Floats, runs: Runs, left: _Kept) -> bool:
-    """Whether so many rows may be accused."""
+    """Whether this many rows may be flagged."""
     accused = y.size - left.size
     others = left.size - runs.mode(left.first, left.last)[1]
     return accused <= MOST * y.size and OTHERS * accused <= others
 
 
 def _beside(y: Floats, runs: Runs, kept: _Kept, stays: _Kept, far: float) -> _Kept:
-    """What is kept when the spread of a second mode does not count: codes on the other side are found."""
+    """What is kept if the variance of a second mode does not count: codes on the other side are found."""
     above = stays.last < kept.last
     inner = rows_apart(y[stays.first : stays.last], far)
     if above and inner.n_low:
@@ -257,7 +257,7 @@ def _mode(y: Floats, kept: _Kept, left: _Kept, c: float, cut: float) -> bool:
 
 @dataclass(frozen=True)
 class _Gaps:
-    """Distances that end a gap, ascending, rows beyond, and rows in it for each of these."""
+    """Distances that end a gap, ascending, and for each the rows beyond and the rows in it."""
 
     distance: Floats
     beyond: Ints
@@ -265,7 +265,7 @@ class _Gaps:
 
     @property
     def at(self) -> float:
-        """Distance at the end of the emptiest gap, of equals the innermost."""
+        """Distance at the end of the emptiest gap, the innermost if several tie."""
         return float(self.distance[np.argmin(self.inside)])
 
     def __iter__(self) -> Iterator[float]:
@@ -282,7 +282,7 @@ class _Gaps:
 
 @dataclass(frozen=True)
 class _Sides:
-    """Distances d from the centre, ascending, and what makes a row far from it."""
+    """Distances d from the centre, ascending, and the criteria for far rows."""
 
     d: Floats
     most: int
@@ -306,8 +306,8 @@ class _Sides:
     def floor(self) -> float:
         """Distance below which no row is far, whatever the gap: the clean case ends here.
 
-        A gap with j <= `most` rows beyond leaves out at most j + j / `GAP` rows, so the rows inside hold all
-        but so many of either end, and their sum of squares about their mean.
+        A gap with j <= `most` rows beyond leaves out at most j + j / `GAP` rows, so the rows inside contain
+        all but that many at either end, and their sum of squares about their mean.
         """
         edge = self.most + self.most // GAP + 1
         middle = self.d[edge : self.d.size - edge]
@@ -319,7 +319,7 @@ class _Sides:
     def _gaps(
         self, distances: tuple[Floats, ...], floor: float, ordered: Callable[[], Floats]
     ) -> _Gaps | None:
-        """Gaps among the distances of one side or two; `ordered` gives all d, first what is left out last."""
+        """Gaps among the distances of one side or two; `ordered` gives all d, those left out last first."""
         t = np.concatenate([u[int(np.searchsorted(u, floor)) :] for u in distances])
         t.sort(kind="stable")
         t = t[np.append(True, t[1:] != t[:-1])] if t.size else t
@@ -343,7 +343,7 @@ def _ranks(distances: tuple[Floats, ...], t: Floats, side: Literal["left", "righ
 
 
 def _spreads(d: Floats, sizes: Ints) -> Floats:
-    """Standard deviation of the first so many of d, for several numbers."""
+    """Standard deviation of the first k of d, for several k."""
     some = np.maximum(sizes, 1)
     mean = np.cumsum(d)[some - 1] / some
     variance = np.cumsum(d * d)[some - 1] / some - mean * mean

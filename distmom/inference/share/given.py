@@ -1,7 +1,7 @@
 """The mean of rows of which a given share may be bad.
 
-Any set that leaves out a share of the rows and has a small spread has nearly the right mean, whatever the bad
-rows are: so the largest window of order statistics does whose spread is nearly the least.
+Any set that leaves out a share of the rows and has a small variance has nearly the right mean, whatever the
+bad rows are. So does the largest window of order statistics whose standard deviation is nearly the least.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from distmom.inference.share.windows import Windows, mean_of, sd_of
 from distmom.numerics.arrays import Floats
 
 KAPPA = 1.25
-"""A window may have so many times the least spread: 1 believes the given share, more the data."""
+"""A window may have this many times the least standard deviation: 1 trusts the given share, more the data."""
 
 MISS = 1e-6
 """Probability that a sample has more bad rows than allowed for, if the given share of all rows is bad."""
@@ -59,20 +59,20 @@ class GivenShare:
     estimate : float
         Mean of the rows that are kept.
     sd, least_sd : float
-        Standard deviation of the kept rows, and the least of all windows that leave out `allowed` rows.
+        Standard deviation of the kept rows, and the least one of all windows that leave out `allowed` rows.
     ends : tuple of float
-        Least and greatest kept row: with all rows at hand, average those between.
+        Least and greatest kept row: if all rows are available, average those between.
     left_out, allowed : int
-        Sampled rows that are left out, and that may be bad.
+        Number of sampled rows that are left out, and number that may be bad.
     bias_bound : float
-        Margin of error that the bad rows account for, however much the good rows among those spread that do
+        Margin of error due to the bad rows, whatever the variance of the good rows among those that do
         not stand apart.
     more_apart : bool
-        More rows stand apart than are allowed for: they are left out, and neither margin of error holds.
+        More rows stand apart than are allowed for: they are left out, and neither margin of error is valid.
     cut_ties : bool
         An end cuts through equal rows; those between the ends are then not the kept ones.
     kept : int
-        Rows that are averaged.
+        Number of rows that are averaged.
     """
 
     estimate: float
@@ -93,7 +93,7 @@ class GivenShare:
         ----------
         level : float
         n_averaged : int, optional
-            Rows that were averaged; those kept of the sample if not given.
+            Number of rows that were averaged; by default the kept rows of the sample.
         exact : bool
             Allow for the bad rows as well, by `bias_bound`; else for sampling alone, by the normal
             distribution.
@@ -105,8 +105,8 @@ class GivenShare:
 def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
     """Average rows of which a given share may be anything.
 
-    What stands apart is left out; if the rest spreads more than `KAPPA` times the least spread possible, the
-    largest window that does not.
+    Rows that stand apart are left out. If the standard deviation of the rest exceeds `KAPPA` times the least
+    possible, the largest window that does not exceed it is taken.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
     share : float
         Bad rows, as a share of all.
     n : int
-        All rows: those of the sample, or more.
+        Number of all rows: those of the sample, or more.
 
     Raises
     ------
@@ -132,12 +132,12 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
     m - k - t rows, so G lacks at most t of the m - k rows of S, and S at most k of the m - t rows of G:
     h <= t / (m - t), h / (1 - h) <= e / (1 - 2e). Once from S to what they share, once from there to G.
 
-    Of all sets of m - t rows one that spreads least is a window, so its spread is at most sd G, and the error
-    at most (1 + `KAPPA`) sd G sqrt(e / (1 - 2e)), beside that of mean G. No estimator can promise less than
-    sd sqrt(e / (1 - 2e)) for all distributions.
+    Among all sets of m - t rows a window has the least standard deviation, so this is at most sd G, and the
+    error is at most (1 + `KAPPA`) sd G sqrt(e / (1 - 2e)), beside that of mean G. No estimator can guarantee
+    less than sd sqrt(e / (1 - 2e)) for all distributions.
 
-    Nobody can know sd G. `bias_bound` has in its place the root of the sum of squares of the rows that
-    `rows_apart` leaves, about their mean, divided by m - t, which sd G never exceeds if G is among them.
+    sd G cannot be known. `bias_bound` replaces it by the root of the sum of squares about their mean of the
+    rows that `rows_apart` leaves, divided by m - t, which sd G never exceeds if G is among them.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
     more = apart.n > t
     widest = sd_of(y[apart.n_low : m - apart.n_high]) * math.sqrt((m - apart.n) / (m - t))
     if not more and apart.n_mode and (modes := rows_apart(y, modes=True)).n <= t:
-        apart = modes  # sizes of another order are among the rows that may be bad, if they all are
+        apart = modes  # sizes of another order of magnitude count as bad rows, if all of them may be
     first, last = apart.n_low, m - apart.n_high
     if not more and not sd_of(y[first:last]) <= KAPPA * least:
         first, last = _largest(windows, m - (last - first), t, KAPPA * least)
@@ -174,7 +174,7 @@ def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
 
 
 def _largest(windows: Windows, least: int, most: int, sd: float) -> tuple[int, int]:
-    """Ends of the largest window that leaves out `least` to `most` rows and spreads at most `sd`."""
+    """Ends of the largest window without `least` to `most` rows, of standard deviation at most `sd`."""
     while least < most:
         middle = (least + most) // 2
         if windows.best(middle).sd <= sd:
@@ -186,7 +186,7 @@ def _largest(windows: Windows, least: int, most: int, sd: float) -> tuple[int, i
 
 
 def _without_ties(y: Floats, first: int, last: int, t: int) -> tuple[int, int]:
-    """Rows that equal those cut off go with them where at most t are left out."""
+    """Rows equal to those cut off are left out with them, if at most t are left out."""
     m = y.size
     if last < m and y[last] == y[last - 1]:
         at = int(np.searchsorted(y, y[last]))

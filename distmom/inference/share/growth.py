@@ -1,10 +1,10 @@
-"""How robust means of a heavy tail grow with the number of rows, and how much of a difference that explains.
+"""How robust means of a heavy tail grow with the number of rows, and how much of a difference this explains.
 
-Robust means leave the farthest rows out, a few whatever the number of rows. Of n rows these lie farther out
-than of m < n, so under a heavy tail on one side the mean of n rows is larger, and both are right for their
-numbers. Under a Pareto tail of index a > 1 each further factor of 16 adds 16^(1/a - 1) times what the last
-one added: no more than that. So the growth within a sample, from sixteenths to the whole, bounds that from
-the sample to all rows. Bad rows that are too few to be seen in the sample make none in it.
+Robust means leave out the farthest rows, a few whatever the number of rows. In n rows these are farther out
+than in m < n, so under a heavy tail on one side the mean of n rows is larger, and both are right for their
+numbers of rows. Under a Pareto tail of index a > 1 each further factor of 16 adds 16^(1/a - 1) times what the
+last one added: no more than that. So the growth within a sample, from sixteenths to the whole, bounds that
+from the sample to all rows. Bad rows that are too few to be seen in the sample cause no growth in it.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import numpy as np
 from distmom.numerics.arrays import Floats
 
 PARTS = 16
-"""The sample is cut into so many."""
+"""The sample is divided into this many parts."""
 
 
 def growth(whole: Any, parts: Sequence[Any], m: int, n: int) -> Floats:
-    """The most by which a robust mean changes from m rows to n of the same distribution.
+    """The largest change of a robust mean from m rows to n of the same distribution.
 
     Parameters
     ----------
     whole : float or ndarray
-        That of the m rows.
+        The mean of the m rows.
     parts : sequence of float or ndarray
-        Those of `PARTS` equal parts of them.
+        The means of `PARTS` equal parts of them.
     m, n : int
         Numbers of rows.
 
     Returns
     -------
     ndarray
-        Of each coordinate, with the sign of the change from the parts to the whole.
+        The change in each coordinate, with the sign of the change from the parts to the whole.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def growth(whole: Any, parts: Sequence[Any], m: int, n: int) -> Floats:
 
 
 def explained(first: Any, again: Any, grown: Floats) -> Floats:
-    """How much of the difference of the answer of all rows to that of the sample growth may explain.
+    """How much of the difference between all rows and the sample growth may explain.
 
     Examples
     --------

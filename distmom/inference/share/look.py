@@ -1,4 +1,4 @@
-"""The sampled rows of a column, and what stands apart in them."""
+"""The sampled rows of a column, and those that stand apart."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ NO_CUT = (-math.inf, math.inf)
 
 @dataclass(frozen=True)
 class Look:
-    """The sampled rows of a column, and what stands apart in them.
+    """The sampled rows of a column, and those that stand apart.
 
     Attributes
     ----------
     pool : RowPool
-        In the order of the keys.
+        The rows in the order of their keys.
     share : float, optional
-        Of all rows, that may be bad.
+        Share of all rows that may be bad.
     whose : callable, optional
-        Tells whose the rows of a second group are.
+        Says to which group key the rows of a second group belong.
     """
 
     pool: RowPool
@@ -48,12 +48,12 @@ class Look:
 
     @cached_property
     def gap(self) -> bool:
-        """Whether anything may stand apart, or be told to."""
+        """Whether any rows may stand apart, or be reported as such."""
         return any_gap(self.ordered)
 
     @cached_property
     def apart(self) -> Apart:
-        """What is screened out."""
+        """The rows that are screened out."""
         return rows_apart(self.ordered) if self.gap else Apart()
 
     @cached_property
@@ -63,21 +63,21 @@ class Look:
 
     @cached_property
     def near(self) -> Apart:
-        """What is told where nothing is screened out."""
+        """The rows that are reported if nothing is screened out."""
         if self.gap:
             return near_apart(self.ordered, self.group)
         return self.group if self.group.n else Apart()
 
     @property
     def centre(self) -> float:
-        """Lower median of the means of 63 blocks of the sample: a glance at its answer."""
+        """Lower median of the means of 63 blocks of the sample: a quick approximation of its answer."""
         size = self.pool.values.size // BLOCKS
         rows = self.pool.values[: BLOCKS * size].reshape(BLOCKS, size)
         return float(lower_median(rows.mean(axis=1)))
 
     @property
     def cut(self) -> Cut:
-        """Kept are the rows strictly between."""
+        """The ends strictly between which rows are kept."""
         return self.apart.lo, self.apart.hi
 
     @cached_property
@@ -91,7 +91,7 @@ class Look:
 
     @property
     def second_cut(self) -> Cut:
-        """For a second pass; with a given share just beyond the ends of its window if these part no ties."""
+        """For a second pass; with a given share, just beyond the ends of its window unless they cut ties."""
         if self.share is None or not self.ordered.size:
             return self.cut
         window = self.given
@@ -99,7 +99,7 @@ class Look:
         return NO_CUT if window.cut_ties else (low, high)
 
     def facts(self, apart: Apart, m: int | None = None) -> dict[str, Any]:
-        """What results say of rows that stand apart, of m: where they lie, and which values they have."""
+        """Fields of results about rows that stand apart, out of m: their range and their values."""
         m = self.ordered.size if m is None else m
         return {
             "n_sampled": m,
@@ -120,7 +120,7 @@ class Look:
 
 
 def near_apart(y_sorted: Floats, group: Apart | None = None) -> Apart:
-    """What is told where no row is screened out: rows nearer, or a second group if that is larger."""
+    """The rows reported if none is screened out: nearer rows, or a second group if that is larger."""
     apart = rows_apart(y_sorted, NEAR, modes=True)
     group = second_group(y_sorted) if group is None else group
     return apart if apart.n >= group.n else group

@@ -1,9 +1,9 @@
-"""Whether rows far out are sizes of another order rather than damage: a second mode on the log scale.
+"""Whether rows far out are sizes of another order of magnitude, not damage: a second mode on the log scale.
 
-Files, payments and transfers have modes decades apart, and nearly all of their sum lies in the rare large
-ones: screening these out would bias the mean. What cannot be told from such a mode is left in, and told.
-Codes, garbage of both signs, clusters much narrower than the rows inside, and copies of rows of moderate
-spread by a factor between units are damage.
+Files, payments and transfers have modes decades apart, and nearly all of their sum comes from the rare large
+ones: screening these out would bias the mean. Rows that cannot be distinguished from such a mode are kept and
+reported. Codes, garbage of both signs, clusters much narrower than the rows inside, and copies of rows of
+moderate spread by a factor between units are damage.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from distmom.inference.share.runs import TOP, Runs
 from distmom.numerics.arrays import Floats
 
 TWICE = 2
-"""A value far out that so many rows have is no size: sizes are continuous, or nearly."""
+"""A value far out that this many rows share is no size: sizes are continuous, or nearly."""
 
 CODES = 2 / 3
-"""If the `TOP` repeated values hold at least this share of the rows far out, these are codes or counts."""
+"""If the `TOP` repeated values account for this share of the rows far out, these are codes or counts."""
 
 HEAPED = 1 / 3
-"""Unless as many values and this share of the rows inside repeat themselves as well: rounded amounts."""
+"""Unless as many values and this share of the rows inside are repeated as well: rounded amounts."""
 
 ONE_SIDED = 1 / 8
-"""With more rows than this far out on the other side, for each on this, it is garbage of both signs."""
+"""More rows than this far out on the other side, for each on this side, are garbage of both signs."""
 
 POSITIVE = 0.95
 """Sizes are positive: at least this share of the rows inside that are neither zero nor negative codes."""
 
 ORDER = 10.0
-"""Sizes of another order have a median at least so many times that of the rows inside."""
+"""Sizes of another order of magnitude have a median at least this many times that of the rows inside."""
 
 WIDE = 0.25
-"""Log spread of a second mode, at least, for one of the rows inside (of which no more than 1 counts)."""
+"""Least log scale of a second mode, relative to that of the rows inside (capped at 1)."""
 
 FEW = 9
-"""So many rows tell wide from narrow, and copies: fewer are narrow by chance, and less is asked of them."""
+"""This many rows show wide from narrow, and copies: fewer are narrow by chance, and face weaker tests."""
 
 SPAN = 2.7
-"""Sizes span decades: 1% of the rows inside exceed so many times their median (log-normal: sigma > 0.43)."""
+"""Sizes span decades: 1% of the rows inside exceed this many medians (log-normal: sigma > 0.43)."""
 
 SPAN_SIGNED = 9.0
 """The same for absolute values of rows of both signs: normal rows have 3.8, Student's with 3 degrees 7.6."""
@@ -49,14 +49,14 @@ COPY = 2.2
 """Kolmogorov-Smirnov distance, in its natural unit, that a copy of the rows inside exceeds once in 8000."""
 
 COPY_MOMENTS = 3.9
-"""Standard errors by which mean and spread of a copy's logarithms are off once in 10,000, or less often."""
+"""Standard errors by which mean and scale of a copy's logarithms are off once in 10,000 times, or less."""
 
 FACTORS = (*(10.0**k for k in range(1, 10)), *(1024.0**k for k in (1, 2, 3)))
-"""Factors between units that are mistaken for each other. Each more lets more real modes pass for copies."""
+"""Factors between units that are confused with each other. Each more lets more real modes pass for copies."""
 
 
 def second_mode(inside: Floats, beyond: Floats, mirrored: Floats, cut: float) -> bool:
-    """Whether the rows beyond a gap look like sizes of another order.
+    """Whether the rows beyond a gap look like sizes of another order of magnitude.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def second_mode(inside: Floats, beyond: Floats, mirrored: Floats, cut: float) ->
     mirrored : ndarray of float64
         Sorted rows as far from the centre on the other side.
     cut : float
-        Where the gap was cut.
+        Position of the cut in the gap.
 
     Notes
     -----
-    True if the rows beyond are no codes, lie on one side, at least one order (`ORDER`) above rows that are
-    positive, and are spread on the log scale not much less than those; and if the rows inside span decades
-    themselves (`SPAN`), or the rows beyond are no copy of them by one of `FACTORS`, or too few to tell. Rows
-    of both signs are judged by their absolute values, and have to span more (`SPAN_SIGNED`).
+    True if the rows beyond are no codes, are on one side, at least one order (`ORDER`) above rows that are
+    positive, and have a log scale not much smaller than those; and if the rows inside span decades
+    themselves (`SPAN`), or the rows beyond are no copy of them by one of `FACTORS`, or too few to decide.
+    Rows of both signs are judged by their absolute values, and must span more (`SPAN_SIGNED`).
 
     Examples
     --------
@@ -113,13 +113,13 @@ def second_mode(inside: Floats, beyond: Floats, mirrored: Floats, cut: float) ->
 
 
 def uncoded(rows: Floats) -> int:
-    """Rows without those of values that every fifth row has, or more: codes, if negative or far out."""
+    """Number of rows without values that a fifth of them or more share: codes, if negative or far out."""
     count = Runs.of(rows).count
     return int(count[count < max(TWICE, rows.size / TOP)].sum())
 
 
 def _codes(beyond: Floats, inside: Floats) -> bool:
-    """Whether few values hold most of the rows far out, and the rows inside are not rounded as coarsely."""
+    """Whether few values make up most of the rows far out, and rows inside are not rounded as coarsely."""
     far_out = Runs.of(beyond)
     if _repeated(far_out) < CODES * beyond.size:
         return False
@@ -129,12 +129,12 @@ def _codes(beyond: Floats, inside: Floats) -> bool:
 
 
 def _repeated(runs: Runs) -> int:
-    """Rows of the values that repeat themselves most."""
+    """Number of rows of the most frequent repeated values."""
     return sum(count for _, count in runs.repeated(TWICE))
 
 
 def _copy(own: Floats, others: Floats, factor: float, cut: float) -> bool:
-    """Whether rows could be others times a factor, as far as these come beyond the cut (all in logs)."""
+    """Whether rows could be others times a factor, as far as these exceed the cut (all in logs)."""
     copied = others[np.searchsorted(others, cut - factor, side="right") :] + factor
     if 2 * copied.size < others.size:
         return False

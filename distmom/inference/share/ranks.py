@@ -9,16 +9,16 @@ from distmom.inference.share.tails import at_most, more_than
 from distmom.numerics.arrays import Floats
 
 SLACK = 1.0 + 1e-12
-"""Levels that equal 1 - delta in exact arithmetic may lose a few units in the last place on the way."""
+"""Levels that equal 1 - delta in exact arithmetic may be off by a few units in the last place."""
 
 
 def share_interval(k: int, m: int, level: float = 0.99) -> tuple[float, float]:
-    """Clopper-Pearson interval of a share, k of m sampled rows having what is asked for.
+    """Clopper-Pearson interval of a share, if k of m sampled rows have a property.
 
     Parameters
     ----------
     k, m : int
-        Rows that have it, and all sampled rows, at least one.
+        Number of rows that have it, and of all sampled rows, at least one.
     level : float
         Confidence level.
 
@@ -75,12 +75,12 @@ def quantile_interval(y_sorted: Floats, q: float, level: float = 0.99) -> tuple[
     Returns
     -------
     quantile, low, high : float
-        The order statistic of rank ceil(q m), and the ends; infinite where the sample is too small for one.
+        The order statistic of rank ceil(q m), and the ends; infinite if the sample is too small for one.
 
     Notes
     -----
-    Holds for every distribution, ties included. Without replacement ranks vary less, and it holds all the
-    more.
+    Holds for every distribution, ties included. Without replacement ranks vary less, so it is
+    conservative.
 
     Examples
     --------

@@ -9,10 +9,10 @@ import numpy as np
 from distmom.numerics.arrays import Floats, Ints
 
 REPEATED = 3
-"""A value that so many rows have repeats itself."""
+"""A value that this many rows have counts as repeated."""
 
 TOP = 5
-"""So many of the values that repeat themselves are shown."""
+"""This many of the repeated values are shown."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Runs:
         return cls(y, start, np.diff(start, append=y.size))
 
     def mode(self, first: int, last: int) -> tuple[float, int]:
-        """Most frequent value, of equals the least, of y[first:last] (which cuts no run), and its rows."""
+        """Most frequent value of y[first:last] (which cuts no run), the least if tied, and its count."""
         if last <= first:
             return 0.0, 0
         a, b = np.searchsorted(self.start, [first, last])
@@ -40,7 +40,7 @@ class Runs:
         return float(self.y[self.start[at]]), int(self.count[at])
 
     def repeated(self, least: int = REPEATED) -> tuple[tuple[float, int], ...]:
-        """Up to `TOP` values that at least so many rows have, with their rows, the most frequent first."""
+        """Up to `TOP` values that at least `least` rows have, with their counts, the most frequent first."""
         often = np.flatnonzero(self.count >= least)
         often = often[np.argsort(-self.count[often], kind="stable")][:TOP]
         return tuple((float(self.y[self.start[i]]), int(self.count[i])) for i in often)

@@ -1,4 +1,4 @@
-"""Scales of a row sample that bear a share of bad rows."""
+"""Scales of a row sample that tolerate a share of bad rows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 
 BLOCKS = 63
-"""Blocks of the sample whose variances have the scale as the root of their lower median."""
+"""Blocks of the sample: the scale is the root of the lower median of their variances."""
 
 WINDOW = 8
-"""Rows that the window leaves out, whose spread the scale is not below."""
+"""Rows that the window leaves out; the scale is at least that of the window."""
 
 
 def block_scale(rows: Floats) -> float:
@@ -28,11 +28,11 @@ def block_scale(rows: Floats) -> float:
     Returns
     -------
     float
-        Below 126 rows their standard deviation; NaN without rows.
+        With fewer than 126 rows, their standard deviation; NaN without rows.
 
     Notes
     -----
-    Bad rows in fewer than half of the blocks do not reach it; where 1% of the rows carry the variance, it is
+    Bad rows in fewer than half of the blocks do not affect it; if 1% of the rows carry the variance, it is
     too small (`sample_scale`).
 
     Examples
@@ -51,7 +51,7 @@ def block_scale(rows: Floats) -> float:
 
 
 def sample_scale(rows: Floats, y_sorted: Floats) -> float:
-    """The larger of `block_scale` and the spread of the window that leaves out 8 rows: for rows not screened.
+    """The larger of `block_scale` and the scale of the window that leaves out 8 rows: for unscreened rows.
 
     Parameters
     ----------

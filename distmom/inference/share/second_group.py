@@ -1,7 +1,7 @@
-"""A second group of the rows, decades away: where so many lie there, nobody can tell which group is wrong.
+"""A second group of the rows, decades away: with this many rows, it is unclear which group is wrong.
 
-Rows in another unit (one airline's, one country's) and modes of real sizes look alike, and beyond 15% of the
-rows neither is a matter of tails. So such a group is told, and never left out.
+Rows in another unit (one airline's, one country's) and modes of real sizes look the same, and above 15% of
+the rows tails cannot decide between them. So such a group is reported, and never left out.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from distmom.inference.share.runs import Runs
 from distmom.numerics.arrays import Floats
 
 LEAST = 0.1
-"""Each group has at least this share of all rows: fewer are a matter of `rows_apart`."""
+"""Each group has at least this share of all rows: smaller ones are left to `rows_apart`."""
 
 APART = 30.0
-"""The median distance of one group is at least so many times that of the other."""
+"""The median distance of one group is at least this many times that of the other."""
 
 WIDTH = 3.0
 """Rows are counted in windows whose ends have this ratio: whole numbers leave none of them empty."""
 
 STEPS = 8
-"""Windows begin at so many places between two that touch."""
+"""Windows start at this many places between two adjacent ones."""
 
 DEEP = 1 / 3
 """Between the groups some window has at most this share of the rows of the fullest window of either."""
@@ -31,13 +31,13 @@ NOISE = 3.0
 """Standard errors of a window's count that are allowed for: few rows leave windows empty by chance."""
 
 FEW_VALUES = 20
-"""A list of fewer values has gaps anyhow: there the gap itself is to be as wide as the groups are apart."""
+"""Fewer distinct values have gaps anyway: then the gap itself must be as wide as the groups are apart."""
 
 NEARLY_HALF = 0.4
-"""A run of so many rows holds the quartile on its side of the median."""
+"""A run of this many rows contains the quartile on its side of the median."""
 
 FEWEST = 200
-"""In fewer rows nothing is looked for."""
+"""Smaller samples are not searched."""
 
 
 def second_group(y_sorted: Floats) -> Apart:
@@ -51,7 +51,7 @@ def second_group(y_sorted: Floats) -> Apart:
     Returns
     -------
     Apart
-        With `times`; empty if there is no such group.
+        The group, with `times`; empty if there is none.
 
     Notes
     -----
@@ -95,7 +95,7 @@ def second_group(y_sorted: Floats) -> Apart:
 
 
 def _middle(y: Floats) -> float:
-    """The median; next to a value that nearly half of the rows have, as zero of visits, that value.
+    """The median; if a value beside it has nearly half of the rows, such as zero visits, that value.
 
     The distances of these rows from a median beside it would be a group of their own.
 
@@ -112,7 +112,7 @@ def _middle(y: Floats) -> float:
 
 
 def _may_part(y: Floats, centre: float) -> bool:
-    """Whether the distances spread as far as `_cut` asks for; y ascending, so that nothing is sorted."""
+    """Whether the distances extend as far as `_cut` requires; y ascending, so that nothing is sorted."""
     low, high = (int(np.searchsorted(y, centre, side)) for side in ("left", "right"))
     below, above = y[:low][::-1], y[high:]
     least, size = max(int(LEAST * y.size), 1), below.size + above.size
@@ -124,9 +124,9 @@ def _may_part(y: Floats, centre: float) -> bool:
 
 
 def _of_rank(below: Floats, above: Floats, centre: float, k: int) -> np.float64:
-    """The distance with k smaller ones, of rows below and above the centre that go away from it."""
+    """The distance with k smaller ones, for rows below and above the centre in order of their distance."""
     first, last = max(0, k + 1 - above.size), min(below.size, k + 1)
-    while first < last:  # so many of the k + 1 nearest are below
+    while first < last:  # this many of the k + 1 nearest are below
         n = (first + last) // 2
         if np.abs(below[n] - centre) < np.abs(above[k - n] - centre):
             first = n + 1
@@ -137,7 +137,7 @@ def _of_rank(below: Floats, above: Floats, centre: float, k: int) -> np.float64:
 
 
 def _cut(u: Floats, n: int, most: int) -> tuple[float, float] | None:
-    """The distance that parts two groups, and how many times as far the farther one lies; u ascending."""
+    """The distance that separates two groups, and the ratio of their distances; u ascending."""
     least = max(int(LEAST * n), 1)
     if u.size < 2 * least or not np.isfinite(u[-1]) or not u[-least] / u[least - 1] >= APART:
         return None

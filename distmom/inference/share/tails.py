@@ -6,21 +6,21 @@ from bisect import bisect_left
 
 
 def at_most(k: int, m: int, p: float) -> float:
-    """Probability that at most k < m of m rows are of a kind of which each is with probability p."""
+    """Probability that at most k < m of m rows have a property that each has with probability p."""
     from scipy.special import betaincc
 
     return float(betaincc(k + 1, m - k, p))
 
 
 def more_than(k: int, m: int, p: float) -> float:
-    """Probability that more than k < m of them are."""
+    """Probability that more than k < m of them have it."""
     from scipy.special import betainc
 
     return float(betainc(k + 1, m - k, p))
 
 
 def quantile(level: float, m: int, p: float) -> int:
-    """Least k such that at most k are with probability at least `level`.
+    """Least k such that at most k rows have it with probability at least `level`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Windows of order statistics: what is left of a sorted sample when some extremes go, and its spread."""
+"""Windows of order statistics: mean and variance of a sorted sample without some extremes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Window:
 
 
 class Windows:
-    """Mean and variance of every window of a sample that leaves out at most so many rows.
+    """Mean and variance of every window of a sample that leaves out at most `most` rows.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class Windows:
 
     Notes
     -----
-    Sums go from the centre outward, so what lies far out takes no digits from what is inside. Squares that
-    overflow make a window's spread infinite.
+    Sums run from the centre outward, so values far out cost no digits of those inside. Squares that
+    overflow make a window's standard deviation infinite.
     """
 
     def __init__(self, y_sorted: Floats, most: int) -> None:
@@ -47,7 +47,7 @@ class Windows:
             self._middle, self._middle2 = float(middle.sum()), float(np.square(middle).sum())
 
     def best(self, t: int) -> Window:
-        """Window of least variance among those that leave out t rows; of equals the lowest.
+        """Window of least variance among those that leave out t rows; the lowest if several tie.
 
         Examples
         --------
@@ -78,7 +78,7 @@ def mean_of(x: Floats) -> float:
 
 
 def sd_of(x: Floats) -> float:
-    """Standard deviation (divisor the rows); infinite if squares overflow."""
+    """Standard deviation (divisor: the number of rows); infinite if squares overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         sd = float((x - x[x.size // 2]).std())
     return sd if math.isfinite(sd) else math.inf
