@@ -1,1 +1,1 @@
-"""Cells of whole files: what they say beside the rows, which is heard first, and correlated rows."""
+"""Cells of whole files: how they compare with the rows, which answer comes first, and correlated rows."""

@@ -1,9 +1,9 @@
-"""Rows correlated with their neighbours: in which units they may be taken as independent, if in any.
+"""Rows correlated with their neighbours: which units may be taken as independent, if any.
 
 Stretches of neighbouring rows are joined step by step: to stretches of twice the length, to files, to
-folders. For independent rows the variance of the mean that units show is that of rows, whatever the units.
-Where rows are alike it grows with the units until these hold all that is alike: there, units are as good as
-independent, and the interval is theirs.
+folders. For independent rows the between-unit estimate of the variance of the mean equals that of rows,
+whatever the units. If rows are correlated it grows with the units until these contain all rows that are
+correlated: units of that size are as good as independent, and the interval is based on them.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from distmom.inference.steps import CERTAIN
 from distmom.numerics.arrays import Floats, Ints
 
 LEAST_UNITS = 10
-"""Fewer units than this are not judged."""
+"""Fewer units than this are not tested."""
 
 MOST_OUTLYING = 4
-"""Of so many pieces one may have outlying rows: where more have, it cannot be told which."""
+"""One in this many pieces may have outlying rows; with more, it is unclear which pieces are outlying."""
 
 SERIAL = 2.33
-"""Standard errors by which units may be correlated with the next ones, or those that they are joined with."""
+"""Standard errors up to which units may be correlated with the next ones, or with those they join."""
 
 FILES, FOLDERS = "files", "folders"
 
 ENOUGH_UNITS = 60
-"""So many units lose little by Student's quantile; more are joined further, to be as good as independent."""
+"""With this many units Student's quantile costs little; more are joined further, to be nearly independent."""
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Means of the smallest units, in the order in which the rows lie: d lines of U pieces.
+    """Means of the smallest units, in the order of the rows: d lines of U pieces.
 
     Attributes
     ----------
     levels : tuple of (str, ndarray of int64)
-        What the units of each level are, and for each piece the number of its unit, from fine to coarse.
+        Name of the units of each level, and the number of each piece's unit, from fine to coarse.
     files : ndarray of int64, shape (U,)
         Number of the file, in the order of their names.
     mass : ndarray, shape (U,)
     mean : ndarray, shape (d, U)
     variance : ndarray, shape (d,)
-        Of a row of mass 1.
+        Variance of a row of mass 1.
     of_mean : ndarray, shape (d,)
         Variance of the mean of all rows if these are independent.
     outlying : int
-        So many blocks the answer leaves out as outlying: then far pieces are left out, too.
+        Number of outlying blocks that the answer leaves out; if any, far pieces are left out, too.
     """
 
     levels: tuple[tuple[str, Ints], ...]
@@ -64,7 +64,7 @@ class Pieces:
     outlying: int = 0
 
     def kept(self) -> Pieces:
-        """The same without pieces that are not finite, or outlying if those are to be left out."""
+        """The same without pieces that are not finite, or that are outlying, if those are left out."""
         some = np.isfinite(self.mean).all(axis=0)
         if not some.any():
             return replace(self, levels=())
@@ -83,7 +83,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Dependence:
-    """The units whose means are as good as independent, where rows are not; `in_order` of sorted rows.
+    """The units whose means are as good as independent, if rows are not; `in_order` for sorted rows.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Dependence:
     effect : ndarray, shape (d,)
         Variance of the mean by units over that by rows.
     clusters : Clusters or None
-        The units; None where no units are independent, or rows are only in order.
+        The units; None if no units are independent, or rows are merely sorted.
     """
 
     unit: str
@@ -102,7 +102,7 @@ class Dependence:
 
 @dataclass(frozen=True)
 class _Level:
-    """The units of one level, `rate` being the probability of a false alarm; most raise none, at once."""
+    """The units of one level, `rate` is the probability of a false alarm; most levels raise none, at once."""
 
     unit: str
     mass: Floats
@@ -117,7 +117,7 @@ class _Level:
 
     @cached_property
     def alarm(self) -> bool:
-        """Whether the units vary more than independent ones, without the one that adds most and in most."""
+        """Whether units vary more than independent ones: without the one that adds most, and in most."""
         from scipy.special import chdtri
 
         freedom = np.maximum(self.clusters.n_effective - 1.0, 1.0)
@@ -142,15 +142,15 @@ class _Level:
 
 
 def dependence(pieces: Pieces) -> Dependence | None:
-    """The units to go by; None where rows may be taken as independent.
+    """The units for the interval; None if rows may be taken as independent.
 
     Notes
     -----
-    Rows are called alike where a level of at least `LEAST_UNITS` units says so, at `FALSE_ALARM` over all
+    Rows are called correlated if a level of at least `LEAST_UNITS` units says so, at `FALSE_ALARM` over all
     levels: its variance, without the unit that adds most, is above the chi-squared quantile, and so is that
-    of most units. An alarm does not count where coarser units vary less, as where rows are sorted within each
-    file. The first level, from fine to coarse, is taken with which all coarser ones agree, and whose
-    stretches are not correlated with the next ones; it is made coarser as long as `ENOUGH_UNITS` are left.
+    of most units. An alarm does not count if coarser units vary less, as when rows are sorted within each
+    file. From fine to coarse, the first level is taken that agrees with all coarser ones and whose
+    stretches are not correlated with the next ones; it is made coarser while `ENOUGH_UNITS` remain.
     """
     if MOST_OUTLYING * pieces.outlying > pieces.mass.size:
         return None
@@ -171,7 +171,7 @@ def dependence(pieces: Pieces) -> Dependence | None:
 
 
 def _level(pieces: Pieces, name: str, units: Ints) -> _Level | None:
-    """What the units of one level say; None where they are too few."""
+    """The level of these units; None if they are too few."""
     n = int(units.max(initial=-1)) + 1
     if n < LEAST_UNITS:
         return None
@@ -195,7 +195,7 @@ def _lower(level: _Level, coarser: _Level) -> bool:
 def _agree(level: _Level, coarser: _Level) -> bool:
     """Whether the coarser units show the same variance, up to chance, in all lines.
 
-    Of n units in m coarser ones the ratio of both has the variance 2/m (1 - m/n) where units are independent.
+    For n independent units in m coarser ones the ratio of both variances has variance 2/m (1 - m/n).
     """
     n, m = level.clusters.n_cells.min(), coarser.clusters.n_cells.min()
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -205,10 +205,10 @@ def _agree(level: _Level, coarser: _Level) -> bool:
 
 
 def in_order(pieces: Pieces) -> bool:
-    """Whether rows are sorted by their values, or by what goes with them: a monotone curve explains it all.
+    """Whether rows are sorted by value or by a related column: a monotone curve explains all.
 
-    The curve is one through all files in the order of their names, or in that of their means where stretches
-    within files show the trend as well. What remains about it must be no more than rows leave to chance.
+    The curve is fitted to all files in the order of their names, or in that of their means if stretches
+    within files show the trend as well. The residual variance must be no more than chance gives the rows.
     """
     from scipy.special import chdtri
 
@@ -237,7 +237,7 @@ def in_order(pieces: Pieces) -> bool:
 
 
 def _monotone(mean: Floats, mass: Floats, within: float) -> bool:
-    """Whether a rising curve leaves no more than the rows' own variance."""
+    """Whether the residuals from a rising curve are explained by the rows' own variance."""
     from scipy.special import chdtri
 
     fit, n_steps = rising(mean, mass)
@@ -246,7 +246,7 @@ def _monotone(mean: Floats, mass: Floats, within: float) -> bool:
 
 
 def rising(mean: Floats, mass: Floats) -> tuple[Floats, int]:
-    """The rising sequence nearest to the means, and how many values it has (pool adjacent violators).
+    """The rising sequence nearest to the means, and its number of values (pool adjacent violators).
 
     Examples
     --------

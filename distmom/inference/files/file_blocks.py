@@ -1,8 +1,8 @@
 """The second opinion: the same rows in cells of whole files.
 
-Rows are dealt to blocks at random, so one bad file spoils a bit of every block and no number of row blocks
-can see it. Cells keyed by the file's path keep a bad file together: there it is a few outlying cells among
-many.
+Rows are assigned to blocks at random, so one bad file affects every block a little, and no number of row
+blocks can reveal it. Cells keyed by the file's path keep a bad file together: there it is a few outlying
+cells among many.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class FileSet(BlockSet):
     """The rule's steps on the cells of whole files, for the groups that have enough of them.
 
     ``groups`` are the numbers of those groups; all other arrays have one row for each of them. ``active``
-    marks those whose cells gave a scale and a finite answer. ``outlying_cells`` are the cells, as they came,
-    that lie in an outlying cell after the merging of small ones. ``effect`` is the variance between cells
-    over that within them, both robust and of one row: 1 for independent rows of a distribution that is not
-    skew.
+    marks those whose cells gave a scale and a finite answer. ``outlying_cells`` are the input cells that are
+    in an outlying cell after small ones were merged. ``effect`` is the variance between cells over that
+    within them, both robust and per row: 1 for independent rows of a distribution that is not
+    skewed.
     """
 
     groups: Ints
@@ -50,18 +50,18 @@ def file_set(
     *,
     located: bool = True,
 ) -> FileSet | None:
-    """Test the cells of files; None where no group has enough of them.
+    """Test the cells of files; None if no group has enough of them.
 
     Parameters
     ----------
     files : Moments or WeightedMoments
         Cells by hash of the path, shape (n_groups, n_cells).
     wanted : ndarray of bool, shape (n_groups,)
-        Groups that shall be looked at.
+        Groups to test.
     n_sample, n_most : ndarray of int64, shape (n_groups,)
         Sampled rows, and how many of them have the most frequent value.
     n_columns : int
-        So many groups after one another are the columns of a vector: same rows, same cells screened out.
+        This number of consecutive groups are the columns of a vector: same rows, same cells screened out.
     located : bool
         As for `tested`.
     """
@@ -91,7 +91,7 @@ def file_set(
 
 
 def _merge_small_cells(cells: Merger, n_sample: Ints, n_most: Ints) -> tuple[Merger, Ints]:
-    """Merge neighbours, by counts of rows, until the average cell has enough rows; and who went where."""
+    """Merge neighbours, by counts of rows, until the average cell has enough rows; return the map, too."""
     seen = np.maximum(n_sample, 1)
     others = np.where(n_sample > 0, n_sample - n_most, 1)
     n = cells.n_effective
@@ -111,9 +111,9 @@ def _merge_small_cells(cells: Merger, n_sample: Ints, n_most: Ints) -> tuple[Mer
 
 
 def _finest_cells(cells: Merger) -> tuple[Finest, Floats]:
-    """Spread of cells of very different sizes: deviations are compared after multiplication by sqrt(rows).
+    """Scale of cells of very different sizes: deviations are compared after multiplication by sqrt(rows).
 
-    The rows are the effective ones where they have weights. Beside it, the `FileSet.effect`.
+    The rows are the effective ones if there are weights. Also returns the `FileSet.effect`.
     """
     centre = lower_median(cells.mean)
     root = np.sqrt(np.maximum(cells.effective, 1.0))
@@ -136,9 +136,9 @@ def _finest_cells(cells: Merger) -> tuple[Finest, Floats]:
 
 
 def common_levels(rows: BlockSet, files: FileSet) -> tuple[Ints, Ints]:
-    """Levels of rows and files that are compared: 27 (9 with few cells), or the largest smaller one of both.
+    """Levels at which rows and files are compared: 27 (9 with few cells), or the largest smaller common one.
 
-    Where the number of blocks of rows was given only the files' ladder counts. 0 where there is no level.
+    If the number of row blocks was given, only the files' ladder counts. 0 if there is no level.
     """
     aim = np.where(files.finest.blocks.n_filled < 54, 9, 27)[:, None]
     levels = files.ladder.levels
@@ -153,6 +153,6 @@ def common_levels(rows: BlockSet, files: FileSet) -> tuple[Ints, Ints]:
 
 
 def margin_at(ladder: Ladder, level: Ints, groups: Ints) -> Floats:
-    """Margin of error of some groups, each at its level; NaN where that level is 0."""
+    """Margin of error of some groups, each at its level; NaN if that level is 0."""
     column = np.minimum(np.searchsorted(ladder.levels, level), ladder.levels.size - 1)
     return np.where(level > 0, ladder.margin[groups, column], np.nan)

@@ -1,4 +1,4 @@
-"""Rows of a file that are correlated: whether they are, and an interval of whole files that pays for it."""
+"""Correlated rows within files: a test for them, and an interval of whole files that accounts for them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FALSE_ALARM = 1e-4
 """Probability that exchangeable rows are called correlated."""
 
 MOST_CELLS = 4.0
-"""Of sqrt(cells) times the logarithm of `FileSet.effect`: its 95% point for independent rows. Above, it is
-most cells that differ, and not a few."""
+"""The 95% point of sqrt(cells) times the logarithm of `FileSet.effect` for independent rows. Above it, most
+cells differ, not only a few."""
 
 LEAST_FILES = 22
-"""Fewest cells for an interval: 24 files seldom share more than two of 945."""
+"""Fewest cells for an interval: of 24 files more than two seldom share one of 945."""
 
 MEDIAN = np.pi / 2 - 1
 """Variance of a median of normal block means beyond that of their mean, as a share of the latter."""
@@ -33,7 +33,7 @@ class Clusters(OfGroups):
     ----------
     n_cells : ndarray of int64
     n_effective : ndarray
-        As many cells of equal size would tell a mean as precisely.
+        Number of cells of equal size that would give a mean as precisely.
     share : ndarray
         Share of each cell in the mean of all rows.
     pull : ndarray
@@ -44,7 +44,7 @@ class Clusters(OfGroups):
         The design effect: variance of the mean by cells over that by rows, about 1 for exchangeable rows of
         any distribution and cells of any sizes, since far rows count the same in both.
     least_effect : ndarray
-        The same without the cell that adds most: two far rows may have met in it.
+        The same without the cell that adds most: it may contain two far rows by chance.
     """
 
     n_cells: Ints
@@ -57,7 +57,7 @@ class Clusters(OfGroups):
 
     @classmethod
     def of(cls, cells: Merger) -> Clusters:
-        """What the kept cells say."""
+        """The clusters of the kept cells."""
         found = cls._of(cells, cells.filled)
         farthest = np.argmax(np.abs(found.pull), axis=1)
         others = cells.filled & (np.arange(cells.filled.shape[1]) != farthest[:, None])
@@ -65,7 +65,7 @@ class Clusters(OfGroups):
 
     @classmethod
     def of_units(cls, mass: Floats, mean: Floats, row_variance: Floats) -> Clusters:
-        """What units of these masses and means say, shapes (n,) and (d, n), beside a known `row_variance`."""
+        """The clusters of units of these masses and means, shapes (n,) and (d, n), given `row_variance`."""
         pull = mass / mass.sum() * (mean - np.sum(mass * mean, axis=1, keepdims=True) / mass.sum())
         others = np.arange(mass.size) != np.argmax(np.abs(pull), axis=1)[:, None]
         effects = []
@@ -96,7 +96,7 @@ class Clusters(OfGroups):
         return cls(np.count_nonzero(kept, axis=1), n_effective, share, pull, rows, effect, effect)
 
     def correlated(self, most: Floats) -> Bools:
-        """Whether rows of a file are correlated, for sure; `most` is `FileSet.effect`, of most cells."""
+        """Whether rows of a file are clearly correlated; `most` is `FileSet.effect`, of most cells."""
         from scipy.special import chdtri
 
         with np.errstate(invalid="ignore"):
@@ -105,13 +105,13 @@ class Clusters(OfGroups):
             return np.asarray(sure & (most > np.exp(MOST_CELLS / np.sqrt(np.maximum(self.n_cells, 1)))))
 
     def interval(self, estimate: Floats, delta: float) -> tuple[Floats, Floats]:
-        """Cluster-robust interval around the estimates; NaN where files are too few.
+        """Cluster-robust interval around the estimates; NaN if there are too few files.
 
         Notes
         -----
-        The variance is that of the jackknife over cells, and what a median of row blocks adds; the quantile
+        The variance is that of the jackknife over cells, plus what a median of row blocks adds; the quantile
         is Student's at the effective number of cells less one (Carter, Schnepel & Steigerwald 2017). It is
-        taken together with `SKEW` of Hall's (1992) transformation for skewness, the wider end on each side.
+        combined with `SKEW` of Hall's (1992) transformation for skewness; each side takes the farther end.
         Simulated at 24 to 365 files of equal and log-normal sizes, nominal 99% (1,500 runs each): covers
         0.976 to 0.997 for normal, exponential and Student-3 effects, where plain t covers 0.959 to 0.995, at
         1.0 to 1.6 times its width; for log-normal ones 0.955 to 0.996, where t covers 0.918 to 0.986, at up
@@ -133,8 +133,9 @@ class Clusters(OfGroups):
     def radius(self, delta: float) -> float:
         """Radius of a ball around the mean vector, whose coordinates are the lines.
 
-        The squared distance is taken as a multiple of chi-squared with the mean and variance that the
-        covariance matrix gives (Satterthwaite), over the freedom that is left: F in place of Student's t^2.
+        The squared distance is approximated by a multiple of chi-squared with the mean and variance that the
+        covariance matrix gives (Satterthwaite), over the remaining degrees of freedom: F instead of
+        Student's t^2.
         """
         from scipy.special import fdtri
 

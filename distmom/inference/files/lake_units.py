@@ -1,4 +1,4 @@
-"""From the stretches of a lake to units of rows, and what the answer says of rows that are alike."""
+"""From the stretches of a lake to units of rows, and how the answer reports correlated rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def dependence_of(
     outlying: int,
     rest: Rest | None = None,
 ) -> Dependence | None:
-    """What the stretches of some columns with the same rows say; `rows` are the row blocks of each.
+    """Dependence shown by the stretches of some columns with the same rows; `rows` are their row blocks.
 
-    `paths` are those of `keyed_paths`. `rest` says which files are left out. None where nothing was
+    `paths` are those of `keyed_paths`. `rest` says which files are left out. None if nothing was
     kept of the order.
     """
     first = stretches[0]
@@ -68,7 +68,7 @@ def dependence_of(
 
 
 def rest_of(paths: Mapping[int, str], stretches: Sequence[Stretches], rows: BlockState) -> Rest | None:
-    """The rows of all files but those that hold other values than the rest; None where there are no such."""
+    """The rows of all files but those whose values differ from the rest; None if there are no such files."""
     first, whole = stretches[0], rows.total()
     keys, files = np.unique(first.files, return_inverse=True)
     mass = np.bincount(files, first.mass).astype(np.float64, copy=False)
@@ -91,7 +91,7 @@ def rest_of(paths: Mapping[int, str], stretches: Sequence[Stretches], rows: Bloc
 
 
 def _of_good_blocks(rows: BlockState) -> Floats:
-    """Variance of a row in blocks of some ten rows, without those that are far out, as for `screen`."""
+    """Variance of a row in blocks of about ten rows, without outlying blocks, as for `screen`."""
     fine = Merger(rows)
     size = max(ROWS_OF_BLOCK, int(fine.n.max(initial=0)) // rows.count.shape[1])
     blocks = Merger(fine.moments_at(np.maximum(fine.n // size, 1)))
@@ -105,7 +105,7 @@ def _of_good_blocks(rows: BlockState) -> Floats:
 
 
 ROWS_OF_BLOCK = 10
-"""Rows of a block whose variance can be told."""
+"""Least number of rows of a block whose variance can be estimated."""
 
 
 def _folders(names: Sequence[str], of_files: Ints) -> list[Ints]:
@@ -121,7 +121,7 @@ def _folders(names: Sequence[str], of_files: Ints) -> list[Ints]:
 
 
 def tell(answer: RuleAnswer, lines: slice, found: Dependence | None, delta: float, *, pays: bool) -> None:
-    """Say of some lines of the answer that rows are alike, and give the interval of units if it `pays`."""
+    """Record in some lines of the answer that rows are correlated; if `pays`, give the interval of units."""
     if found is None or found.in_order:
         return
     estimate = answer.estimate[lines]

@@ -1,8 +1,8 @@
-"""Few files that hold other values than all others: a reversed sign, another unit, a shift.
+"""A few files whose values differ from all others: a reversed sign, another unit, a shift.
 
-Each file's mean is held against those of the others. File means may have a distribution with heavy tails, so
-it takes more than a distance: a gap to all others, which means of one distribution would hardly leave, or
-others that differ by no more than their rows do.
+Each file's mean is compared with those of the others. File means may have a heavy-tailed distribution, so
+distance alone is not enough: there must be a gap to all others that means of one distribution would hardly
+leave, or the others must differ by no more than their rows explain.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from distmom.inference.ladder import scaled_mad
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
 
 LEAST_FILES = 5
-"""Fewer files are not judged."""
+"""Fewer files are not tested."""
 
 MOST = 5
-"""One of so many files may be odd."""
+"""One in this many files may be odd."""
 
 NEAR, FAR = 8.0, 40.0
-"""Spreads that an odd file is from the middle at least; and standard errors of its rows from which on it is
-odd without a gap, if the others differ by chance alone."""
+"""Least distance of an odd file from the middle, in robust scales; and the standard errors of its rows from
+which on it is odd without a gap, if the others differ by chance alone."""
 
 GAPS = (40.0, 12.0, 8.0, 6.0)
-"""Times as far as all others are one, two, three, and more files that are odd by a gap; others count as at
-least `LEAST_AWAY` away."""
+"""Least ratio to the distance of all others at which one, two, three, or more files are odd by a gap; others
+count as at least `LEAST_AWAY` away."""
 
 LEAST_AWAY, BY_CHANCE = 2.0, 0.05
 
 ROUNDING = 1e-6
-"""Share by which means of files that are summed up in another order may differ, and more."""
+"""Relative difference, and more, that summing in another order may cause in means of files."""
 
 
 def odd_files(mass: Floats, mean: Floats, within: float) -> Bools:
@@ -74,7 +74,7 @@ def odd_files(mass: Floats, mean: Floats, within: float) -> Bools:
 
 
 def may_be_odd(files: Words, x: Floats, parts: Ints, variance: Floats) -> Bools:
-    """In which parts of the rows `odd_files` may find some: a condition of all of them that costs little.
+    """In which parts of the rows `odd_files` may find some: a cheap necessary condition.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def may_be_odd(files: Words, x: Floats, parts: Ints, variance: Floats) -> Bools:
         Keys of the rows' files.
     x : ndarray of float64, shape (n,)
     parts : ndarray of int64, shape (n,)
-        Number of the part.
+        Number of each row's part.
     variance : ndarray of float64, shape (P,)
-        Of a row of each part.
+        Variance of a row of each part.
     """
     found = np.zeros(variance.size, np.bool_)
     names, place = np.unique(files, return_inverse=True)
@@ -109,14 +109,14 @@ def may_be_odd(files: Words, x: Floats, parts: Ints, variance: Floats) -> Bools:
 
 @dataclass(frozen=True)
 class Rest:
-    """The rows of the other files.
+    """The rows of the files that are kept.
 
     Attributes
     ----------
     odd : tuple of str
         Names of the files that are left out.
     mean, variance : ndarray, shape (d,)
-        Of the rows that are left.
+        Mean and variance of the rows that are kept.
     mass : float
     """
 
@@ -126,10 +126,10 @@ class Rest:
     mass: float
 
     def answer(self, answer: RuleAnswer, delta: float) -> RuleAnswer:
-        """The answer of the rows that are left: their mean, where blocks of all rows saw nothing outlying.
+        """The answer for the rows that are kept: their mean, if blocks of all rows showed nothing outlying.
 
-        How many rows of the odd files are in a block is left to chance in small files, so blocks of all rows
-        are moved to it as they are.
+        In small files it is left to chance how many rows of the odd files a block has, so blocks of all rows
+        are only shifted to it.
         """
         from scipy.special import ndtri
 

@@ -16,20 +16,20 @@ from distmom.inference.steps import over_columns
 from distmom.numerics.arrays import Bools, Ints
 
 INFLATED = 4.0
-"""Rows of one distribution give both sets the same standard error, up to sampling. Where that of the row
-blocks is so much larger, bad files lie in most of them: its own width then hides any difference, and the
-files' scale serves both."""
+"""Rows of one distribution give both sets the same standard error, up to sampling. If that of the row blocks
+is larger by this factor, most of them contain rows of bad files: their own width then hides any difference,
+and the files' scale is used for both."""
 
 
 def hear_files(result: RuleAnswer, own: RowSet, found: FileSet, ask: Request) -> RuleAnswer:
-    """Compare the answers of rows and files; where they differ, the one of smaller spread comes first."""
+    """Compare the answers of rows and files; if they differ, the one with the smaller scale comes first."""
     groups = found.groups
     row_level, level = common_levels(own, found)
     row_width = margin_at(own.ladder, row_level, groups)
     file_width = margin_at(found.ladder, level, np.arange(groups.size))
     finite = own.finite[groups]
     row_se = np.where(finite, own.finest.se[groups], np.inf)
-    # without a scale for the rows there is nothing to compare with; non-finite rows differ from any finite
+    # without a scale for the rows there is nothing to compare; non-finite rows differ from any finite
     # answer
     comparable = (row_se > 0.0) & (np.isfinite(row_se) | ~finite)
     active = found.active & (level > 0) & ~own.lowered[groups] & comparable
@@ -48,7 +48,7 @@ def hear_files(result: RuleAnswer, own: RowSet, found: FileSet, ask: Request) ->
     result.file_effect[groups] = np.where(alike, clusters.effect, np.nan)
     accused = over_columns(active & found.contradicted & (same | sharper), ask.n_columns)
     result.suspect_cells[groups] = found.outlying_cells & accused[:, None]
-    # a given number of blocks stays, and random ones hold the bad files
+    # a given number of blocks is kept, and random blocks contain the bad files
     word = Finding.FILES_DISAGREE if own.given is None else Finding.BREAKDOWN_POINT_EXCEEDED
     result.status[groups] |= np.where(disagree, int(word), 0)
     result.disagree[groups] = disagree
@@ -60,7 +60,7 @@ def hear_files(result: RuleAnswer, own: RowSet, found: FileSet, ask: Request) ->
 
 
 def _pay(result: RuleAnswer, groups: Ints, clusters: Clusters, alike: Bools, delta: float) -> None:
-    """Give the interval of whole files where it is wider than that of rows, or none can be had."""
+    """Give the interval of whole files if it is wider than that of rows, or there is none."""
     groups, clusters = groups[alike], clusters.subset(np.flatnonzero(alike))
     low, high = clusters.interval(result.estimate[groups], delta)
     rows = result.intervals.order_high[groups] - result.intervals.order_low[groups]
