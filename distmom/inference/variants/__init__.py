@@ -1,1 +1,1 @@
-"""Variants of an experiment: their ratios, what lies between them, and many of them asked together."""
+"""Variants of an experiment: their ratios, the differences between them, and many of them at once."""

@@ -17,23 +17,23 @@ from distmom.numerics.arrays import Floats
 Interval = tuple[float, float]
 
 CLEARLY = 2.0
-"""The control's mean is clearly away from 0 if twice its interval's reach does not get there."""
+"""The control's mean is clearly away from 0 if even twice its interval's margin does not reach 0."""
 
 MAY_BE_0 = "the control's mean does not differ significantly from 0"
-"""Why there is no lift, neither of robust nor of sample means."""
+"""Why there is no lift, neither for robust nor for sample means."""
 
 MOST_ROUNDS = 40
 
 RTOL, ATOL = 1e-13, 1e-300
-"""A root that moves by no more has been found."""
+"""A root counts as found if it moves by no more than this."""
 
 
 @dataclass(frozen=True)
 class Paired:
     """Blocks of a control and of a variant, paired by their numbers.
 
-    Units are put into blocks by a hash that does not know the variant, so a unit that is in both is in the
-    same block of both, and what the two have in common leaves the difference.
+    Units are assigned to blocks by a hash that ignores the variant, so a unit that is in both is in the
+    same block of both, and their common part cancels in the difference.
     """
 
     control: RobustRatio
@@ -41,7 +41,7 @@ class Paired:
     confidence_level: float
 
     def finest(self) -> Steps[int | None]:
-        """The most blocks to take: they tell something in both, and the smaller one has units for them."""
+        """The largest usable number of blocks: informative in both, with enough units in the smaller one."""
         mine = self.variant.cells.levels
         levels = [k for k in self.control.cells.levels if k in mine]
         finest, fewer = max(levels, default=None), fewer_blocks(levels, self._n_independent)
@@ -82,12 +82,12 @@ class Paired:
         return answered(self.steps(wanted), self.confidence_level)[1]
 
     def _lift(self, wanted: str, finest: int | None) -> Steps[Lift]:
-        """The relative difference L: the interval holds the L at which variant - (1 + L) control may be 0.
+        """The relative difference L: the interval contains the L at which variant - (1 + L) control may be 0.
 
         That is Fieller's (1954) interval: the error of the control's mean enters. For one L the rule gives an
         estimate and an interval of L + (variant - (1 + L) control)/c, c the control's mean; an end of the
-        interval is the L that is itself the end of its interval, and is found by going there again and
-        again, which brings it nearer by the relative error of c each time.
+        interval is the L that is itself the end of its interval. It is found by fixed-point iteration,
+        which reduces the distance by the relative error of c each time.
         """
         c = self.control.value
         why = _unclear(self.control, wanted, self.confidence_level)
@@ -129,9 +129,9 @@ class Lift:
 
 
 def estimate_of(answer: RuleAnswer, g: int, interval: str, confidence_level: float) -> Estimate:
-    """What is shown of a line of the answer.
+    """The estimate that is shown for a line of the answer.
 
-    By default the interval is that of order statistics, but with too few blocks for them the exact bound.
+    By default the interval is that of order statistics; with too few blocks for them, the exact bound.
     """
     return _estimates(answer, g, interval, confidence_level).estimate(g)
 
@@ -142,7 +142,7 @@ def _estimates(answer: RuleAnswer, g: int, interval: str, confidence_level: floa
 
 
 def _unclear(control: RobustRatio, wanted: str, confidence_level: float) -> str | None:
-    """Why nothing can be said relative to the control's mean; None where it can be."""
+    """Why nothing can be said relative to the control's mean; None if it can."""
     kind = "auto" if wanted == "none" else wanted
     given = estimate_of(control.answer, 0, kind, confidence_level).shown.interval
     if given is None:

@@ -1,9 +1,9 @@
 """Ratios of two sums over blocks, linearised: block values without the bias of a quotient.
 
-A mean over rows whose units (users, days) have many or few of them is a ratio N/D of two random sums, and so
-is any metric with a denominator. The quotient N_i/D_i of a small block is biased by a share of its variance.
-The value R + (N_i - R D_i)/d is not: where R is the ratio its mean is R whatever numerator and denominator
-have to do with each other, blocks may be empty, and values of blocks merge by plain averages.
+A mean over rows whose units (users, days) have varying numbers of rows is a ratio N/D of two random sums, and
+so is any metric with a denominator. The quotient N_i/D_i of a small block is biased by a share of its
+variance. The value R + (N_i - R D_i)/d is not: if R is the ratio its mean is R, whatever the dependence of
+numerator and denominator. Blocks may be empty, and values of blocks merge by ordinary averages.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from distmom.numerics.median import lower_median
 from distmom.theory.ladder import ladder_levels
 
 LEAST_UNITS = 8
-"""A block that tells how much blocks differ has at least so many independent units."""
+"""A block that shows how much blocks differ has at least this many independent units."""
 
 ENOUGH_UNITS = 20
-"""Units of a block of the answer: the median of the means of skew blocks is not their mean."""
+"""Units of a block of the answer: the median of the means of skewed blocks is not their mean."""
 
 LEAST_ABLE = 9
-"""Of fewer blocks chance makes outliers, in up to one of a hundred clean experiments."""
+"""With fewer blocks chance makes outliers, in up to one of a hundred clean experiments."""
 
 MOST_STILL = 0.02
-"""Share of blocks that may hold the most frequent value alone, as in `ladder.row_bound`."""
+"""Share of blocks that may contain the most frequent value alone, as in `ladder.row_bound`."""
 
 ROUNDS = 4
-"""The ratio is found anew around the last one; each round divides the error by about sqrt(units)."""
+"""The ratio is computed anew around the last one; each round divides the error by about sqrt(units)."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class RatioBlocks:
     Attributes
     ----------
     moments : Moments, shape (n_fine,)
-        Of the numerator.
+        Moments of the numerator.
     denominator : ndarray of float64, shape (n_fine,), or None
-        Mean of the denominator in each block; None where every row counts one.
+        Mean of the denominator in each block; None if every row counts one.
     n_independent : int
         Independent units: rows, or units whose rows stay together.
     """
@@ -59,7 +59,7 @@ class RatioBlocks:
 
     @cached_property
     def still(self) -> Bools:
-        """Fine blocks that are empty or hold nothing but the most frequent value of the numerator."""
+        """Fine blocks that are empty or contain nothing but the most frequent value of the numerator."""
         empty = self.moments.count == 0
         same = ~empty & (self.moments.m2 == 0.0) & np.isfinite(self.moments.mean)
         values, frequency = np.unique(self.moments.mean[same], return_counts=True)
@@ -69,10 +69,10 @@ class RatioBlocks:
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
-        """The numbers of blocks whose spread tells something.
+        """The numbers of blocks whose variance is informative.
 
-        They need `LEAST_UNITS` units each, and where one value dominates, as zero does in sales, nearly all
-        of them must hold other values, too: else the typical block looks constant and every other one
+        They need `LEAST_UNITS` units each, and if one value dominates, as zero does in sales, nearly all
+        of them must contain other values, too: else the typical block looks constant and every other one
         outlying.
         """
         fit = []
@@ -84,13 +84,13 @@ class RatioBlocks:
         return tuple(fit)
 
     def denominators(self, n_blocks: int) -> Floats:
-        """Sum of the denominator over each of so many blocks."""
+        """Sum of the denominator over each of `n_blocks` blocks."""
         one = 1.0 if self.denominator is None else self.denominator
         sums = np.where(self.moments.count > 0, self.moments.count * one, 0.0)
         return np.asarray(sums.reshape(n_blocks, -1).sum(axis=1))
 
     def rest(self, ratio: float | Floats, n_blocks: int) -> Floats:
-        """N - ratio D over each of so many blocks, formed from means: an offset costs no digits."""
+        """N - ratio D over each of `n_blocks` blocks, formed from means: an offset costs no digits."""
         part = ratio if self.denominator is None else ratio * self.denominator
         with np.errstate(invalid="ignore", over="ignore"):
             away = np.where(self.moments.count > 0, self.moments.count * (self.moments.mean - part), 0.0)
@@ -105,11 +105,11 @@ class RobustRatio:
     ----------
     cells : RatioBlocks
     value : float
-        NaN where there is none.
+        The ratio; NaN if there is none.
     denominator : float
         Robust mean of the denominator of a fine block.
     answer : RuleAnswer
-        What the rule says of the linearised blocks.
+        The rule's answer for the linearised blocks.
     """
 
     cells: RatioBlocks
@@ -118,22 +118,22 @@ class RobustRatio:
     answer: RuleAnswer
 
     def blocks(self, n_blocks: int) -> Floats:
-        """Linearised values of so many blocks."""
+        """Linearised values of `n_blocks` blocks."""
         return linearised(self.cells, self.value, self.denominator, n_blocks)
 
 
 def linearised(cells: RatioBlocks, ratio: float, denominator: float, n_blocks: int) -> Floats:
-    """R + (N - R D)/d of so many blocks, for a ratio R and the mean d of the denominators of fine blocks."""
+    """R + (N - R D)/d of `n_blocks` blocks, for a ratio R and the mean denominator d of fine blocks."""
     size = cells.still.size // n_blocks
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         return ratio + cells.rest(ratio, n_blocks) / (denominator * size)
 
 
 def fewer_blocks(levels: Sequence[int], n_independent: int) -> int | None:
-    """The most blocks of which the rule makes an answer with at least `ENOUGH_UNITS` units in its blocks.
+    """The largest number of blocks for which the answer has at least `ENOUGH_UNITS` units per block.
 
-    Where units are too few for that, the fewest blocks that can tell outliers from chance. The finest blocks
-    come first: where they show outliers, these are screened out there.
+    If there are too few units for that, the fewest blocks that can distinguish outliers from chance. The
+    finest blocks come first: if they show outliers, these are screened out there.
     """
     able = [k for k in levels if k >= LEAST_ABLE] or levels[-1:]
     for k in reversed(able):
@@ -145,14 +145,14 @@ def fewer_blocks(levels: Sequence[int], n_independent: int) -> int | None:
 
 
 def robust_ratio(cells: RatioBlocks, confidence_level: float) -> RobustRatio:
-    """What `ratio_steps` find."""
+    """The result of `ratio_steps`."""
     return answered(ratio_steps(cells), confidence_level)
 
 
 def ratio_steps(cells: RatioBlocks) -> Steps[RobustRatio]:
-    """The ratio around which the linearised blocks have it as their robust mean.
+    """The ratio that equals the robust mean of the blocks linearised around it.
 
-    It begins at the lower median of the quotients of blocks; those without a positive denominator have none.
+    It begins at the lower median of the quotients of blocks; blocks without a positive denominator have none.
     """
     finest = max(cells.levels, default=None)
     found = yield from _ratio_at(cells, finest)
@@ -163,7 +163,7 @@ def ratio_steps(cells: RatioBlocks) -> Steps[RobustRatio]:
 
 
 def _ratio_at(cells: RatioBlocks, k: int | None) -> Steps[RobustRatio]:
-    """The ratio from so many blocks."""
+    """The ratio from k blocks."""
     n = cells.n_independent
     sums = cells.denominators(least_level(cells, k))
     answer = yield Asked(sums[None], k, n)
@@ -179,5 +179,5 @@ def _ratio_at(cells: RatioBlocks, k: int | None) -> Steps[RobustRatio]:
 
 
 def least_level(cells: RatioBlocks, finest: int | None) -> int:
-    """Number of blocks to take: the finest, or the fewest where none tell anything."""
+    """Number of blocks to use: the finest, or the fewest if none are informative."""
     return finest or ladder_levels(cells.still.size)[0]

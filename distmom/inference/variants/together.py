@@ -1,6 +1,6 @@
-"""Questions of many calculations to the rule, asked together: each calculation is a generator of questions.
+"""Requests of many calculations to the rule, asked together: each calculation is a generator of requests.
 
-The rule costs about as much for one line of blocks as for a hundred. A thousand variants that each ask it a
+The rule costs about as much for one line of blocks as for a hundred. A thousand variants that each ask a
 dozen times, the next question depending on the last answer, are therefore asked in step.
 """
 
@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 
 class Asked(NamedTuple):
-    """Blocks of one distribution, whose spread is that between them; one group for each line of values.
+    """Blocks of one distribution, whose scale is that between them; one group for each line of values.
 
-    Without a finest level blocks get one unit each: so few that the rule takes the sample mean.
+    Without a finest level blocks get one unit each: too few, so the rule takes the sample mean.
     """
 
     values: Floats
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The answer to a question: the lines from `first` on of one that was given to many."""
+    """The answer to a question: the lines from `first` on of one that many share."""
 
     every: RuleAnswer
     first: int
@@ -56,13 +56,13 @@ class Answered(NamedTuple):
 
 
 Steps = Generator[Asked, Answered, T]
-"""A calculation that asks the rule, and gives back what it found."""
+"""A calculation that asks the rule, and returns its result."""
 
 
 def all_answered(calculations: Sequence[Steps[T]], confidence_level: float) -> list[T]:
-    """What the calculations find, to the same bits as one by one.
+    """The results of the calculations, bit-for-bit as if asked one by one.
 
-    Questions of equally many blocks of one size are asked together: these have the same ladder.
+    Questions with equal numbers of blocks of one size are asked together: they have the same ladder.
     """
     found: dict[int, T] = {}
     waiting: dict[int, Answered | None] = dict.fromkeys(range(len(calculations)))
@@ -86,7 +86,7 @@ def all_answered(calculations: Sequence[Steps[T]], confidence_level: float) -> l
 
 
 def answered(calculation: Steps[T], confidence_level: float) -> T:
-    """What one calculation finds."""
+    """The result of one calculation."""
     return all_answered([calculation], confidence_level)[0]
 
 
