@@ -1,1 +1,1 @@
-"""From block values to estimates with intervals: how many blocks, which of them, what the answer is worth."""
+"""From block values to estimates with intervals: number of blocks, their selection, and statuses."""

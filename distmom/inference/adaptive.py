@@ -1,12 +1,12 @@
-"""How many blocks, and can the answer be believed: from block moments to an answer per group.
+"""Choice of the number of blocks and test of the answer: from block moments to an answer per group.
 
-Medians of many blocks survive many outlying rows, medians of few blocks are efficient for skewed
-distributions; the rule takes few blocks for the answer and many for the evidence, by which it also finds the
-answer's place (`location`). From one pass it has fine blocks of random rows, cells of whole files and a
-uniform sample of rows. It measures one scale on the finest usable level, asks whether the medians of all
-coarser levels agree within what that scale allows, screens out outlying blocks if they do not, and answers on
-the rest. Cells of files are tested the same way and reveal what random blocks hide: files that are bad as a
-whole.
+Medians of many blocks tolerate many outlying rows; medians of few blocks are efficient for skewed
+distributions. The rule takes few blocks for the answer and many for the tests, which also locate the answer
+(`location`). From one pass it has fine blocks of random rows, cells of whole files and a uniform sample of
+rows. It estimates one scale on the finest usable level and tests whether the medians of all coarser levels
+agree within their margins of error. If they do not, it screens out outlying blocks and answers on the rest.
+Cells of files are tested in the same way. They reveal files that are bad as a whole, which random blocks
+hide.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.median import lower_median
 
 CELLS_AT_ONCE = 1 << 20
-"""Groups are answered in portions of about this many fine blocks or sampled rows: bounds the memory."""
+"""Groups are answered in portions of about this many fine blocks or sampled rows, to bound the memory."""
 
 
 AT_WORK = 8
-"""Words for each fine block of the groups that are answered together: levels, orders, merged blocks."""
+"""Words of memory per fine block of the groups that are answered together: levels, orders, merged blocks."""
 
 FEW_CARRY = 30.0
-"""Effective rows that carry a mean, below which blocks cannot see how it varies: some have hardly any."""
+"""Below this effective number of rows, blocks cannot show how a mean varies: some have hardly any rows."""
 
 
 def answer_rule(
@@ -62,72 +62,73 @@ def answer_rule(
     Parameters
     ----------
     rows : Moments or WeightedMoments
-        Fine blocks, shape (n_groups, n_fine), in the order of block numbers; count 0 where a block has no
-        rows, means not finite where it is non-finite. Of several random partitions of the same rows (see
-        `repeated`) shape (n_groups, repeats, n_fine). ``n_fine`` fixes the ladder: 945, 10,395 or 105 under
-        ``"auto"``, ``theory.fine_blocks(K)`` (any multiple of K) for a given K.
+        Fine blocks, shape (n_groups, n_fine), in the order of block numbers. Empty blocks have count 0;
+        non-finite blocks have a non-finite mean. For several random partitions of the same rows (see
+        `repeated`) the shape is (n_groups, repeats, n_fine). ``n_fine`` fixes the ladder: 945, 10,395 or 105
+        under ``"auto"``, ``theory.fine_blocks(K)`` (any multiple of K) for a given K.
     sample : ndarray of float64, shape (n_groups, size), or None
-        Uniform sample of each group's used rows, padded with NaN; all used rows where they are fewer.
+        Uniform sample of each group's used rows, padded with NaN; all used rows if there are fewer.
     n_sample : ndarray of int64, shape (n_groups,), or None
         Number of sampled values of each group.
     confidence_level : float
-        Of the intervals, in (0, 1). The tests have a level of their own.
+        Confidence level of the intervals, in (0, 1). The tests have a level of their own.
     files : Moments or WeightedMoments, optional
-        Cells by hash of the file's path, shape (n_groups, n_cells), holding the same rows.
+        Cells by hash of the file's path, shape (n_groups, n_cells), with the same rows.
     n_blocks : int or "auto"
-        A number is kept: the blocks are tested, but nothing is screened out, and the files never come first:
-        where they contradict the rows, the answer is beyond the breakdown point. Where a group has fewer
-        rows, its number is lowered to them.
+        A given number is kept: the blocks are tested, but nothing is screened out, and files never come
+        first: if they contradict the rows, the breakdown point is exceeded. If a group has fewer rows, its
+        number is lowered to them.
     block_source : {"rows", "units", "stored", "statistics"}
-        What a fine block holds: random rows; whole units (then cells of files are ignored); contiguous rows,
-        or chunks of them; a statistic of random rows other than their mean. But for the first a level needs
-        at least as many non-empty fine blocks as blocks. For units and contiguous rows the Cantelli interval
-        takes the spread between block means where that is larger, and their sizes as they are.
+        Content of a fine block: random rows; whole units (then cells of files are ignored); contiguous rows,
+        or chunks of them; a statistic of random rows other than their mean. For all but the first, a level
+        needs at least as many non-empty fine blocks as blocks. For units and contiguous rows the Cantelli
+        interval uses the variance between block means if that is larger, and the blocks' actual sizes.
     intervals : collection of {"order", "cantelli", "ball"}
-        Intervals to compute; for the others the reason is `NoInterval.NOT_WANTED`. Several partitions have
+        Intervals to compute; the reason for the others is `NoInterval.NOT_WANTED`. Several partitions have
         no order intervals.
     outlying : int
-        Of a given number of blocks, how many may be arbitrary beside being finite: the intervals allow for
-        them, or for the non-finite ones if these are more.
+        For a given number of blocks, how many finite ones may be arbitrary. The intervals allow for these,
+        or for the non-finite blocks if there are more of those.
     n_columns : int
-        So many groups after one another are the columns of a vector, with the same rows and the same
-        non-finite blocks. They share their levels and their status: a vector is contradicted if one of its
-        columns is, each tested at the n_columns-th part of the failure probability, and the blocks that are
-        outlying in a contradicted column are screened out for all. A column without any variation in the
+        This number of consecutive groups are the columns of a vector, with the same rows and the same
+        non-finite blocks. They share their levels and their status. A vector is contradicted if one of its
+        columns is, where each is tested at the failure probability divided by n_columns; blocks that are
+        outlying in a contradicted column are screened out for all. A column that is constant in the
         sample does not limit the levels of the others.
     n_units : ndarray of int64, shape (n_groups,), optional
-        Independent units of each group where these are fewer than its rows: they take the place of rows in
-        the choice of levels (`enough_units`).
+        Number of independent units of each group, if smaller than its rows: it replaces the number of rows
+        in the choice of levels (`enough_units`).
     pays_for_files : bool
-        Where rows of a file are correlated, and an interval of whole files is wider than that of rows, it is
-        said so and given (`Clusters`). With random rows and ``"auto"``.
+        If rows of a file are correlated, and an interval of whole files is wider than that of rows, report
+        this and give that interval (`Clusters`). With random rows and ``"auto"``.
     few_only : bool
-        A larger sample of the rows tells of bad shares. Then answers are dominated by few rows only if fewer
-        than `FEW_CARRY` effective ones decide them, not wherever the rows of a zero-inflated column do.
+        A larger sample of the rows reveals bad shares. Then answers are dominated by few rows only if fewer
+        than `FEW_CARRY` effective rows decide them, not whenever those of a zero-inflated column do.
 
     Returns
     -------
     RuleAnswer
-        Never raises for what the data holds: no rows, no finite answer and an exceeded breakdown point are
+        Never raises because of the data: no rows, no finite answer and an exceeded breakdown point are
         statuses.
 
     Notes
     -----
-    With n used rows, F non-empty blocks at the finest level f that has enough rows a block (`row_bound`)
-    and its robust variance V_f of a block mean (`finest_rows`): V_K = V_f K/F, h_K = sqrt(V_K (1/p* - 1))
-    at failure probability 0.001/(number of levels). K_hat is the coarsest level whose interval median_K +-
-    h_K has a point in common with those of all finer levels; outlying blocks lie more than max(8, sqrt(F)/2)
-    standard deviations from the median of level f. Contradicted: K_hat is not the coarsest level, or the
-    outlying blocks move the mean by more than h of the coarsest level. A given K is contradicted if its
-    interval and that of a finer level are disjoint, or the outlying blocks move the mean by more than h_K.
+    Let n be the used rows, f the finest level with enough rows per block (`row_bound`), F its non-empty
+    blocks and V_f its robust variance of a block mean (`finest_rows`). Then V_K = V_f K/F and
+    h_K = sqrt(V_K (1/p* - 1)) at failure probability 0.001/(number of levels). K_hat is the coarsest level
+    whose interval median_K +- h_K has a point in common with those of all finer levels. Outlying blocks are
+    more than max(8, sqrt(F)/2) standard deviations from the median of level f. Contradicted: K_hat is not the
+    coarsest level, or the outlying blocks move the mean by more than h of the coarsest level. A given K is
+    contradicted if its interval and that of a finer level are disjoint, or the outlying blocks move the mean
+    by more than h_K.
 
     Under ``"auto"`` the answer is the `location` of the kept blocks about the median of those of the answer,
-    and order intervals move with it; of a given K it is that median. The answer has the least level of at
-    least min(63, max(9, sqrt(n)/4)) blocks (and of so many as an order interval takes, where one is wanted
-    and there are rows for them). The breakdown point is a
-    number of outlying rows, about 0.69 F when they are scattered, not a share of the rows. Moderate shifts
-    (each fine block by fewer standard deviations than the screen tells apart) stay in the answer. Where all
-    rows are equal there is nothing to test: the answer and both intervals are that value.
+    and order intervals move with it; for a given K it is that median. The answer uses the least level of at
+    least min(63, max(9, sqrt(n)/4)) blocks (and at least the number that an order interval needs, if one is
+    wanted and there are enough rows). The breakdown point is a number of outlying rows, about 0.69 F if they
+    are scattered, not a share of the rows. Moderate shifts (of each fine block by fewer standard deviations
+    than the screen detects) stay in the answer. If all rows are equal there is nothing to test: the answer
+    and both intervals are that value.
 
     Each group's answer depends on its own numbers alone. Cost: a few dozen passes over the fine blocks.
 
@@ -236,11 +237,11 @@ def _from_rows(own: RowSet, files: BlockState | None, ask: Request) -> RuleAnswe
 
 
 def _few_rows(result: RuleAnswer, own: RowSet, sample: Floats, n_sample: Ints, few_only: bool) -> None:
-    """Flag answers with more than 90% of the sampled rows strictly on one side; if `few_only`, and few.
+    """Flag answers with over 90% of the sampled rows strictly on one side; if `few_only`, only if few.
 
     Let c be the sample's median. The effective number of the rows about it, (sum |x - c|)^2 / sum (x - c)^2,
-    is the square of the distance of their mean from c in standard errors, where the rows away from c are few
-    and on one side. So it is taken from the answer and its standard error, which outliers do not move.
+    is the square of the distance of their mean from c in standard errors, if the rows away from c are few
+    and on one side. So it is computed from the answer and its standard error, which outliers do not move.
     """
     answer_of = result.estimate[:, None]
     below = np.count_nonzero(sample < answer_of, axis=1)
@@ -264,7 +265,7 @@ def _check(
     intervals: Collection[str],
     confidence_level: float,
 ) -> None:
-    """Refuse arguments that no caller of this room may pass."""
+    """Refuse arguments that no caller in this package may pass."""
     if rows.count.ndim not in (2, 3) or (files is not None and len(files.count) != len(rows.count)):
         raise ValueError("rows and files must have shapes (n_groups, n_blocks) with the same n_groups")
     if n_blocks != "auto" and rows.count.shape[-1] % n_blocks:

@@ -1,4 +1,4 @@
-"""What the rule is asked and returns: arrays with one entry per group, and how parts are put together."""
+"""The rule's request and answer: arrays with one entry per group, and how parts are joined."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BlockSource = Literal["rows", "units", "stored", "statistics"]
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of the blocks of all groups; see `adaptive.answer_rule`."""
+    """The request to the rule for all groups; see `adaptive.answer_rule`."""
 
     delta: float
     n_blocks: int | Literal["auto"]
@@ -32,13 +32,13 @@ class Request:
 
     @property
     def between(self) -> bool:
-        """Whether intervals take the spread between blocks where that is larger, and the blocks' sizes."""
+        """Whether intervals use the variance between blocks if that is larger, and the blocks' sizes."""
         return self.block_source in ("units", "stored")
 
 
 @dataclass(frozen=True)
 class OfGroups:
-    """Base of records whose fields have one line for each group, but for those of all groups."""
+    """Base of records whose fields have one line per group, except for fields common to all groups."""
 
     of_all: ClassVar[tuple[str, ...]] = ()
 
@@ -57,25 +57,25 @@ R = TypeVar("R", bound=OfGroups)
 
 @dataclass(frozen=True)
 class Intervals(OfGroups):
-    """The two intervals of each group; all arrays have shape (n_groups,), NaN where there is no interval.
+    """The two intervals of each group; all arrays have shape (n_groups,), NaN if there is no interval.
 
     Attributes
     ----------
     order_low, order_high : ndarray of float64
         Order statistics of the blocks of the answer; under ``"auto"`` moved with the estimate from the
         median to the location, and at least Student's interval.
-    order_level : ndarray of float64
-        Level that they achieve (at least the one asked for): probability to cover the median of the
+        Their actual confidence level (at least the requested one): the probability of covering the median of
+        the distribution of one block mean, whose distance to the mean is of smaller order.
         distribution of one block mean, whose distance to the mean is of smaller order.
     order_rank : ndarray of int64
-        The rank l: the l-th smallest and the l-th largest block mean; 0 where there is no interval.
+        The rank l: the l-th smallest and the l-th largest block mean; 0 if there is no interval.
     order_reason : ndarray of int64
         `NoInterval` codes.
-    cantelli_low, cantelli_high, cantelli_centre : ndarray of float64
-        Interval with plug-in scale, and the estimate it is centred at, which under ``"auto"`` is not
+        Interval with plug-in scale, and the estimate at its centre, which under ``"auto"`` is not
+        `RuleAnswer.estimate`.
         `RuleAnswer.estimate`.
     cantelli_blocks : ndarray of int64
-        Number of blocks K_e of the centre; 0 where there is no interval.
+        Number of blocks K_e of the centre; 0 if there is no interval.
     cantelli_reason : ndarray of int64
         `NoInterval` codes.
     """
@@ -110,15 +110,15 @@ class RuleAnswer(OfGroups):
     Attributes
     ----------
     estimate : ndarray of float64, shape (n_groups,)
-        The answer shown first; NaN where the status says that there is none.
+        The answer shown first; NaN if the status says that there is none.
     status : ndarray of int64, shape (n_groups,)
         `Finding` flags; `flags_of` gives the words, the deciding one first.
     n_used : ndarray of int64, shape (n_groups,)
-        Rows that carry the answer, with those of blocks screened out.
+        Rows behind the answer, including those of blocks screened out.
     n_blocks : ndarray of int64, shape (n_groups,)
-        Blocks of the answer (with non-finite ones): it is their median, or lies about it; 0 without rows.
+        Blocks of the answer (with non-finite ones): the answer is their median, or near it; 0 without rows.
     lowered : ndarray of bool, shape (n_groups,)
-        The number of blocks that was given exceeds the rows, and was lowered to them.
+        The given number of blocks exceeds the number of rows, and was lowered to it.
     block_estimates : ndarray of float64, shape (n_groups, width)
         Means of those blocks in the order of their numbers; ragged rows end in NaN.
     block_rows : ndarray of int64, shape (n_groups, width)
@@ -130,13 +130,13 @@ class RuleAnswer(OfGroups):
     n_screened_out : ndarray of int64, shape (n_groups,)
         Outlying blocks (of the finest level) that the answer leaves out; 0 unless contaminated.
     plain_estimate : ndarray of float64, shape (n_groups,)
-        Mean of all used rows, infinite or NaN if they are.
+        Mean of all used rows, infinite or NaN if they contain such values.
     constant : ndarray of bool, shape (n_groups,)
-        All used rows have one and the same finite value.
+        All used rows have the same finite value.
     levels : ndarray of int64, shape (n_levels,)
         The ladder of the row blocks.
     path_estimate, path_margin : ndarray of float64, shape (n_groups, n_levels)
-        Median and margin of error of the test of contradiction at every level; NaN at levels that a group
+        Median and margin of error of the contradiction test at every level; NaN at levels that a group
         lacks.
     k_hat : ndarray of int64, shape (n_groups,)
         Coarsest level whose interval meets those of all finer levels; 0 without a ladder.
@@ -147,25 +147,25 @@ class RuleAnswer(OfGroups):
     row_margin, file_margin : ndarray of float64, shape (n_groups,)
         Margins of error with which the two answers are compared; NaN where they are not.
     file_estimate : ndarray of float64, shape (n_groups,)
-        Answer of the cells of files; NaN where there are too few.
+        Answer of the cells of files; NaN if there are too few.
     disagree : ndarray of bool, shape (n_groups,)
         Cells of files contradict the row blocks.
     files_first : ndarray of bool, shape (n_groups,)
         `estimate`, its blocks and intervals are those of the cells of files.
     file_effect : ndarray of float64, shape (n_groups,)
-        Design effect where rows of a file are correlated, so that intervals for independent rows are too
-        short; else NaN.
+        Design effect if rows of a file are correlated, so that intervals for independent rows are too
+        narrow; else NaN.
     files_low, files_high : ndarray of float64, shape (n_groups,)
-        Interval of whole files where it takes the place of that of rows; NaN elsewhere, and where there are
-        too few files.
+        Interval of whole files if it replaces that of rows; otherwise, and if there are too few files,
+        NaN.
     suspect_cells : ndarray of bool, shape (n_groups, n_cells)
-        Cells, as they were given, whose files hold outlying values.
+        Input cells whose files contain outlying values.
     too_equal : ndarray of bool, shape (n_groups,)
-        Row blocks vary less than chance makes them, as those of sorted rows: the order interval is widened.
+        Row blocks vary less than by chance, as with sorted rows: the order interval is widened.
     intervals : Intervals
     ball_rows, ball_means : ndarray, shape (n_groups, width)
-        If asked for, effective rows and means of the blocks at the level where the radius of a vector is
-        least; those of the answer for a given number of blocks.
+        If requested, effective rows and means of the blocks at the level with the smallest radius of a
+        vector; for a given number of blocks, those of the answer.
     ball_spread : ndarray of float64, shape (n_groups,)
         Standard deviation of the mean of a block of average size.
     ball_reason : ndarray of int64, shape (n_groups,)
@@ -220,7 +220,7 @@ class RuleAnswer(OfGroups):
         return tuple([Rung(*rung) for rung in rungs if math.isfinite(rung[1])])
 
     def overwritten(self, groups: Ints, new: dict[str, Any]) -> RuleAnswer:
-        """The answer with other values of some fields for some groups: this one is used up."""
+        """The answer with new values of some fields for some groups; do not use this one afterwards."""
         wide: dict[str, Any] = {}
         for name, values in new.items():
             old = getattr(self, name)
@@ -236,7 +236,7 @@ class RuleAnswer(OfGroups):
 
 
 RAGGED = ("block_estimates", "block_rows", "ball_rows", "ball_means")
-"""Fields of `RuleAnswer` whose rows have any length."""
+"""Fields of `RuleAnswer` whose rows may have any length."""
 
 
 def padded(array: NDArray[Number], width: int) -> NDArray[Number]:
@@ -248,7 +248,7 @@ def padded(array: NDArray[Number], width: int) -> NDArray[Number]:
 
 
 def block_sizes(count: Ints) -> Ints:
-    """Fewest and most rows in the blocks of each group, shape (n_groups, 2); 0 without blocks."""
+    """Least and largest number of rows in the blocks of each group, shape (n_groups, 2); 0 without blocks."""
     least = np.min(np.where(count > 0, count, np.iinfo(np.int64).max), axis=1, initial=np.iinfo(np.int64).max)
     most = np.max(count, axis=1, initial=0)
     return np.stack([np.where(most > 0, least, 0), most], axis=1)
@@ -266,7 +266,7 @@ def compact(count: NDArray[Number], mean: Floats) -> tuple[NDArray[Number], Floa
 
 
 def join(parts: list[R]) -> R:
-    """Put records of consecutive groups together, such as `RuleAnswer`."""
+    """Join records of consecutive groups, such as `RuleAnswer`."""
     first = parts[0]
     values: dict[str, Any] = {}
     for field in fields(first):

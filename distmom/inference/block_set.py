@@ -1,4 +1,4 @@
-"""What the rule finds about one set of blocks: its finest level, ladder, outlying blocks, and answer."""
+"""Findings of the rule about one set of blocks: finest level, ladder, outlying blocks, and answer."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Finest(OfGroups):
     centre : ndarray, shape (n_groups,)
         Lower median of their means.
     se : ndarray, shape (n_groups,)
-        Standard error of the mean of all rows, 0 where more than half of the blocks are constant.
+        Standard error of the mean of all rows, 0 if more than half of the blocks are constant.
     spread : ndarray, broadcast to (n_groups, width)
-        Standard deviation that each block mean may have.
+        Standard deviation of each block mean.
     share : ndarray, broadcast to (n_groups, width)
         Weight of each block in the mean of all rows.
     efficiency : ndarray, shape (n_groups,)
@@ -62,8 +62,8 @@ class Finest(OfGroups):
 class Ladder(OfGroups):
     """Medians and margins of error along the levels; all arrays have shape (n_groups, n_levels).
 
-    ``usable`` marks the levels that a group has; the others hold NaN. ``inflation`` is what the
-    standard deviation of a block mean exceeds se sqrt(K) by, as a factor: see `inflation`.
+    ``usable`` marks the levels that a group has; the others are NaN. ``inflation`` is the factor by which
+    the standard deviation of a block mean exceeds se sqrt(K): see `inflation`.
     """
 
     of_all = ("levels",)
@@ -77,7 +77,7 @@ class Ladder(OfGroups):
 
 @dataclass(frozen=True)
 class Screen(OfGroups):
-    """What the comparison of levels and blocks says; arrays of shape (n_groups,), `far` (n_groups, width)."""
+    """Result of the comparison of levels and blocks; arrays of shape (n_groups,), `far` (n_groups, width)."""
 
     k_hat: Ints
     far: Bools
@@ -88,7 +88,7 @@ class Screen(OfGroups):
 
 @dataclass(frozen=True)
 class Answer(OfGroups):
-    """Blocks that carry the answer of each group: rows, effective rows and means (n_groups, width).
+    """Blocks behind the answer of each group: rows, effective rows and means (n_groups, width).
 
     Ragged ones are padded: the first `width` are a group's own.
     """
@@ -118,7 +118,7 @@ class Answer(OfGroups):
 
 @dataclass(frozen=True)
 class BlockSet(OfGroups):
-    """What a set of blocks says; `given` is their number where it is not ours to choose."""
+    """Findings about a set of blocks; `given` is their number if the user chose it."""
 
     of_all = ("given",)
 

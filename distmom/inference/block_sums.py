@@ -17,7 +17,7 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 @dataclass(frozen=True)
 class Places:
-    """Where the fine blocks of every group go at some levels, in one long row of coarse blocks.
+    """Positions of the fine blocks of every group at some levels, in one flat array of coarse blocks.
 
     `flat` has shape (n_groups, n_levels, n_fine); `width` coarse blocks belong to each group and level.
     """
@@ -39,7 +39,7 @@ class Places:
 class CentredSum:
     """Means of fine blocks with their masses, ready to be averaged over the blocks of any level.
 
-    Of each group the first `width` blocks are its own, as for `Merger`.
+    The first `width` blocks of each group are its own, as for `Merger`.
     """
 
     def __init__(self, mass: NDArray[Any], mean: Floats, filled: Bools, width: Ints) -> None:
@@ -53,7 +53,7 @@ class CentredSum:
         self._half_centre = np.asarray(0.5 * np.where(np.isnan(centre), 0.0, centre))[:, None]
         with np.errstate(invalid="ignore", over="ignore"):
             share = mass / self._whole[:, None]
-            # half the distance to the centre by the share of the mass: no sum of these overflows
+            # half the distance to the centre times the share of the mass: no sum of these overflows
             self._pull = np.where(filled, (0.5 * self._mean - self._half_centre) * share, 0.0)
 
     def merged(self, places: Places) -> tuple[NDArray[Any], Floats]:

@@ -1,8 +1,8 @@
-"""Blocks that are more equal than chance makes them, as those of sorted rows are.
+"""Blocks that are more equal than by chance, as with sorted rows.
 
-Every run of rows of a file gives one row to each fine block. Where neighbouring rows are correlated, as
-in a sorted column, blocks are stratified samples: their means hardly vary, and order statistics of them lie
-too close together. The spread that rows have within blocks is then the one to go by.
+Every run of rows of a file gives one row to each fine block. If neighbouring rows are correlated, as in a
+sorted column, blocks are stratified samples: their means hardly vary, and their order statistics are too
+close together. The variance of rows within blocks is then used instead.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from distmom.numerics.median import lower_median
 from distmom.numerics.own_sums import own_sums
 
 FALSE_ALARM = 1e-6
-"""Probability that blocks of exchangeable rows are taken for too equal."""
+"""Probability of calling blocks of exchangeable rows too equal."""
 
 MEDIAN_EXCESS = 0.5 * np.pi - 1.0
-"""The median of K values errs by this share of the variance of their mean about their mean."""
+"""Mean squared error of the median of K values about their mean, as a share of the variance of the mean."""
 
 
 def too_equal(own: BlockSet) -> tuple[Bools, Floats, Floats]:
-    """Whether the kept finest blocks of each group vary too little, the ratio, and the standard error.
+    """Whether the kept finest blocks of each group vary too little, with the ratio and the standard error.
 
     The ratio is that of the analysis of variance: variance between block means over that within blocks, each
     as the variance of a row. It is tested against its distribution for normal rows, F with F - 1 and n - F
-    degrees of freedom, which other distributions of exchangeable rows come near: heavy tails make numerator
-    and denominator move together. Where blocks are contradicted, outlying rows of both signs may cancel in
+    degrees of freedom. Other distributions of exchangeable rows come close to it, because heavy tails move
+    numerator and denominator together. If blocks are contradicted, outlying rows of both signs may cancel in
     the means of kept blocks, so the variance within is that of the typical block, which is no larger. The
-    standard error of the mean of all rows is that of the variance within blocks.
+    standard error of the mean of all rows follows from the variance within blocks.
     """
     from scipy.special import fdtri
 
@@ -53,11 +53,11 @@ def too_equal(own: BlockSet) -> tuple[Bools, Floats, Floats]:
 
 
 def widen(found: Intervals, own: BlockSet, delta: float) -> Bools:
-    """Widen the order intervals of blocks that are too equal to what rows vary within them; which these are.
+    """Widen the order intervals of blocks that are too equal by the variance within them; return which.
 
     The mean of all rows has the standard error of the variance within blocks, whatever the order of the rows;
-    the median of the blocks errs about it by their own spread alone. So their normal interval around the
-    estimate is added to that of the order statistics.
+    the error of the median of the blocks about that mean depends only on the variance between them. So their
+    normal interval around the estimate is added to that of the order statistics.
     """
     from scipy.special import ndtri
 

@@ -1,6 +1,6 @@
-"""From what the rule says of blocks to estimates with their intervals: a number or a vector for each group.
+"""From the rule's answer for blocks to estimates with intervals: a number or a vector for each group.
 
-The entries of a matrix are a vector, and those of a vector are lines of the rule's answer after one another.
+The entries of a matrix form a vector, and the entries of a vector are consecutive lines of the rule's answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CORRELATED = int(Finding.ROWS_CORRELATED)
 
 @dataclass(frozen=True)
 class Promise:
-    """What intervals are to promise.
+    """Requested properties of intervals.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Promise:
     n_blocks : int or None
         The number of blocks, if it was given.
     outlying : int or None
-        Rows (or units) that may be arbitrary; None where intervals do not allow for such.
+        Rows (or units) that may be arbitrary; None if intervals do not allow for such rows.
     repeats : int
-        Random partitions.
+        Number of random partitions.
     """
 
     interval: str
@@ -52,7 +52,7 @@ class Promise:
     def kind(self, n_blocks: int, delta: float) -> str:
         """The interval to show: order statistics unless the number of blocks is too small for them.
 
-        Not of overlapping blocks; and not where blocks are so many, for the sake of outlying rows, that the
+        Never for overlapping blocks, nor if there are so many blocks, because of outlying rows, that the
         median of a block mean may be far from the mean.
         """
         if self.interval != "auto":
@@ -67,15 +67,15 @@ class Promise:
         return self.confidence_level if method is None else 1.0 - self.line_delta(n_lines, method)
 
     def line_delta(self, n_lines: int, method: str | None) -> float:
-        """Allowed failure probability of a line: intervals of coordinates hold together."""
+        """Allowed failure probability of a line: intervals of coordinates hold simultaneously."""
         return self.delta / n_lines if method == "coordinatewise" else self.delta
 
 
 class Shown(NamedTuple):
-    """The interval that is shown: kind, ends of a number or of each coordinate, reason, level, radius.
+    """The interval shown: kind, ends for a number or for each coordinate, reason, level, radius.
 
-    A vector has a radius or an interval of each coordinate, shape (d, 2). The reason is why something is
-    missing; the level is the one that order statistics have.
+    A vector has a radius or an interval of each coordinate, shape (d, 2). The reason says why something is
+    missing; the level is the actual confidence level of order statistics.
     """
 
     kind: str
@@ -98,9 +98,9 @@ class Estimate:
         `Finding` flags.
     shown : Shown
     blocks : dict
-        Fields of results that tell of the blocks.
+        Fields of results about the blocks.
     gap : float or None
-        Of a geometric median.
+        Optimality gap of a geometric median.
     """
 
     value: Any
@@ -111,7 +111,7 @@ class Estimate:
     gap: float | None = None
 
     def with_status(self, flags: int) -> Estimate:
-        """The same with more to tell."""
+        """The same with further findings."""
         return replace(self, status=self.status | int(flags))
 
     @property
@@ -120,7 +120,7 @@ class Estimate:
         return flags_of(self.status)
 
     def fields(self, shaped: Callable[[Floats], Any] | None = None) -> dict[str, Any]:
-        """The fields of a result; `shaped` gives the entries of a matrix, one a line, their places."""
+        """The fields of a result; `shaped` gives the entries of a matrix, one per line, their positions."""
         kind, interval, reason, level, radius = self.shown
         fields = {
             "estimate": self.value,
@@ -143,7 +143,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimates:
-    """What the rule says of all groups, each of which has `n_lines` lines in its answer.
+    """The rule's answers for all groups, each with `n_lines` lines.
 
     Attributes
     ----------
@@ -154,11 +154,11 @@ class Estimates:
     method : {"geometric", "coordinatewise"} or None
         How block vectors become one; None for numbers.
     pays : bool
-        Whether intervals are those of units where rows are correlated.
+        Whether intervals are those of units if rows are correlated.
     units : Dependence, optional
-        What is known of the units, where there are no groups.
+        Dependence within units, if there are no groups.
     odd_files : tuple of str
-        Files that hold other values than the rest, and are left out.
+        Files whose values differ from the rest, and which are left out.
     """
 
     answer: RuleAnswer
@@ -170,7 +170,7 @@ class Estimates:
     odd_files: tuple[str, ...] = ()
 
     def with_equal(self, answer: RuleAnswer) -> Estimates:
-        """The same with an equal answer, such as one on disk: what is asked of all groups is kept."""
+        """The same with an equal answer, such as one on disk; the request for all groups is kept."""
         other = replace(self, answer=answer)
         vars(other).update(status=self.status, disagree=self.disagree)
         return other
@@ -205,7 +205,7 @@ class Estimates:
         return np.any(self.answer.disagree.reshape(-1, self.n_lines), axis=1).tolist()  # type: ignore[no-any-return]
 
     def other(self, g: int) -> Any:
-        """The answer that is not shown first, where blocks of rows and of files disagree."""
+        """The answer that is not shown first, if blocks of rows and of files disagree."""
         if not self.disagree[g]:
             return None
         answer, mine = self.answer, self.lines(g)
@@ -235,7 +235,7 @@ class Estimates:
         return Estimate(median, points, status, self._vector(g, median), blocks, gap)
 
     def ball(self, g: int) -> Ball:
-        """What the radius around a group's vector comes from."""
+        """The blocks from which the radius around a group's vector is computed."""
         mine, promise = self.lines(g), self.promise
         arbitrary = 0
         if promise.n_blocks is not None:
@@ -278,7 +278,7 @@ class Estimates:
         return Shown(kind, None if np.isnan(ends).all() else ends, reason, together)
 
     def _vector_of_units(self, mine: slice) -> Shown:
-        """Intervals of coordinates, or the radius, from the spread between units."""
+        """Intervals of coordinates, or the radius, from the variance between units."""
         low, high = self.answer.files_low[mine], self.answer.files_high[mine]
         if self.units is None or self.units.clusters is None or np.isnan(low).any():
             return Shown("clusters", None, NoInterval.FEW_UNITS.words)
@@ -290,7 +290,7 @@ class Estimates:
 def shown_interval(
     found: Intervals, g: int, kind: str
 ) -> tuple[tuple[float, float] | None, str | None, float | None]:
-    """Interval, the reason where there is none, and the level that order statistics achieve."""
+    """Interval, the reason if there is none, and the actual confidence level of order statistics."""
     if kind == "none":
         return None, NoInterval.NOT_WANTED.words, None
     low, high, code = (

@@ -21,8 +21,8 @@ UNBOUNDED = (
 )
 
 UNEVEN = 0.4
-"""Spread of the denominators of blocks, in their median, above which order statistics of block ratios are not
-offered by default: the ratios of blocks with small denominators are skewed."""
+"""Scale of the denominators of blocks, relative to their median, above which order statistics of block ratios
+are not offered by default: the ratios of blocks with small denominators are skewed."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Quotients:
 
 @dataclass(frozen=True)
 class FiellerEnds:
-    """The interval of each group, and where there is none why."""
+    """The interval of each group, or the reason why there is none."""
 
     intervals: Intervals
     unbounded: Bools
@@ -69,7 +69,7 @@ class FiellerEnds:
 def fieller_ends(
     blocks: Quotients, estimate: Floats, rule: Callable[[Floats, Floats], RuleAnswer]
 ) -> FiellerEnds:
-    """The ends of the R around the estimate whose N - R D has a Cantelli interval that holds 0.
+    """The ends of the R around the estimate whose N - R D has a Cantelli interval that contains 0.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ def fieller_ends(
     estimate : ndarray, shape (n_groups,)
         The ratio.
     rule : callable
-        What the rule says of values of blocks with these variances, ``rule(values, variances)``.
+        The rule's answer for block values with these variances, ``rule(values, variances)``.
 
     Notes
     -----
     N - R D is a U-statistic whose mean is 0 at the true ratio, so its bound holds there without any argument
     about a quotient. For one R the rule gives the interval of R + (N - R D)/d, d the denominator, and R is in
     the set if it is in this interval. An end is bracketed by doubling steps from the estimate, then found by
-    regula falsi (Illinois), for all groups at once. Where the interval of D holds 0 there is no end.
+    regula falsi (Illinois), for all groups at once. If the interval of D contains 0 there is no end.
 
     References
     ----------
@@ -97,7 +97,7 @@ def fieller_ends(
     d = np.where(np.isnan(found.cantelli_centre), of_d.estimate, found.cantelli_centre)
 
     def beyond(end: Floats, sign: float) -> tuple[Floats, Intervals]:
-        """How far the interval that belongs to R reaches beyond R, up (1) or down (-1): negative outside."""
+        """How far the interval for R extends beyond R, up (1) or down (-1): negative outside."""
         found = rule(*blocks.linearised(end, d)).intervals
         return (found.cantelli_high - end if sign > 0.0 else end - found.cantelli_low), found
 
@@ -107,7 +107,7 @@ def fieller_ends(
 
 
 def _end(start: Floats, sign: float, beyond: Callable[[Floats, float], tuple[Floats, Intervals]]) -> Floats:
-    """Where `beyond` is 0, of each group; the start where it is 0 or unknown there."""
+    """The root of `beyond` for each group; the start if `beyond` is 0 or unknown there."""
     inside, outside = start.copy(), start.copy()
     above = below = step = beyond(start, sign)[0]
     wide = np.isfinite(step) & (step > 0.0)
@@ -120,7 +120,7 @@ def _end(start: Floats, sign: float, beyond: Callable[[Floats, float], tuple[Flo
         if not open_.any():
             break
         inside, above = np.where(open_, outside, inside), np.where(open_, below, above)
-    going = wide.copy()  # each group ends by itself, as it would alone
+    going = wide.copy()  # each group stops on its own, as it would alone
     for _ in range(MOST_ROUNDS):
         with np.errstate(invalid="ignore", divide="ignore"):
             middle = np.where(wide, inside + (outside - inside) * above / (above - below), start)
@@ -138,7 +138,7 @@ def _end(start: Floats, sign: float, beyond: Callable[[Floats, float], tuple[Flo
 def uneven(denominators: Floats, variances: Floats) -> bool:
     """Whether denominators of blocks differ so much that order statistics of their ratios would mislead.
 
-    By their variances inside blocks, or the spread between blocks where those are not known.
+    By their variances inside blocks, or the variance between blocks if those are unknown.
     """
     known = denominators[np.isfinite(denominators)]
     inside = variances[np.isfinite(variances)]

@@ -21,10 +21,10 @@ from distmom.theory.partition import NEARLY_EQUAL, unequal_factor
 from distmom.theory.vectors import repeated_vector_factor, vector_factor
 
 MILDLY_UNEQUAL = 2.0
-"""Up to this ratio of the largest to the smallest block, a bound in closed form is nearly the exact one."""
+"""Up to this ratio of the largest to the smallest block a closed-form bound is nearly exact."""
 
 MOST_SOLVED = 2_000
-"""Up to so many blocks of unequal sizes their tail is solved."""
+"""Up to this number of blocks of unequal sizes their tail is solved."""
 
 
 def intervals_of(own: BlockSet, reason: Ints, ask: Request, between: bool) -> Intervals:
@@ -34,10 +34,10 @@ def intervals_of(own: BlockSet, reason: Ints, ask: Request, between: bool) -> In
     ----------
     own : BlockSet
     reason : ndarray of int64, shape (n_groups,)
-        `NoInterval` codes of the groups that cannot have any; 0 for the others.
+        `NoInterval` codes of the groups that cannot have an interval; 0 for the others.
     ask : Request
     between : bool
-        Take the spread between the block means where it is larger: blocks may be dependent inside. Their
+        Use the variance between the block means if it is larger: rows may be dependent within blocks. Block
         sizes may differ, too.
     """
     out = Intervals.missing(reason.size, NoInterval.NOT_WANTED)
@@ -53,11 +53,11 @@ def intervals_of(own: BlockSet, reason: Ints, ask: Request, between: bool) -> In
 
 
 def ball_fields(own: BlockSet, reason: Ints, ask: Request, between: bool, repeats: int = 1) -> dict[str, Any]:
-    """The fields of `RuleAnswer` that the radius of a vector comes from; see `intervals_of`.
+    """The fields of `RuleAnswer` from which the radius of a vector is computed; see `intervals_of`.
 
-    The blocks are those of the level where the radius is least, not those of the answer; of several
-    partitions, which are groups of `own` after one another, they stand side by side. A column of which more
-    than half of the blocks are constant has its blocks all the same: the vector may have a radius by its
+    The blocks are those of the level with the smallest radius, not those of the answer; those of several
+    partitions, which are consecutive groups of `own`, are side by side. A column with more than half of its
+    blocks constant has its blocks all the same: the vector may have a radius by its
     other columns.
     """
     n_groups = reason.size
@@ -77,8 +77,8 @@ def ball_fields(own: BlockSet, reason: Ints, ask: Request, between: bool, repeat
 def _order(out: Intervals, groups: Bools, answer: Answer, delta: float, outlying: Ints) -> None:
     """Fill in the order statistics of the answer's blocks, for some groups.
 
-    `outlying` are the blocks of arbitrary value, with the non-finite ones. A NaN among them is taken at the
-    far end of either side, where it can hide neither a small nor a large block.
+    `outlying` is the number of blocks of arbitrary value, with the non-finite ones. A NaN among them is taken
+    to be at the far end of either side, where it can hide neither a small nor a large block.
     """
     n_blocks = np.count_nonzero(answer.count, axis=1)
     ordered = np.sort(answer.mean, axis=1)
@@ -123,7 +123,7 @@ def _around(ends: Floats, place: Location, delta: float) -> Floats:
 def _exact(
     out: Intervals, groups: Bools, own: BlockSet, delta: float, between: bool, arbitrary: Ints
 ) -> None:
-    """Fill in the exact bound for some groups: at its own best level K_e, or a given number of blocks."""
+    """Fill in the exact bound for some groups: at its own best level K_e, or at a given number of blocks."""
     best = best_blocks(own, np.asarray([width_factor(int(k), delta) for k in own.ladder.levels]))
     n_blocks = np.count_nonzero(best.rows, axis=1)
     sized = between or own.given is not None
@@ -139,11 +139,11 @@ def _exact(
 
 
 class Best(NamedTuple):
-    """The blocks that an interval is made of.
+    """The blocks behind an interval.
 
     Rows, means and effective rows (n_groups, width), how many of the blocks are the group's own, the standard
-    error of the mean of all of them, and whether there is such a level, which is said of all partitions of a
-    group together.
+    error of the mean of all of them, and whether there is such a level, which is common to all partitions of
+    a group.
     """
 
     rows: Ints
@@ -156,7 +156,7 @@ class Best(NamedTuple):
     def spread(self, own: BlockSet, between: bool, *, sized: bool) -> Floats:
         """Standard deviation of the mean of a typical block, or if `sized` of one of average effective size.
 
-        `between` as for `intervals_of`; non-finite blocks do not tell.
+        `between` as for `intervals_of`; non-finite blocks do not count.
         """
         with np.errstate(invalid="ignore", over="ignore"):
             spread = self.se * np.sqrt(np.count_nonzero(self.rows, axis=1))
@@ -172,7 +172,7 @@ class Best(NamedTuple):
 
 
 def best_blocks(own: BlockSet, factors: Floats, repeats: int = 1) -> Best:
-    """The blocks of the answer if their number is given, else those of the level of least width.
+    """The blocks of the answer if their number is given, else those of the level with the narrowest interval.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def best_blocks(own: BlockSet, factors: Floats, repeats: int = 1) -> Best:
     factors : ndarray, shape (n_levels,)
         Width at each level in standard deviations of a block mean.
     repeats : int
-        So many groups of `own` are partitions of the same rows, which share a level.
+        This number of consecutive groups of `own` are partitions of the same rows, which share a level.
     """
     levels, answer = own.ladder.levels, own.answer
     if own.given is not None:
@@ -196,7 +196,7 @@ def best_blocks(own: BlockSet, factors: Floats, repeats: int = 1) -> Best:
 
 
 def kinds_of(n_blocks: Ints, outlying: Ints) -> tuple[Ints, list[tuple[int, int]]]:
-    """Distinct pairs (blocks, arbitrary ones), and the place of each group's pair among them."""
+    """Distinct pairs (blocks, arbitrary ones), and the index of each group's pair among them."""
     most = int(n_blocks.max(initial=0)) + 1
     codes = n_blocks * most + np.minimum(outlying, n_blocks)
     kinds = np.unique(codes)
@@ -217,13 +217,13 @@ def _sized_margins(
 
 
 def _sized_margin(rows: Floats, spread: Floats, n_blocks: int, non_finite: int, delta: float) -> Floats:
-    """Margins of error of groups with equally many blocks and arbitrary blocks, whose sizes may differ.
+    """Margins of error of groups with equal numbers of blocks and of arbitrary ones; sizes may differ.
 
-    Nearly equal sizes: all as small as the smallest. Up to a ratio of 2, blocks are exchanged for equal ones
-    of average variance, which only raises the tail if m - o >= (K - o) p* + 1 (Hoeffding 1956, theorem 4;
-    p/(1+p) is concave) and costs at most 6% of the width; the non-finite ones are taken to be the largest.
-    Else the Poisson-binomial tail is solved, group by group; but thousands of blocks are exchanged whatever
-    their ratio, or else taken to be as small as the smallest, because solving takes K^2 steps.
+    Nearly equal sizes: all are taken to be as small as the smallest. Up to a ratio of 2, blocks are replaced
+    by equal ones of average variance. That only raises the tail if m - o >= (K - o) p* + 1 (Hoeffding 1956,
+    theorem 4; p/(1+p) is concave) and costs at most 6% of the width; the non-finite ones are taken to be the
+    largest. Otherwise the Poisson-binomial tail is solved, group by group. Thousands of blocks are replaced
+    whatever their ratio, or else taken to be as small as the smallest, because solving takes K^2 steps.
     """
     factor = width_factor(n_blocks, delta, non_finite)
     if not np.isfinite(factor):
@@ -250,7 +250,7 @@ def _sized_margin(rows: Floats, spread: Floats, n_blocks: int, non_finite: int, 
 def fill_cantelli(
     out: Intervals, chosen: Ints, why: Ints, centre: Floats, margin: Floats, n_blocks: Ints
 ) -> None:
-    """Write the interval centre +- margin of the chosen groups where nothing speaks against it."""
+    """Write the interval centre +- margin of the chosen groups unless there is a reason against it."""
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = centre - margin, centre + margin
     why = np.where((why == 0) & ~np.isfinite(margin), NoInterval.VACUOUS, why)

@@ -1,9 +1,9 @@
-"""Merging fine blocks to the levels of a ladder: by block number and counts of rows, never by values.
+"""Merging fine blocks into the levels of a ladder: by block number and counts of rows, never by values.
 
-One pass over the data fills many fine blocks per group; every coarser partition is made from them afterwards.
-Which fine blocks go together depends on their numbers and counts alone, so a coarse partition of exchangeable
-rows is as random as the fine one, and its blocks differ by about one fine block however small the files and
-however many rows a filter or nulls took away.
+One pass over the data fills many fine blocks per group; every coarser partition is then merged from them.
+The merge depends only on the numbers and counts of fine blocks, so a coarse partition of exchangeable rows is
+as random as the fine one. Its blocks differ by about one fine block, however small the files are and
+however many rows a filter or nulls removed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from distmom.numerics.median import MAD, lower_median, median_or_nan
 from distmom.numerics.own_sums import own_sums
 
 FEW_EFFECTIVE = 0.5
-"""Where weights leave a smaller share of a group's rows effective, blocks are balanced by effective rows."""
+"""If weights leave a smaller share of a group's rows effective, blocks are balanced by effective rows."""
 
 SIXTEENTHS = 16
-"""Effective rows are rounded to these, so that places are found in integers."""
+"""Effective rows are rounded to these, so that positions are computed in integers."""
 
 EXACT_QUOTIENT = 1 << 50
 """Integers a < b K below this bound have the same whole quotient a // b in float64, only faster: the exact
@@ -37,24 +37,25 @@ class Merger:
     Parameters
     ----------
     blocks : Moments or WeightedMoments
-        Fine blocks, shape (n_groups, n_fine), in the order of their numbers; a block without rows has count
-        0.
+        Fine blocks, shape (n_groups, n_fine), in the order of their numbers; a block without rows has
+        count 0.
     width : ndarray of int64, shape (n_groups,), optional
-        How many of the blocks are the group's own, where groups have unequal numbers and the others only pad
-        the array. Sums go over these, so that no bit of a group depends on which others stand beside it.
+        Number of the group's own blocks if groups have unequal numbers; the others only pad the array. Sums
+        skip the padding, so no bit of a group depends on the groups beside it.
 
     Notes
     -----
     With n rows in the group, fine block i with n_i rows and c_i rows before it goes to the coarse block
-    floor(K (c_i + n_i/2) / n), in exact integers; for equal blocks that is i // (n_fine/K). Where weights
+    floor(K (c_i + n_i/2) / n), in exact integers; for equal blocks that is i // (n_fine/K). If weights
     leave fewer than half of the rows effective, n_i are the effective rows of the fine blocks, so that blocks
-    are balanced by what they can tell. (The sum of n_i, not the effective rows of all rows together: a single
+    are balanced by their information. (n is then the sum of n_i, not the effective rows of all rows together:
+    a single enormous weight then makes one small block, and does not decide for the others.)
     enormous weight then makes one small block, and does not decide for the others.)
 
     Means are merged by their masses, the rows or the sums of weights, about one centre per group, the lower
-    median of the fine means: nothing is lost to an outlying block far away, constants stay constants, and a
-    power of two as a common factor passes through without rounding. Infinite means propagate like a plain
-    sum: infinite, or NaN once both signs have been met.
+    median of the fine means: an outlying block far away costs no precision, constants stay constants, and a
+    power of two as a common factor passes through without rounding. Infinite means propagate as in an
+    ordinary sum: infinite, or NaN once both signs have occurred.
     """
 
     def __init__(self, blocks: BlockState, width: Ints | None = None) -> None:
@@ -84,7 +85,7 @@ class Merger:
 
     @cached_property
     def _size(self) -> Ints:
-        """What is balanced when blocks are merged."""
+        """The sizes that are balanced when blocks are merged."""
         if not self.weighted:
             return self.count
         few = self.n_effective < FEW_EFFECTIVE * self.n
@@ -97,7 +98,7 @@ class Merger:
 
     @cached_property
     def constant(self) -> Bools:
-        """Groups all of whose rows have one and the same finite value."""
+        """Groups whose rows all have the same finite value."""
         low = np.min(np.where(self.filled, self.mean, np.inf), axis=1, initial=np.inf)
         high = np.max(np.where(self.filled, self.mean, -np.inf), axis=1, initial=-np.inf)
         still = (~self.filled | (self.blocks.m2 == 0.0)).all(axis=1)
@@ -138,7 +139,7 @@ class Merger:
         -------
         count : ndarray of int64, shape (n_groups, max K)
         mean : ndarray of float64, shape (n_groups, max K)
-            NaN where a block has no rows (and where it is non-finite).
+            NaN if a block has no rows (and if it is non-finite).
         """
         count, mean = self._at(self._places(_of_groups(n_blocks)))
         return count[:, 0], mean[:, 0]
@@ -186,7 +187,7 @@ class Merger:
         return merged.effective, count
 
     def _places(self, k: Ints) -> Places:
-        """`_index` as places in one long row of blocks of all groups and levels."""
+        """`_index` as positions in one flat array of blocks of all groups and levels."""
         width = max(1, int(k.max(initial=1)))
         index = self._index(k)
         starts = np.arange(0, index.shape[0] * index.shape[1] * width, width)
@@ -223,7 +224,7 @@ def average_efficiency(effective: Floats, count: Ints, width: Ints) -> Floats:
 
 
 def rows_at(fine: Merger, levels: Ints) -> Ints:
-    """Effective rows of each group, as the typical block of each level tells: shape (n_groups, n_levels)."""
+    """Effective rows of each group, from the typical block of each level: shape (n_groups, n_levels)."""
     return np.floor(fine.efficiency_at(levels) * fine.n[:, None]).astype(np.int64)
 
 
@@ -244,7 +245,7 @@ def row_bound(levels: Ints, n: Ints, n_sample: Ints, n_most: Ints) -> Bools:
 
     Notes
     -----
-    n/K >= max(8, 5/(1 - q)), with q the share of the most frequent value in the row sample. Where one value
+    n/K >= max(8, 5/(1 - q)), with q the share of the most frequent value in the row sample. If one value
     dominates, small blocks that consist of it alone would make the typical block look constant, and every
     other block outlying; with 5/(1 - q) rows only e^-5 of the blocks are of that kind. In integers, so that
     no rounding decides: n (v - c) >= 5 v K, with the value c times among v sampled rows.
@@ -257,14 +258,14 @@ def row_bound(levels: Ints, n: Ints, n_sample: Ints, n_most: Ints) -> Bools:
 
 
 FEWEST = 9
-"""Levels up to this many blocks are kept however few units there are: five could not be tested otherwise."""
+"""Levels of up to this many blocks are kept however few units there are: else five could not be tested."""
 
 
 def enough_units(levels: Ints, n_units: Ints) -> Bools:
     """Whether each level has blocks of at least eight units, or is one of the coarsest: (n_groups, n_levels).
 
     Blocks of one or two units have the distribution of a unit: their median is that of units, not the mean,
-    and where the distribution is skew finer levels would contradict coarser ones.
+    and for a skewed distribution finer levels would contradict coarser ones.
     """
     k = levels[None, :]
     return np.asarray((n_units[:, None] >= 8 * k) | (k <= FEWEST))
@@ -273,7 +274,7 @@ def enough_units(levels: Ints, n_units: Ints) -> Bools:
 def most_frequent(sample: Floats, n_sample: Ints) -> Ints:
     """How often the most frequent value occurs in each group's row sample (padded with NaN at the end).
 
-    Exact where it exceeds 3/8 of the sample; below, where it changes nothing, less may be returned.
+    Exact if it exceeds 3/8 of the sample; below, where it changes nothing, less may be returned.
 
     Notes
     -----

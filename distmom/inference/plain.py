@@ -10,15 +10,15 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.blocks.block_state import BlockState
 
 GROUPS_AT_ONCE = 1 << 13
-"""Their blocks are numbers of Python then."""
+"""Up to here, blocks are handled as Python numbers."""
 
 
 def sample_means(blocks: BlockState, rounded: Floats) -> Floats:
     """Mean of all rows of each group, from the blocks' means with one rounding at the end.
 
-    Whole numbers then have the mean that exact arithmetic gives, however the rows are cut into blocks: the
-    roundings of the block means average out far below the last bit. Where that overflows, or is not finite,
-    it is the `rounded` one.
+    Whole numbers then have the mean of exact arithmetic, however the rows are divided into blocks: the
+    rounding errors of the block means average out far below the last bit. If the sum overflows, or is not
+    finite, the result is the `rounded` one.
     """
     parts = [slice(i, i + GROUPS_AT_ONCE) for i in range(0, len(rounded), GROUPS_AT_ONCE)]
     found = [mean for part in parts for mean in _sample_means(blocks.at(part), rounded[part])]

@@ -17,7 +17,7 @@ from distmom.theory.vectors import repeated_vector_factor, vector_factor
 
 
 def vector_median(points: Floats, geometric: bool, finite: bool) -> tuple[Floats, float | None]:
-    """Median of the block mean vectors that are not non-finite, and of the geometric one its gap."""
+    """Median of the finite block mean vectors, and the optimality gap of the geometric one."""
     if not finite:
         return np.full(points.shape[1], np.nan), None
     whole = points[np.isfinite(points).all(axis=1)]
@@ -29,22 +29,22 @@ def vector_median(points: Floats, geometric: bool, finite: bool) -> tuple[Floats
 
 @dataclass(frozen=True)
 class Ball:
-    """What the radius around one vector comes from.
+    """The blocks from which the radius around one vector is computed.
 
     Attributes
     ----------
     points : ndarray, shape (K, d)
-        Block mean vectors at the level where the radius is least.
+        Block mean vectors at the level with the smallest radius.
     rows : ndarray, shape (K,)
         Their used rows; with weights the effective ones.
     spread : ndarray, shape (d,)
         Standard deviation of a mean of a block of average size.
     n_arbitrary : int
-        Blocks that may be anywhere, or are non-finite and left out.
+        Blocks that may be arbitrary, or are non-finite and left out.
     code : NoInterval
         Why there is no radius.
     repeats : int
-        Random partitions that the blocks are of.
+        Number of random partitions of the blocks.
     """
 
     points: Floats
@@ -75,7 +75,7 @@ class Ball:
         k, o = self.rows.size, self.n_arbitrary
         size = np.sort(self.rows)
         equal = self.repeats == 1 and bool(size[-1] <= NEARLY_EQUAL * size[0])
-        # of unequal blocks the arbitrary ones are taken to be the largest
+        # if blocks are unequal the arbitrary ones are taken to be the largest
         smaller = size[:1] if equal else size[: max(k - o * self.repeats, 1)]
         if self.repeats == 1:
             factor = vector_factor(k, delta, o, equal=equal)

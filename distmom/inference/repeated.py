@@ -1,19 +1,19 @@
-"""Several random partitions: the rule's blocks of each of them, and one median over all.
+"""Several random partitions: the rule's blocks of each, and one median over all of them.
 
-Partitions differ by chance alone, so what the rule has to say (contaminated, files disagree, dominated by few
-rows, the path of medians) is said of the first one, which is the partition without repeats. Every partition
-is merged, tested and, under ``"auto"``, screened by itself with the same steps.
+Partitions differ by chance alone, so the findings (contaminated, files disagree, dominated by few rows, the
+path of medians) are those of the first one, which is the partition without repeats. Every partition is
+merged, tested and, under ``"auto"``, screened by itself with the same steps.
 
 The number of blocks under ``"auto"`` stays that of the rule. Fewer blocks (11 at 99%) have the shortest
 interval, but in simulations (5 partitions; n = 1,050 and 10,000) the risk differs by less than the noise for
-symmetric distributions and by at most 15% for skew ones, and only blocks by the rule keep its breakdown count
-for outlying rows. So the answer takes the rule's number, and the interval the level of the ladder where it is
-shortest.
+symmetric distributions and by at most 15% for skewed ones, and only the rule's number of blocks keeps its
+breakdown count for outlying rows. So the answer uses the rule's number, and the interval uses the level of
+the ladder with the shortest interval.
 
 The Cantelli interval is centred at the median over all partitions into K_e blocks: -+ sqrt(V/p), p from
-`theory.repeated_p`, V the average variance of a block mean, by the lower median over the partitions of the
-rule's scale. The ball of a vector, too, is around the blocks of all partitions, at the level where
-`theory.repeated_vector_factor` makes it least.
+`theory.repeated_p`, V the average variance of a block mean, from the lower median over the partitions of the
+rule's scale. The ball of a vector also uses the blocks of all partitions, at the level for which
+`theory.repeated_vector_factor` makes it smallest.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def pooled(ask: Request, first: RuleAnswer, rows: BlockState, sample: Floats, n_
     """The first partition's answer with the median, the blocks and the intervals of all of them.
 
     `estimate` is the lower median of the blocks of all partitions, which are `block_estimates`, one partition
-    after the other; `n_blocks` and `n_non_finite` are those of one partition (the fewest, the most). Where
-    the files come first, or there are too few rows for blocks, the answer stays that of the first partition.
+    after the other; `n_blocks` and `n_non_finite` are those of one partition (the fewest, the most). If the
+    files come first, or there are too few rows for blocks, the answer stays that of the first partition.
 
     Parameters
     ----------
     ask : Request
     first : RuleAnswer
-        It is used up.
+        It must not be used afterwards.
     rows : Moments
         Fine blocks, shape (n_groups, repeats, n_fine).
     sample, n_sample
@@ -84,9 +84,9 @@ def pooled(ask: Request, first: RuleAnswer, rows: BlockState, sample: Floats, n_
 
 
 def _partitions(ask: Request, rows: BlockState, sample: Floats, n_sample: Ints) -> RowSet:
-    """The steps of the rule for every partition, as if each were a group of its own (of as many columns)."""
+    """The steps of the rule for every partition, each as a group of its own (with the same columns)."""
     n_groups, repeats, n_fine = rows.count.shape
-    # (vectors, columns, partitions): the columns of a partition stand together for the steps of the rule
+    # (vectors, columns, partitions): the columns of a partition are adjacent for the steps of the rule
     order = np.arange(n_groups * repeats).reshape(-1, ask.n_columns, repeats).swapaxes(1, 2).reshape(-1)
     fine = Merger(rows.each(lambda a: a.reshape(-1, n_fine)).at(order))
     drawn, frequent = (a[order // repeats] for a in (n_sample, most_frequent(sample, n_sample)))

@@ -1,4 +1,4 @@
-"""Blocks of random rows put to the test, with a number of blocks that is ours to choose or was given."""
+"""Tests of blocks of random rows, with a number of blocks that the rule chooses or the user gave."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from distmom.theory.intervals import least_order_blocks
 from distmom.theory.ladder import ladder_levels
 
 LEAST_FLAGGED = 5
-"""Below five blocks nothing can be tested."""
+"""With fewer than five blocks nothing can be tested."""
 
 
 @dataclass(frozen=True)
 class RowSet(BlockSet):
-    """What the row blocks say, before the files are heard.
+    """Findings about the row blocks, before the files are compared.
 
     `plain` marks groups with too few rows for blocks, `lowered` those with fewer rows than blocks.
     """
@@ -38,7 +38,7 @@ class RowSet(BlockSet):
 
     @property
     def reason(self) -> Ints:
-        """`NoInterval` codes of groups that cannot have any interval; 0 where none is known yet."""
+        """`NoInterval` codes of groups that cannot have any interval; 0 if none is known yet."""
         se = self.finest.se
         met = {
             NoInterval.NO_ANSWER: ~self.finite,
@@ -51,12 +51,12 @@ class RowSet(BlockSet):
 
 
 def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
-    """Merge to the finest usable level and measure the spread of its block means.
+    """Merge to the finest usable level and measure the scale of its block means.
 
     Parameters
     ----------
     fine : Merger
-        Row blocks as they came.
+        All row blocks, before merging.
     n_blocks : ndarray of int64, shape (n_groups,)
         Number of blocks of the finest usable level; 0 for groups without one.
 
@@ -64,8 +64,8 @@ def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
     -----
     The standard deviation of a block mean is the larger of two robust numbers, each from the middle of the
     blocks: sqrt of the lower median of S^2/B within blocks (with weights, of sum w^2 (x - m)^2 / (sum w)^2),
-    and the scaled median distance of the means. The second sees dependence and differing blocks that the
-    first cannot see.
+    and the scaled median distance of the means. The second detects dependence and differing blocks, which
+    the first cannot detect.
     """
     blocks = Merger(fine.moments_at(n_blocks), n_blocks)
     rows = np.maximum(blocks.effective, 1.0)
@@ -86,7 +86,7 @@ def finest_rows(fine: Merger, n_blocks: Ints) -> Finest:
 def automatic_rows(
     fine: Merger, levels: Ints, usable: Bools, least: int, n_columns: int = 1, n_units: Ints | None = None
 ) -> RowSet:
-    """Steps of the rule for row blocks whose number is ours to choose."""
+    """Steps of the rule for row blocks whose number the rule chooses."""
     f = np.max(np.where(usable, levels[None, :], 0), axis=1, initial=0)
     plain = (f == 0) & (fine.n > 0)
     finest = finest_rows(fine, f)
@@ -98,7 +98,7 @@ def automatic_rows(
 
 
 def given_rows(fine: Merger, levels: Ints, enough: Bools, n_columns: int = 1) -> RowSet:
-    """Steps for a number of blocks that was given, the first of the levels: tested, nothing screened out."""
+    """Steps for a given number of blocks, the first of the levels: tested, nothing screened out."""
     k = int(levels[0])
     at = np.minimum(k, fine.n)
     testable_levels = enough & (levels[None, :] >= LEAST_FLAGGED)
@@ -139,10 +139,10 @@ def tested_rows(
 
 
 def most_of_vectors(fine: Merger, n_sample: Ints, frequent: Ints, n_columns: int) -> Ints:
-    """Sampled rows of the most frequent value, by which blocks may have missed rare ones.
+    """Sampled rows of the most frequent value, which shows whether blocks may have missed rare ones.
 
-    Where all rows are equal no value is rare. The column where one value is most frequent limits the levels
-    of all columns of a vector, but not one that never varies.
+    If all rows are equal no value is rare. The column with the highest such count limits the levels
+    of all columns of a vector, unless that column never varies.
     """
     n_most = np.where(fine.constant, 0, frequent)
     if n_columns == 1:

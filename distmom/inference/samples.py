@@ -1,4 +1,4 @@
-"""Estimates from samples that share rows: the median of their values, and the bound for such a median."""
+"""Estimates from samples that share rows: the median of their values, and the bound for this median."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from distmom.theory.resampled import resampled_margin
 from distmom.theory.vectors import resampled_vector_factor
 
 TAU = 0.45
-"""Of the proposition, unless it is given."""
+"""Tau of the proposition, unless it is given."""
 
 Width = tuple[Any, str | None]
 """Margin of error of a number, margins of error of coordinates, or a radius; and why there is none."""
@@ -28,18 +28,18 @@ Width = tuple[Any, str | None]
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples that hold rows.
+    """Samples that contain rows.
 
     Attributes
     ----------
     values : ndarray, shape (K,) or (K, d)
-        Of numbers or vectors.
+        Values of the samples, numbers or vectors.
     sizes : ndarray of int64, shape (K,)
-        What each holds that counts: rows, or pairs.
+        Number of rows, or pairs, of each that count.
     variance : ndarray, shape () or (d,)
-        What is typical inside of samples; NaN where they are too small to tell.
+        Typical variance within samples; NaN if they are too small to estimate it.
     constant : bool
-        Nothing varies.
+        Whether nothing varies.
     """
 
     values: Floats
@@ -52,7 +52,7 @@ class Samples:
     ) -> Estimate:
         """The median, with the interval that `width` gives for a kind and a failure probability.
 
-        It is only asked for where no sample is non-finite and something varies.
+        `width` is only called if no sample is non-finite and something varies.
         """
         k = len(self.values)
         non_finite = k - int(np.isfinite(self.values.reshape(k, -1)).all(axis=1).sum()) if k else 0
@@ -106,7 +106,7 @@ def resampled_width(
     Parameters
     ----------
     variances : sequence of float
-        Of the value of one sample, in each coordinate.
+        Variance of the value of one sample, in each coordinate.
     n_blocks : int
     inverse_inclusion : float
         See `theory.resampled_margin`.
@@ -135,19 +135,20 @@ def paper_sample_margin(
     confidence_level : float
     tau : float or None
     variance : float
-        Of the statistic of one sample.
+        Variance of the statistic of one sample.
     n_blocks : int
-        Samples.
+        Number of samples.
     block_sizes : sequence of int
-        Rows of each lake that are drawn for each, without the share of those that do not count. Larger
-        samples than the proposition's share more rows, and the median of them errs as their whole does.
+        Rows of each lake that are drawn for each sample, without the share of those that do not count.
+        Samples larger than the proposition's share more rows, and the error of their median is that of them
+        as a whole.
     n_used : sequence of int
         Rows of each lake that count.
     degrees : sequence of int
         Rows of a tuple: 1 for means.
     """
     tau = TAU if tau is None else tau
-    try:  # one small group must not end the run
+    try:  # one small group must not stop the run
         least, largest = morgu_blocks(confidence_level, tau, n_used, degrees)
     except ConfigError:
         n = " and ".join(map(str, n_used))

@@ -1,4 +1,4 @@
-"""What the rule has to say about an answer, and why an interval may be missing: codes and their wording."""
+"""Findings of the rule about an answer, and reasons for missing intervals: codes and their wording."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from distmom.status import Status
 class Finding(IntFlag):
     """Findings about one group's answer; a group may have several, or none.
 
-    The members are declared in the order in which they are told; the first one decides.
+    The members are declared in the order in which they are reported; the first one decides.
     """
 
     NO_ROWS = 1
@@ -29,7 +29,7 @@ class Finding(IntFlag):
 
 
 class NoInterval(IntEnum):
-    """Why a group has no interval, and the words for it; 0 where it has one."""
+    """Why a group has no interval, and the words for it; 0 if it has one."""
 
     words: str
 
@@ -63,7 +63,7 @@ class NoInterval(IntEnum):
 
 
 ALL_EQUAL = "all values are identical; rarer values may exist outside this sample"
-"""The notice beside an answer without any spread, whose interval is the one value."""
+"""The notice beside an answer without any variance, whose interval is that one value."""
 
 
 @cache

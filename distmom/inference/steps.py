@@ -1,7 +1,7 @@
-"""One set of blocks put to the test: ladder, intersection, screen, and the answer on the kept blocks.
+"""Tests of one set of blocks: ladder, intersection, screen, and the answer on the kept blocks.
 
-The steps are the same for blocks of random rows and for cells of whole files; what differs is the spread
-that a block mean may have and the weight of a block, and these come as `Finest`.
+The steps are the same for blocks of random rows and for cells of whole files; only the standard deviation
+of a block mean and the weight of a block differ, and `Finest` provides these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from distmom.numerics.own_sums import own_sums
 from distmom.theory.bounds import width_factor
 
 DELTA_FLAG = 0.001
-"""Probability of a false alarm that the intersection test allows itself, over the whole ladder."""
+"""Probability of a false alarm of the intersection test, over the whole ladder."""
 
 CERTAIN = 8.0
 """A block this many standard deviations away is outlying for any distribution (more with many blocks)."""
@@ -41,7 +41,7 @@ def factors(n_blocks: Ints, n_tests: Ints, delta: float) -> Floats:
 
 
 def inflation(finest: Finest, efficiency: Floats) -> Floats:
-    """Factor of the standard deviation of a block mean at a level, beside se sqrt(K); 1 without weights.
+    """Factor of the standard deviation of a block mean at a level, relative to se sqrt(K); 1 without weights.
 
     The blocks of a level share the effective rows of the group, and these depend on the level: in small
     blocks of unequal weights the typical one lacks the rare large weights, so its effective rows are a larger
@@ -61,7 +61,7 @@ def over_columns(flags: Bools, n_columns: int) -> Bools:
 
 
 def climb(merger: Merger, levels: Ints, usable: Bools, finest: Finest, n_columns: int = 1) -> Ladder:
-    """Median and margin of error at every level: one standard error for the whole ladder.
+    """Median and margin of error at every level: with one standard error for the whole ladder.
 
     h_K = se * sqrt(K) * factor(K, 0.001/(|L| n_columns)), times the `inflation` where rows have weights:
     together the intervals of all |L| levels, of all columns of a vector, hold with probability 0.999 if the
@@ -99,10 +99,10 @@ def first_meeting(ladder: Ladder) -> Ints:
 def screen(finest: Finest, ladder: Ladder) -> Screen:
     """Find outlying blocks, the shift they cause, and the coarsest level that agrees with all finer ones.
 
-    A finest block is outlying (`far`) when it lies more than t = max(8, sqrt(F)/2) of its standard deviations
+    A finest block is outlying (`far`) if it is more than t = max(8, sqrt(F)/2) of its standard deviations
     from the median of all F. For a distribution of finite variance that moves the mean by at most sd/t.
     `shift` is what the outlying blocks add to the mean, `near_shift` what those add that are beyond 8 but not
-    outlying. Where there is no scale nothing is outlying.
+    outlying. Without a scale nothing is outlying.
     """
     n_blocks = finest.blocks.n_filled
     t = np.maximum(CERTAIN, 0.5 * np.sqrt(n_blocks))[:, None]
@@ -135,7 +135,7 @@ def outlying_in(seen: Screen, wrong: Bools, n_columns: int) -> Screen:
 
 
 def breakdown_point_exceeded(finest: Finest, ladder: Ladder, seen: Screen) -> Bools:
-    """Whether nearly as many blocks are outlying as the finest level can bear (for contradicted sets)."""
+    """Whether nearly as many blocks are outlying as the finest level tolerates (for contradicted sets)."""
     n_blocks = finest.blocks.n_filled
     return np.asarray(
         (4 * seen.k_hat > n_blocks) | (4 * seen.n_far > n_blocks) | ~(seen.near_shift <= ladder.margin[:, 0])
@@ -152,7 +152,7 @@ def tested(
     *,
     located: bool = True,
 ) -> BlockSet:
-    """The steps of the rule for a number of blocks that is ours to choose; `wanted` are those of the answer.
+    """The steps of the rule for a number of blocks that it chooses; `wanted` are those of the answer.
 
     See `answer` for the other arguments; `usable` are the levels of each group. The answer is the `location`
     of the kept blocks, or if not `located` the median of those of the answer.
@@ -172,7 +172,7 @@ def tested(
 def answer_level(levels: Ints, usable: Bools, n: Ints, least: int = 9) -> Ints:
     """K of the answer: the least level of at least min(63, max(9, sqrt(n)/4)), else the finest one.
 
-    Where there are levels of at least `least` blocks, which an order interval takes, it is one of them.
+    If there are levels of at least `least` blocks, which an order interval needs, it is one of them.
     """
     k = levels[None, :]
     enough = usable & (k >= 9) & ((k >= 63) | (16 * k * k >= n[:, None]))
@@ -197,7 +197,7 @@ def answer(
     Parameters
     ----------
     fine : Merger
-        All blocks as they came.
+        All blocks, before merging.
     finest, seen
         The finest usable blocks and what was found among them.
     screened_out : ndarray of bool, shape (n_groups,)
@@ -214,7 +214,7 @@ def answer(
 
 
 def at_kept(fine: Merger, kept: Merger, screened_out: Bools, n_blocks: Ints) -> tuple[Ints, Floats, Floats]:
-    """Blocks of a level: of all fine blocks, or of the kept finest ones where some were screened out.
+    """Blocks of a level: of all fine blocks, or of the kept finest ones if some were screened out.
 
     Rows, means and effective rows, each of shape (n_groups, width).
     """
