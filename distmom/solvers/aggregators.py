@@ -17,7 +17,7 @@ from distmom.solvers.blocks import BlockOracle
 
 
 class Chosen(NamedTuple):
-    """What a step goes by: the loss is infinite if too many blocks have no finite one.
+    """The basis of a step: the loss is infinite if too many blocks have a non-finite one.
 
     `block` is the number of the block whose gradient it is; -1 for a combination.
     """
@@ -29,17 +29,17 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True)
 class Aggregator:
-    """How blocks, of which at least one is usable, become a direction, and the objective that falls along it.
+    """The direction from blocks, at least one usable, and the objective that decreases along it.
 
-    Without `combine`, the gradient of the block with the lower-median loss; equal losses go by number. Its
+    Without `combine`, the gradient of the block with the lower-median loss; ties go by number. Its
     expectation is not the gradient of the risk, since the block is selected by its loss: the target of the
     descent is the median-of-means risk.
-    A `plain` one has every block count, and the mean of their losses fall: the mini-batch, of one block or of
-    several taken together.
+    A `plain` one counts every block and minimises the mean of their losses: the mini-batch, of one block or
+    of several taken together.
     """
 
     combine: Callable[[Floats], Floats] | None = (
-        None  # what is made of gradients of blocks with a finite loss
+        None  # maps gradients of blocks with a finite loss to a direction
     )
     plain: bool = False
 
@@ -60,7 +60,7 @@ class Aggregator:
         return Chosen(loss, self.combine(gradients[finite]), int(places[0]) if alone else -1)
 
     def objective(self, blocks: BlockOracle, x: Floats) -> float:
-        """What falls: the lower median of the losses of the usable blocks, or their mean."""
+        """The decreasing objective: the lower median of the losses of the usable blocks, or their mean."""
         return self._looked_at(blocks, x)[-1]
 
     def _looked_at(self, blocks: BlockOracle, x: Floats) -> tuple[Floats, NDArray[np.intp], int, float]:
@@ -73,7 +73,7 @@ class Aggregator:
 
 
 REACH = 3.0
-"""Blocks as many lower-median distances from the middle are still averaged."""
+"""Blocks up to this many lower-median distances from the middle are averaged."""
 
 
 def within_reach(gradients: Floats) -> Bools:
@@ -85,9 +85,9 @@ def within_reach(gradients: Floats) -> Bools:
 
 
 def _trimmed(gradients: Floats) -> Floats:
-    """Mean of the blocks within reach: of all, mostly, where rows are clean, so what is rare counts in full.
+    """Mean of the blocks within reach: mostly of all, if rows are clean, so rare values count in full.
 
-    More than half of the blocks are kept, and none further than three middle distances: the error is at most
+    More than half of the blocks are kept, and none further than three median distances: the error is at most
     a constant times that of a median of clean blocks (Prasad et al. 2020, J. R. Stat. Soc. B; Yin et al.
     2018, ICML).
     """

@@ -1,4 +1,4 @@
-"""What a solver asks of the blocks of one step, and the rows of a step that answer."""
+"""What a solver requests from the blocks of one step, and the rows of a step that provide it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class BlockOracle(Protocol):
 
     @property
     def usable(self) -> Bools:
-        """Blocks whose loss says something; the others are passed over."""
+        """Blocks with an informative loss; the others are skipped."""
         ...
 
     def losses(self, x: Floats) -> Floats:
@@ -25,13 +25,13 @@ class BlockOracle(Protocol):
         ...
 
     def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
-        """Gradients of the losses of some blocks, one a row."""
+        """Gradients of the losses of some blocks, one per row."""
         ...
 
 
 @dataclass(frozen=True)
 class RiskBlocks:
-    """K blocks of rows, of shape (K, B, d) and (K, B), and the risk that is taken of them."""
+    """K blocks of rows, of shape (K, B, d) and (K, B), and the risk evaluated on them."""
 
     risk: BlockRisk
     rows: Floats
@@ -46,6 +46,6 @@ class RiskBlocks:
         return self.risk.losses(x, self.rows, self.targets)
 
     def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
-        """Gradients of the losses of some blocks, one a row."""
+        """Gradients of the losses of some blocks, one per row."""
         with np.errstate(over="ignore", invalid="ignore"):
             return np.stack([self.risk.gradient(x, self.rows[k], self.targets[k]) for k in blocks])

@@ -1,8 +1,8 @@
-"""Targets of which many have one value, as zeros of visits or of spending, or a limit of a scale.
+"""Targets with a frequent value, such as zeros of visits or of spending, or a limit of a scale.
 
-The median absolute deviation says little of them, and a loss that bends early follows the clump or the other
-rows, not the mean of both. Their unit is the root mean square of the distances from the median, and a loss
-is to bend far out.
+The median absolute deviation is uninformative for them. A loss that bends early follows either the clump or
+the other rows, not the mean of both. Their unit is the root mean square of the distances from the median, and
+the loss should bend far out.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 from distmom.numerics.arrays import Floats
 
 LEAST_SHARE = 0.1
-"""Of the rows that have the most frequent value."""
+"""Share of the rows that have the most frequent value."""
 
 DRAWN_IN = 5.0
-"""Distances count as at most so many middle distances, of those that are not of the clump."""
+"""Distances are capped at this many median distances of the rows outside the clump."""
 
 BEND = 6.0
-"""Units at which Huber's loss goes straight on."""
+"""Units from which Huber's loss is linear."""
 
 
 def clump(targets: Floats) -> tuple[float, float]:
-    """The value that many targets have, and their share; 0 if no value has many.
+    """The value that many targets share, and their share of all; 0 if there is no such value.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def clump(targets: Floats) -> tuple[float, float]:
 
 
 def unit_of(targets: Floats, middle: float, value: float) -> float:
-    """Root mean square of the distances from the middle, of which none counts as far out."""
+    """Root mean square of the distances from the middle, with a cap on those far out."""
     away = np.abs(targets - middle)
     apart = away[(targets != value) & np.isfinite(away)]
     if not apart.size:

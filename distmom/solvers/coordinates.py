@@ -1,4 +1,4 @@
-"""Other coordinates for a descent, and the blocks that it passes over."""
+"""Other coordinates for a descent, and the blocks that it skips."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from distmom.numerics.arrays import Bools, Floats
 from distmom.solvers.blocks import RiskBlocks
 
 Accused = Callable[[Floats, Floats], Bools]
-"""Tells of rows of shape (..., d) and their targets which are not to be learned from."""
+"""Marks which rows, of shape (..., d) with their targets, are excluded from learning."""
 
 
 @dataclass(frozen=True)
 class Coordinates:
     """Parameters x = T v of a linear predictor, or of one for each class: steps are taken in v.
 
-    A gradient step in v is one along T T' times the gradient in x: with T T' the inverse of the curvature
-    it is a step of Newton's (of Gauss and Newton's for squares).
+    A gradient step in v is a step along T T' times the gradient in x: if T T' is the inverse of the curvature
+    it is a Newton step (Gauss-Newton for squares).
     """
 
     basis: Floats  # T, symmetric
@@ -30,14 +30,14 @@ class Coordinates:
         return np.asarray((v.reshape(-1, len(self.basis)) @ self.basis).ravel())
 
     def gradients(self, gradients: Floats) -> Floats:
-        """Gradients by v, one a row, of those by x."""
+        """Gradients with respect to v, one per row, from those with respect to x."""
         found = gradients.reshape(len(gradients), -1, len(self.basis)) @ self.basis
         return np.asarray(found.reshape(gradients.shape))
 
 
 @dataclass(frozen=True)
 class SeenBlocks:
-    """Blocks in other coordinates, or in none; those that hold an accused row are passed over."""
+    """Blocks in other coordinates, or unchanged; those that contain a flagged row are skipped."""
 
     blocks: RiskBlocks
     coordinates: Coordinates | None = None
@@ -45,7 +45,7 @@ class SeenBlocks:
 
     @cached_property
     def usable(self) -> Bools:
-        """Blocks whose loss says something, and without an accused row."""
+        """Blocks with an informative loss and without a flagged row."""
         blocks = self.blocks
         if self.accused is None:
             return blocks.usable
@@ -66,7 +66,7 @@ class SeenBlocks:
         return self.blocks.losses(self._point(x))
 
     def gradients(self, x: Floats, blocks: Sequence[int]) -> Floats:
-        """Gradients of the losses of some blocks, one a row."""
+        """Gradients of the losses of some blocks, one per row."""
         found = self.blocks.gradients(self._point(x), blocks)
         if self.coordinates is None:
             return found

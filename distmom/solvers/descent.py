@@ -1,4 +1,4 @@
-"""The loop: begin, step, end."""
+"""The loop: start, step, end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_IDLE = 100
 
 @dataclass(frozen=True)
 class Descent:
-    """What a descent does in each step: a gradient longer than `clip` running median lengths is shortened."""
+    """The rules of each step: a gradient longer than `clip` running median lengths is shortened."""
 
     aggregator: Aggregator = AGGREGATORS["median_block"]
     step_size: StepSize = field(default_factory=lambda: Decaying(0.1))
@@ -68,7 +68,7 @@ class Descent:
         return None
 
     def _move(self, state: DescentState, blocks: BlockOracle, chosen: Chosen) -> bool:
-        """Go along the clipped gradient; whether it led elsewhere.
+        """Step along the clipped gradient; whether the point moved.
 
         The first gradient is compared with those of the other blocks, since there is nothing else.
         """
@@ -100,7 +100,7 @@ class Descent:
         return gradient if norm <= most else gradient * (most / norm)
 
     def averaged(self, state: DescentState) -> Floats:
-        """What the iterates so far amount to."""
+        """The average of the iterates so far."""
         if self.averaging == "none" or state.iterates.count == 0:
             return state.x
         return self.projection(state.iterates.last_half(self.averaging))
@@ -138,14 +138,14 @@ def descend(
     held_out: HeldOut | None = None,
     after: Callable[[DescentState], None] | None = None,
 ) -> DescentOutcome:
-    """Take steps on blocks until something ends them, `n_steps` in all, those behind the state included.
+    """Take steps on blocks until one ends the descent, at most `n_steps` in all, the state's own included.
 
     The state, from `Descent.begin` or a checkpoint, is changed; `after` is called with it after each step.
 
     Notes
     -----
-    The losses of all blocks and one gradient a step (all gradients for the combining aggregators), and p
-    numbers for each of at most 32 sums of iterates.
+    Cost per step: the losses of all blocks and one gradient (all gradients for the combining aggregators).
+    Memory: p numbers for each of at most 32 sums of iterates.
     """
     end: DescentStatus | None = None
     while end is None and state.step < n_steps:
@@ -168,9 +168,9 @@ def descend(
 
 
 def judged(end: DescentStatus, held_out: HeldOut, x: Floats) -> DescentStatus:
-    """The end in the light of the gradient: one that is noise is that of a minimum, another is not.
+    """The status in the light of the gradient: at a minimum the gradient is noise, elsewhere it is not.
 
-    Without held-out blocks others may judge it.
+    Without held-out blocks other rows may be used to judge it.
     """
     if held_out.judged_in is None:
         return end

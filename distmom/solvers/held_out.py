@@ -1,7 +1,7 @@
 """Stopping: a fixed set of held-out blocks, and the median of differences paired by block.
 
 The loss of the block that a step has chosen is selected, and so biased low; losses of new blocks in each
-step differ by more than a step gains. Differences on the same blocks have neither fault.
+step vary by more than a step gains. Differences on the same blocks avoid both problems.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class HeldOut:
     every: int = 25  # steps between looks
     patience: int = 5  # looks in a row without improvement that end the descent
     tolerance: float = 1e-3  # a fall of the loss by less than this share of the best loss is no improvement
-    # gradients, one a row, in coordinates in which they are judged; without it they are not
+    # gradients, one per row, in the coordinates in which they are tested; without it they are not
     judged_in: Callable[[Floats], Floats] | None = None
-    recorded: bool = True  # whether the history has the looks: rows that steps use as well are not held out
-    persistent: bool = False  # whether to go on where the loss no longer falls and the gradient is not noise
+    recorded: bool = True  # whether the history records the looks: rows that steps also use are not held out
+    persistent: bool = False  # whether to go on if the loss no longer falls but the gradient is not noise
 
     @property
     def rows(self) -> tuple[Floats, Floats]:
@@ -44,7 +44,7 @@ class HeldOut:
         return np.where(np.isnan(losses), np.inf, losses)
 
     def optimal(self, x: Floats) -> bool:
-        """Whether the gradient is no more than its noise; also where it is not judged."""
+        """Whether the gradient is no more than its noise; also if it is not tested."""
         if self.judged_in is None:
             return True
         places = np.flatnonzero(self.blocks.usable).tolist()
@@ -56,7 +56,7 @@ class HeldOut:
         return not ratio > most_ratio(gradients.shape[1])
 
     def improved(self, losses: Floats, best: Floats | None) -> bool:
-        """Whether the losses lie below the best ones, in the median over the blocks."""
+        """Whether the losses are below the best ones, in the median over the blocks."""
         middle = float(lower_median(losses))
         if best is None or not np.isfinite(best).any():
             return bool(np.isfinite(middle))

@@ -1,4 +1,4 @@
-"""The last half of the iterates, in bounded memory: sums of consecutive ones, which double as they go on."""
+"""The last half of the iterates in bounded memory: sums of consecutive ones, of doubling length."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Iterates:
     def last_half(self, how: str) -> Floats:
         """Mean or geometric median of the last half of the iterates.
 
-        The sums that begin in the first half are left out, unless there is no other; the median is that of
+        Sums that begin in the first half are left out, unless there are no others; the median is that of
         the means of the sums.
         """
         sizes = np.full(len(self.sums), float(self.length))

@@ -1,9 +1,9 @@
-"""Centres of clusters of some rows: seeds, Lloyd's rounds, and a most that a row may cost.
+"""Centres of clusters of some rows: seeds, Lloyd's rounds, and a cap on the cost of a row.
 
 A row costs its squared distance to the nearest centre, or a cap if that is less. Scattered outlying rows then
-cost the same wherever the centres are, and a centre of one of them gains the cap of one row; that of a small
-cluster gains the caps of all its rows. So small clusters and outlying rows are told apart, which neither
-means nor blocks can do: both have a small share and lie far away.
+cost the same wherever the centres are. A centre on one of them gains the cap of one row; that of a small
+cluster gains the caps of all its rows. This distinguishes small clusters from outlying rows, which neither
+means nor blocks can do: both have a small share and are far away.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ CANDIDATES = 8
 """Rows that are tried for each seed: more than a few, since outlying ones are among them."""
 
 MOST_LEFT_OUT = 2_000
-"""Rows beyond the cap among which a cluster is looked for."""
+"""Rows beyond the cap that are searched for a cluster."""
 
 LEAST = 8
-"""Distinct rows that make a cluster, in a sample of four times as many a cell; fewer may be outlying rows,
-and equal ones a code."""
+"""Number of distinct rows that form a cluster, in a sample of four times as many per cell; fewer may be
+outlying rows, and equal ones a code."""
 
 NEAR = 4.0
-"""Rows of a cluster lie within so many times the squared distance of most rows from their centre."""
+"""Rows of a cluster are within this many times the squared distance of most rows from their centre."""
 
 COMMON, TIMES = 0.85, 36.0
-"""The cap: this many times the squared distance within which that share of the rows lies."""
+"""The cap: this many times the squared distance within which this share of the rows falls."""
 
 
 class Centres(NamedTuple):
-    """Centres (k, d), the shares of the rows in their cells, those beyond the cap apart, and the cap.
+    """Centres (k, d), the shares of the rows in their cells, without those beyond the cap, and the cap.
 
-    `left_out` is the share of rows beyond the cap that lie together as those of a cluster do.
+    `left_out` is the share of rows beyond the cap that are as close together as those of a cluster.
     """
 
     points: Floats
@@ -48,9 +48,9 @@ class Centres(NamedTuple):
 
 
 def centres_of(rows: Floats, k: int, n_starts: int, seed: int) -> Centres:
-    """The best of several starts, again and again, as the cap follows the distances that were found.
+    """The best of several starts, repeated as the cap follows the distances found.
 
-    At first it is within reach of most rows from their middle, so that nothing that is small counts.
+    At first the cap is the distance of most rows from their middle, so that nothing small counts.
 
     References
     ----------
@@ -80,14 +80,14 @@ def centres_of(rows: Floats, k: int, n_starts: int, seed: int) -> Centres:
 
 
 def together(rows: Floats, cap: float) -> bool:
-    """Whether `LEAST` distinct rows of these lie as near together as rows of a cluster with this cap."""
+    """Whether `LEAST` distinct rows of these are as close together as rows of a cluster with this cap."""
     with np.errstate(over="ignore", invalid="ignore"):
         sample = _Sample(rows - np.median(rows, axis=0), 1)
         return sample.together(np.ones(len(rows), np.bool_), NEAR / TIMES * cap) >= LEAST
 
 
 def _cap(squares: Floats) -> float:
-    """From squared distances, zeros apart, since many rows may be equal; infinite if all are zero."""
+    """From squared distances without zeros, since many rows may be equal; infinite if all are zero."""
     apart = squares[squares > 0.0]
     if not apart.size:
         return np.inf
@@ -95,7 +95,7 @@ def _cap(squares: Floats) -> float:
 
 
 class _Sample:
-    """Rows about their middle, their squared lengths, which are the first of equal ones, the least cell."""
+    """Rows about their middle, their squared lengths, which are first of equal ones, and the least cell."""
 
     def __init__(self, rows: Floats, k: int) -> None:
         self.rows = np.where(np.isfinite(rows), rows, 1e200)
@@ -110,20 +110,20 @@ class _Sample:
         return np.where(np.isnan(found), np.inf, np.maximum(found, 0.0))
 
     def badness(self, centres: Floats, cap: float) -> tuple[int, float]:
-        """Cells of too few rows, and the mean cost of a row."""
+        """Number of cells with too few rows, and the mean cost of a row."""
         squares = self.squares(centres)
         cell, nearest = squares.argmin(axis=1), squares.min(axis=1)
         counts = np.bincount(cell[(nearest <= cap) & self.distinct], minlength=len(centres))
         return int((counts < self.least).sum()), float(np.minimum(nearest, cap).mean())
 
     def cells(self, centres: Floats, cap: float) -> tuple[NDArray[np.intp], Bools]:
-        """The nearest centre of each row, and which rows lie within the cap of it."""
+        """The nearest centre of each row, and which rows are within the cap of it."""
         squares = self.squares(centres)
         cell = squares.argmin(axis=1)
         return cell, np.asarray(squares[np.arange(len(cell)), cell] <= cap)
 
     def together(self, some: Bools, near: float) -> int:
-        """The most of some rows that lie near one of them; 0 if they make no cluster."""
+        """The largest number of these rows near one of them; 0 if they form no cluster."""
         rows = self.rows[some & self.distinct & (self.lengths < 1e100)][:MOST_LEFT_OUT]
         if len(rows) < self.least:
             return 0
@@ -131,7 +131,7 @@ class _Sample:
         return count if count >= self.least else 0
 
     def seeds(self, k: int, cap: float, draws: Floats) -> Floats:
-        """Row after row: of a few that are drawn by their cost, the one that leaves the least."""
+        """Row after row: of a few drawn by their cost, the one that leaves the least cost."""
         costs = np.full(len(self.rows), cap)
         chosen: list[int] = []
         for tries in draws[: k * CANDIDATES].reshape(k, CANDIDATES):
@@ -140,7 +140,7 @@ class _Sample:
         return self.rows[chosen].copy()
 
     def _seed(self, costs: Floats, draws: Floats) -> tuple[int, Floats]:
-        """One more seed, and what rows then cost."""
+        """One more seed, and the costs of the rows with it."""
         reached = np.cumsum(np.where(np.isfinite(costs), costs, 1.0))
         places = np.searchsorted(reached, draws * reached[-1], side="right")
         places = np.minimum(places, len(costs) - 1)
@@ -150,7 +150,7 @@ class _Sample:
         return int(places[best]), then[:, best]
 
     def refined(self, centres: Floats, cap: float, draws: Floats) -> Floats:
-        """Lloyd's rounds; a centre of too few rows moves to a row that is drawn by its cost."""
+        """Lloyd's rounds; a centre with too few rows moves to a row drawn by its cost."""
         k = len(centres)
         for _ in range(ROUNDS):
             cell, kept = self.cells(centres, cap)

@@ -1,10 +1,10 @@
-"""How many rows fit no linear model that most rows fit.
+"""Share of the rows that fit no linear model that fits most rows.
 
-Rows that are bad together may be so many that a fit to all rows follows them, and none looks bad by it. So
-another fit is made to the half of the rows nearest the middle of the features, and drawn to the half that
-fits it best, again and again (least trimmed squares: Rousseeuw 1984, JASA; its concentration steps: Rousseeuw
-& Van Driessen 2006). By that fit the residuals of clean rows thin out, whatever their distribution; those of
-another group lie far out, with few between, or make a second mode of their logarithms.
+If many rows are bad in the same way, a fit to all rows follows them, and none looks bad under it. So another
+fit is made to the half of the rows nearest the middle of the features, and refitted repeatedly to the half
+that fits it best (least trimmed squares: Rousseeuw 1984, JASA; its concentration steps: Rousseeuw & Van
+Driessen 2006). Under that fit the residuals of clean rows thin out, whatever their distribution; those of
+another group are far out, with few between, or form a second mode of their logarithms.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from distmom.numerics.median import MAD
 from distmom.solvers.pilot import OPERATIONS, solved
 
 FAR, NEAR = 10.0, 3.0
-"""Spreads of the residuals from which a row belongs to another group, and up to which it fits."""
+"""Scales of the residuals from which a row belongs to another group, and up to which it fits."""
 
 LEAST_SHARE, BETWEEN = 0.1, 0.75
-"""A group has so many of the rows; between the two are at most so many for each of its rows."""
+"""A group has at least this share of the rows; for each of its rows at most this many lie in between."""
 
 TOLD_APART = 2.0
-"""Rows of one target are another group if their features, and those of the others, lie so many standard
-deviations of both apart: rows at a limit of a scale lie at most 1.6 apart (1.8 if features are uniform)."""
+"""Rows of one target are another group if their features and those of the others are this many standard
+deviations of both apart: rows at a limit of a scale are at most 1.6 apart (1.8 if features are uniform)."""
 
 SAME = 0.25
-"""A half of which more than this share has one target, as zeros of rare events, fits too well to judge by."""
+"""If a larger share of the half has one target, as zeros of rare events, it fits too well to judge by."""
 
 WIDTH, STEPS_OF_A_WINDOW = 2.0, 8
-"""Residuals are counted in windows whose ends have this ratio, with so many places between two that touch."""
+"""Residuals are counted in windows whose ends have this ratio, with this many starts per window width."""
 
 SECOND, DEEP, NOISE = 7.0, 0.8, 3.0
-"""A second mode lies so many times the scale away; between it and the first a window has at most this share
-of the rows of the smaller one, and that by so many standard errors of its count."""
+"""A second mode is at least this many times the scale away; between it and the first a window has at most
+this share of the rows of the smaller one, clearly so by this many standard errors of its count."""
 
 EXACT = 1e-9
-"""Residuals of less than this share of the largest target are rounding: most rows fit exactly."""
+"""Residuals below this share of the largest target are rounding: most rows fit exactly."""
 
 ROWS_OF_A_FEATURE, STEPS = 8, 12
-"""With fewer rows a half may fit by chance; so often it is looked which rows fit best."""
+"""Rows per feature below which a half may fit by chance; number of concentration steps."""
 
 
 def share_of_others(rows: Floats, targets: Floats, basis: Floats, clump: float | None = None) -> float:
-    """Share of the rows of another group than most; 0 if there is none that is seen.
+    """Share of the rows in a group other than most; 0 if none is detected.
 
-    `rows` are scaled; in the coordinates of the `basis` they, and ones, are about orthonormal. Many targets
-    have the value `clump`.
+    `rows` are scaled; in the coordinates of the `basis` they and the column of ones are nearly orthonormal.
+    Many targets have the value `clump`.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def share_of_others(rows: Floats, targets: Floats, basis: Floats, clump: float |
 
 
 def _apart(z: Floats, group: Bools) -> bool:
-    """Whether features part rows of a group from all others: then they are not those of the same kind."""
+    """Whether features separate the rows of a group from all others: then they are of another kind."""
     of = group.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         score = z @ solved(z.T @ z, z.T @ of)
@@ -93,10 +93,10 @@ def _apart(z: Floats, group: Bools) -> bool:
 
 
 def second_mode(away: Floats) -> float:
-    """Share of the rows of a second mode of the logarithms of residuals in spreads; 0 without one.
+    """Share of the rows in a second mode of the logarithms of scaled residuals; 0 without one.
 
-    One distribution, however heavy or skewed its tails, has one mode there; wrong targets, even if they are
-    as often near as far, have their own.
+    One distribution, however heavy or skewed its tails, has one mode there; wrong targets have their own,
+    even if they are near as often as far.
 
     Examples
     --------

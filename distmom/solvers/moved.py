@@ -1,8 +1,8 @@
-"""Whether some rows move a fit by more than it can be wrong.
+"""Whether some rows move a fit by more than its error.
 
-Where they follow the same model, a fit with them and one without differ by less than the error of the latter
+If they follow the same model, a fit with them and one without differ by less than the error of the latter
 (Chow 1960, Econometrica; Hausman 1978, Econometrica). That allows for rows so far out that the fit to the
-others hardly knows what to expect of them: residuals of single ones would say little.
+others hardly predicts them: single residuals would say little.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.row_risks import PredictorRisk
 
 CHANCE = 1e-4
-"""How improbable the difference is by the errors of the fit."""
+"""p-value of the difference, given the errors of the fit, below which the rows move it."""
 
 ROWS_OF_A_PARAMETER = 5
-"""With fewer rows errors are not known."""
+"""With fewer rows the errors are unknown."""
 
 
 def moved(risk: PredictorRisk, z: Floats, y: Floats, alone: Floats, joint: Floats) -> bool:

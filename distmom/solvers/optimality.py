@@ -1,8 +1,9 @@
 """Whether a point is where the risk is least: its gradient in units of the gradient's own noise.
 
-A loss that no longer falls says little: along a direction of small curvature it falls by little in each step
+A loss that no longer falls says little: along a direction of small curvature it falls little in each step
 while much is left to gain. At the minimum the mean of the gradients of K blocks is noise: in each coordinate
-its square over its estimated variance is that of Student's t with K - 1 degrees of freedom.
+its square over its estimated variance is distributed as the square of Student's t with K - 1 degrees of
+freedom.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from distmom.numerics.arrays import Floats
 from distmom.solvers.aggregators import within_reach
 
 FEWEST = 5
-"""Blocks from which on the noise can be judged."""
+"""Least number of blocks with which the noise can be estimated."""
 
 SPREADS, SHARED = 5.0, 1.5
-"""The mean square may be `SHARED`, as the point has noise of its own, and this many of its spreads more."""
+"""The mean square may be `SHARED`, as the point has noise of its own, plus this many standard deviations."""
 
 
 def noise_ratio(gradients: Floats) -> float:
-    """Mean over coordinates of squares of the mean gradient over those of its standard error.
+    """Mean over coordinates of the squared ratio of the mean gradient to its standard error.
 
-    Of the blocks that `within_reach` keeps: about 1 at the minimum; NaN of fewer than `FEWEST` blocks.
+    Uses the blocks that `within_reach` keeps: about 1 at the minimum; NaN for fewer than `FEWEST` blocks.
     In whitened coordinates the terms are nearly independent.
 
     Examples
@@ -46,5 +47,5 @@ def noise_ratio(gradients: Floats) -> float:
 
 
 def most_ratio(n_coordinates: int) -> float:
-    """What `noise_ratio` is at the minimum at most: the variance of a squared t is near 2.5."""
+    """The largest `noise_ratio` expected at the minimum: the variance of a squared t is near 2.5."""
     return SHARED + SPREADS * math.sqrt(2.5 / n_coordinates)

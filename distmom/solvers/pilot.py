@@ -1,7 +1,7 @@
-"""A robust fit to a sample of rows, from which a descent begins and by which bad rows are found.
+"""A robust fit to a sample of rows, from which a descent starts and by which bad rows are found.
 
-Distances of rows are those under the moments of the three quarters that lie nearest (Rousseeuw & Van Driessen
-1999, Technometrics), begun from wrapped values. The fit gives rows less weight the further out they lie
+Distances of rows use the moments of the three quarters of rows that are nearest (Rousseeuw & Van Driessen
+1999, Technometrics), starting from wrapped values. The fit gives rows less weight the further out they are
 (Mallows; Künsch, Stefanski & Carroll 1989, JASA); residuals are then judged by their own scale with a weight
 that falls to zero (Yohai 1987, Ann. Statist.).
 """
@@ -23,54 +23,54 @@ from distmom.solvers.moved import moved
 from distmom.solvers.screen import HUGE, RowScreen, distances
 
 NEAREST, CONCENTRATIONS = 0.75, 4
-"""Share of the rows whose moments distances are measured by, and how often it is looked which these are."""
+"""Share of the rows whose moments define distances, and the number of rounds that select these rows."""
 
 FAR_OUT = 1.5
-"""Median distances from which on a row weighs less, and is accused if it is surprising."""
+"""Median distances from which a row has less weight, and from which it is flagged if it is surprising."""
 
 SURPRISING = 5.0
-"""Spreads of the residuals; of labels the root of twice the loss, for which 1 is usual."""
+"""Scales of the residuals; for labels the root of twice the loss, for which 1 is usual."""
 
 MOSTLY, OF_LABELS, CHANCE = 0.6, 0.25, 1e-4
-"""Rows far out are accused if this share of the furthest is surprising (of labels, which agree half of the
-time anyhow, the second), and that is less probable by chance than the third. Where noise grows with the
-features many of them are surprising, but hardly most."""
+"""Rows far out are flagged if this share of the furthest is surprising (for labels, which agree half of the
+time anyway, the second number), and chance makes that less probable than the third. If the noise grows with
+the features many of them are surprising, but hardly most."""
 
 MOST_ITERATIONS, CLOSE = 30, 1e-6
 HUBER, BISQUARE = 1.345, 4.685
 LEAST_SPREAD = 1e-6
-"""Of residuals, in spreads of the targets: smaller ones are rounding."""
+"""Least scale of residuals, in scales of the targets: smaller ones are rounding."""
 
 OPERATIONS = 1 << 28
-"""Of one iteration, about: with many features the fit is to fewer rows."""
+"""Approximate operations of one iteration: with many features the fit uses fewer rows."""
 
 RIDGE = 1e-12
 
 Furthest = Callable[[Floats, bool], float]
-"""The least of some numbers that stand apart from all others far above them; infinity if none do. If the
-second is true they may be nearer, where a distance alone proves nothing."""
+"""The least of some numbers that stand apart far above all others; infinity if none do. If the second
+argument is true they may be nearer, at distances that prove nothing by themselves."""
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a sample tells: coordinates, a fit if the risk is one of predictors, and who is accused.
+    """Results from a sample: coordinates, a fit if the risk is one of predictors, and the flagged rows.
 
-    The risk is that of the descent: its loss bends where residuals of these rows end.
+    The risk is that of the descent: its loss bends where the residuals of these rows end.
     """
 
     basis: Floats
     fit: Floats | None
     screen: RowScreen
-    accused: Bools  # of the rows of the sample
+    accused: Bools  # flags of the rows of the sample
     risk: PredictorRisk | None = None
 
 
 def pilot(
     risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: Furthest, clumped: bool = False
 ) -> Pilot:
-    """Look at scaled rows; without a risk only at how far out they lie.
+    """Fit and screen scaled rows; without a risk, only by their distance.
 
-    Targets are `clumped` if many have one value.
+    Targets are `clumped` if many share one value.
     """
     sane = (np.abs(rows) < HUGE).all(axis=1) & (np.abs(targets) < HUGE)
     x, y = rows[sane], targets[sane]
@@ -102,7 +102,7 @@ def pilot(
 
 
 def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: RowScreen) -> Pilot:
-    """Coordinates and a fit of the rows that a screen leaves."""
+    """Coordinates and a fit for the rows that a screen keeps."""
     accused = screen(rows, targets)
     x, y = rows[~accused], targets[~accused]
     basis = whitening(with_ones(x)) if len(x) else screen.basis
@@ -119,20 +119,20 @@ def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: 
 
 
 def _together(away: Floats, far: float, surprising: Bools, mostly: float) -> bool:
-    """Whether the rows furthest out, as many as are far out and surprising, are mostly surprising.
+    """Whether the rows furthest out, as many as are both far out and surprising, are mostly surprising.
 
-    Tails of the noise are so anywhere, and a few rows may be by chance.
+    Surprising rows from the tails of the noise can be anywhere, and a few may be far out by chance.
     """
     k = int(((away > far) & surprising).sum())
     if not k:
         return False
     hits = int(surprising[np.argpartition(away, away.size - k)[away.size - k :]].sum())
-    by_chance = betainc(hits, k - hits + 1, surprising.mean())  # so many or more
+    by_chance = betainc(hits, k - hits + 1, surprising.mean())  # this many or more
     return bool(hits >= mostly * k and by_chance < CHANCE)
 
 
 def _moved(risk: PredictorRisk, z: Floats, y: Floats, group: Bools, basis: Floats) -> bool:
-    """Whether a fit to all rows is not that of those outside of a group."""
+    """Whether a fit to all rows differs from one to the rows outside a group."""
 
     def fitted(z: Floats, y: Floats, begin: Floats) -> Floats:
         return touched(risk, z, y, np.ones(len(y)), basis, begin)
@@ -143,7 +143,7 @@ def _moved(risk: PredictorRisk, z: Floats, y: Floats, group: Bools, basis: Float
 
 
 def _concentrated(rows: Floats) -> Floats:
-    """Coordinates of the rows that lie nearest together."""
+    """Coordinates from the rows that are closest together."""
     basis, every = whitening(with_ones(wrapped(rows))), with_ones(rows)
     for _ in range(CONCENTRATIONS):
         away = distances(every @ basis)
@@ -154,7 +154,7 @@ def _concentrated(rows: Floats) -> Floats:
 def _fit(
     risk: PredictorRisk, z: Floats, y: Floats, away: Floats, basis: Floats, clumped: bool
 ) -> Floats | None:
-    """Parameters in the coordinates of z; None for targets mostly of one value, where far ones are usual."""
+    """Parameters in the coordinates of z; None if most targets have one value: far ones are usual then."""
     weights = np.minimum(1.0, FAR_OUT * float(np.median(away)) / np.maximum(away, 1e-300)) ** 2
     begin = np.zeros(z.shape[1])
     if not isinstance(risk, LinearRisk) or clumped:
@@ -165,7 +165,7 @@ def _fit(
 
 
 def _reweighted(z: Floats, y: Floats, weights: Floats) -> Floats:
-    """Least squares with weights that fall with the residual, in units of its own spread."""
+    """Least squares with weights that fall with the residual, in units of its own scale."""
     found = np.zeros(z.shape[1])
 
     def fitted(weights: Floats) -> Floats:
@@ -188,9 +188,9 @@ def _reweighted(z: Floats, y: Floats, weights: Floats) -> Floats:
 def touched(
     risk: PredictorRisk, z: Floats, y: Floats, weights: Floats, basis: Floats, found: Floats
 ) -> Floats:
-    """Least weighted risk, in the coordinates of z: from bottom to bottom of touching parabolas.
+    """Minimum of the weighted risk, in the coordinates of z, by majorisation with touching parabolas.
 
-    Where the step of Newton's lessens the sum of squares of the gradient it is taken instead.
+    If Newton's step reduces the sum of squares of the gradient it is taken instead.
     """
     free = basis.copy()
     free[-1] = 0.0  # the intercept has no penalty
@@ -218,7 +218,7 @@ def touched(
 
 
 def solved(matrix: Floats, right: Floats) -> Floats:
-    """The solution; in directions in which nothing is known, zero."""
+    """The solution; zero in directions without information."""
     diagonal = np.diag(matrix)
     ridge = RIDGE * max(float(diagonal.max(initial=0.0)), np.finfo(np.float64).tiny)
     return np.asarray(np.linalg.solve(matrix + ridge * np.eye(len(matrix)), right))

@@ -1,4 +1,4 @@
-"""Euclidean projections on the sets that parameters may have to lie in."""
+"""Euclidean projections onto the sets to which parameters may be constrained."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.nearest import nearest_psd
 
 Projection = Callable[[Floats], Floats]
-"""Gives the nearest point of a set: the point itself where it lies in the set."""
+"""Returns the nearest point of a set: the point itself if it is in the set."""
 
 
 def unconstrained(x: Floats) -> Floats:
@@ -19,7 +19,7 @@ def unconstrained(x: Floats) -> Floats:
 
 
 def psd_cone(x: Floats) -> Floats:
-    """Symmetric positive semi-definite matrices, row after row in a vector: negative eigenvalues become 0.
+    """Symmetric positive semi-definite matrices, flattened row by row: negative eigenvalues become 0.
 
     Examples
     --------
@@ -32,13 +32,13 @@ def psd_cone(x: Floats) -> Floats:
 
 
 def ball(x: Floats, radius: float) -> Floats:
-    """Points whose Euclidean norm is at most `radius`: those outside are drawn to the sphere."""
+    """Points whose Euclidean norm is at most `radius`: those outside are projected onto the sphere."""
     norm = float(np.linalg.norm(x))
     return x if norm <= radius else np.asarray(x * (radius / norm))
 
 
 def simplex(x: Floats) -> Floats:
-    """Non-negative coordinates that sum to 1: what is subtracted from all is found by sorting them.
+    """Non-negative coordinates that sum to 1: the common shift is found by sorting them.
 
     References
     ----------

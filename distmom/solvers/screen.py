@@ -1,4 +1,4 @@
-"""Rows that are not to be learned from: far out and surprising at once, or far from all others."""
+"""Rows excluded from learning: far out and surprising at once, or far from all others."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from distmom.numerics.linalg.whitening import with_ones
 from distmom.numerics.losses.row_risks import PredictorRisk
 
 HUGE = 1e100
-"""Scaled values that are larger would overflow: their rows are accused."""
+"""Scaled values above this would overflow: their rows are flagged."""
 
 
 @dataclass(frozen=True)
 class RowScreen:
-    """Accuses rows by their distance from the middle and by what a robust fit does not expect of them.
+    """Flags rows by their distance from the middle and by their surprise under a robust fit.
 
     Attributes
     ----------
     basis : ndarray of float64, shape (d + 1, d + 1)
-        Distance is the length of (x, 1) in its coordinates, those of the rows that were not accused.
+        Distance is the length of (x, 1) in its coordinates, those of the rows that were not flagged.
     risk, fit : PredictorRisk and ndarray, optional
-        What surprise is measured by.
+        Loss and parameters that measure surprise.
     distance, surprise : float
-        Rows with more of both are accused,
+        Rows with more of both are flagged,
     most_distance, most_surprise : float
-        and those with so much of one.
+        and those with this much of one.
     """
 
     basis: Floats
@@ -40,7 +40,7 @@ class RowScreen:
     most_surprise: float = math.inf
 
     def __call__(self, rows: Floats, targets: Floats) -> Bools:
-        """Which rows of shape (..., d) are accused."""
+        """Which rows of shape (..., d) are flagged."""
         flat, values = rows.reshape(targets.size, -1), targets.ravel()
         accused = ~(np.abs(flat) < HUGE).all(axis=1) | ~(np.abs(values) < HUGE)
         if self.fit is not None:
@@ -56,7 +56,7 @@ class RowScreen:
         return accused.reshape(targets.shape)
 
     def distances(self, rows: Floats) -> Floats:
-        """Of rows from the middle."""
+        """Distances of rows from the middle."""
         return distances(with_ones(rows) @ self.basis)
 
 

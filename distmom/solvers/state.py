@@ -1,4 +1,4 @@
-"""Where a descent stands: all that a checkpoint must hold to go on with the same bits."""
+"""The state of a descent: all that a checkpoint needs for a bit-for-bit identical continuation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from distmom.solvers.iterates import MOST_CHUNKS, Iterates
 from distmom.solvers.step_sizes import Memory
 
 NORMS = 101
-"""Gradient norms that the running median is taken of."""
+"""Number of gradient norms in the running median."""
 
 COUNTERS = ("step", "idle", "infinite", "since_best")
 PLAIN = ("x", "norms", "best", "best_losses")
@@ -25,20 +25,20 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass
 class History:
-    """One entry for each step; those that were left out have an objective of NaN or infinity."""
+    """One entry for each step; skipped steps have an objective of NaN or infinity."""
 
-    # the loss that it went by: NaN where no block could be used, infinite where half or more are not finite
+    # the loss of the step: NaN if no block could be used, infinite if half or more are not finite
     objective: list[float] = field(default_factory=list)
-    block: list[int] = field(default_factory=list)  # -1 for a combination, -2 where the step was left out
+    block: list[int] = field(default_factory=list)  # -1 for a combination, -2 if the step was skipped
     gradient_norm: list[float] = field(default_factory=list)  # before clipping
-    skipped: list[int] = field(default_factory=list)  # blocks that could not be used
-    held_out_step: list[int] = field(default_factory=list)  # after which held-out blocks were looked at
+    skipped: list[int] = field(default_factory=list)  # number of unusable blocks
+    held_out_step: list[int] = field(default_factory=list)  # after which held-out blocks were evaluated
     held_out: list[float] = field(default_factory=list)  # lower median of their losses
 
 
 @dataclass
 class DescentState:
-    """The iterate and what the rules remember."""
+    """The iterate and the memory of the rules."""
 
     step: int  # steps taken
     x: Floats  # (p,)
@@ -81,7 +81,7 @@ class DescentState:
         return found
 
     def _check(self, like: DescentState) -> None:
-        """ValueError for shapes, types or lengths that do not go together."""
+        """ValueError for shapes, types or lengths that do not match."""
         p, sums, history = like.x.shape, self.iterates.sums, self.history
         points = [self.x, *sums, *([] if self.best is None else [self.best])]
         ones = [self.norms, *([] if self.best_losses is None else [self.best_losses])]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DescentStatus:
-    """A word for the end, a sentence of advice, and whether the point that was found deserves its name."""
+    """A word for the end, a sentence of advice, and whether the point found is usable."""
 
     name: str
     advice: str

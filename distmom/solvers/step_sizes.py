@@ -13,24 +13,24 @@ Memory = tuple[Floats, ...]
 
 
 Path = Callable[[float], tuple[float, float]]
-"""Of a length s: objective of this step's blocks at the projection of x - s g, squared distance to there."""
+"""For a length s: objective of this step's blocks at the projection of x - s g, squared distance to it."""
 
 
 @dataclass(frozen=True)
 class Decaying:
-    """``size / sqrt(1 + t / after)`` times the gradient in step t, from 0; ``after=inf`` keeps the size."""
+    """``size / sqrt(1 + t / after)`` times the gradient in step t (from 0); ``after=inf`` keeps the size."""
 
     size: float
     after: float = 20.0
 
     def begin(self, n: int) -> Memory:
-        """What is remembered before the first step in `n` dimensions."""
+        """The memory before the first step in `n` dimensions."""
         return ()
 
     def displacement(
         self, memory: Memory, gradient: Floats, step: int, here: float, along: Path
     ) -> tuple[Floats, Memory]:
-        """What to subtract in step 0, 1, …, and what to remember; the objective is `here` where it begins."""
+        """What to subtract in step 0, 1, …, and the new memory; the objective starts at `here`."""
         return self.size / np.sqrt(1.0 + step / self.after) * gradient, memory
 
 
@@ -38,7 +38,7 @@ class Decaying:
 class Adam(Decaying):
     """Adam (Kingma & Ba 2015): means of gradients over roots of means of their squares, by coordinate.
 
-    The size falls as in `Decaying`; ``after=inf`` keeps it. Coordinates have units of their own, so with a
+    The size falls as in `Decaying`; ``after=inf`` keeps it. Each coordinate has its own scale, so with a
     projection it need not end at the minimum on the set.
     """
 
@@ -64,7 +64,7 @@ class Adam(Decaying):
 class Backtracking:
     """Halve the step until the objective of the same blocks falls enough (Armijo along the projected path).
 
-    Begins with ``size``, later with twice the step taken last. Costs one evaluation of the losses for each
+    The first trial is ``size``, later ones twice the step taken last. Costs one evaluation of the losses per
     trial. Enough is ``slope`` times squared distance over step.
     """
 
@@ -88,4 +88,4 @@ class Backtracking:
 
 
 StepSize = Decaying | Backtracking
-"""Rules; what they remember is a tuple of arrays."""
+"""Rules; their memory is a tuple of arrays."""

@@ -1,6 +1,6 @@
-"""The rounds of a tournament over an oracle of distances that is asked as little as possible.
+"""The rounds of a tournament over an oracle of distances that is queried as little as possible.
 
-Who loses to whom is known; the distance of a pair costs a pass over the data. Of f only the distances to the
+Who loses to whom is known; the distance of a pair costs a pass over the data. For f only the distances to the
 candidates that beat it matter, through t_f, the largest of them: f is a finalist at the level b if t_f <= b.
 """
 
@@ -18,20 +18,20 @@ from distmom.numerics.losses.duels import duels
 
 Pair = tuple[int, int]
 Ask = Callable[[Sequence[Pair]], Floats]
-"""Distances of pairs (f, g), f < g, each asked once."""
+"""Distances of pairs (f, g), f < g, each queried once."""
 
 DISTANCE_PART, MATCH_PART, LAST_PART = range(3)
-"""What each part of the data is for; losses of pairs have no last one."""
+"""Purpose of each part of the data; losses of pairs have no last part."""
 
 LEAST_ASKED = 64
 PAIRS_A_CANDIDATE = 4
-"""Pairs that are asked together even if fewer would do: a pass has its own price, and for each candidate."""
+"""Pairs queried together even if fewer would do: a pass has a fixed cost, and so has each candidate."""
 
 
 class Distances:
-    """What is known of the distances: those asked so far, and lower bounds of all.
+    """The distances known so far: those already queried, and lower bounds of all.
 
-    Of two whose bounds tell nothing, the one that wins by the larger of the `margins` is taken for farther.
+    If bounds do not decide between two, the one that wins by the larger of the `margins` is taken as farther.
     """
 
     def __init__(self, ask: Ask, bounds: Floats, margins: Floats | None = None) -> None:
@@ -43,7 +43,7 @@ class Distances:
         self.n_rounds = 0
 
     def ask(self, pairs: Sequence[Pair]) -> None:
-        """Ask the oracle for those of the pairs that are not known yet."""
+        """Query the oracle for those pairs that are not known yet."""
         wanted = sorted({(min(p), max(p)) for p in pairs if np.isnan(self.known[p])})
         if wanted:
             found = self._ask(wanted)
@@ -58,29 +58,29 @@ class Distances:
         return [(f, int(g)) for g in places[order]]
 
     def at_least(self, f: int | slice = slice(None)) -> Floats:
-        """The distances where they are known, else their lower bounds; of one candidate or of all."""
+        """The distances if known, else their lower bounds; of one candidate or of all."""
         return np.where(np.isnan(self.known[f]), self.bounds[f], self.known[f])
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """What comes out."""
+    """The outcome of the rounds."""
 
     level: float  # the level beta r: as given, or the smallest with a finalist
     found: bool  # whether it was found
     finalists: tuple[int, ...]  # in order of their numbers; empty if the given level is too low
-    thresholds: Floats  # (m,): t_f, or NaN where not all of the distances that it depends on are known
+    thresholds: Floats  # (m,): t_f, or NaN unless all distances that it depends on are known
 
 
 def play(loses: Bools, distances: Distances, level: float | None = None) -> Rounds:
-    """The finalists: those that lose no match that is allowed, as its distance exceeds the level beta r.
+    """The finalists: those that lose no allowed match, one whose distance exceeds the level beta r.
 
-    ``loses[f, g]``: f is beaten by g. By default the smallest level at which somebody is left, min t_f (Le
-    Cam's criterion). A candidate is done once one of its losses is known to be allowed at the level, or all
-    that matter are known. Of each that is not, those that seem farthest are asked, twice as many from round
-    to round. Where the level is to be found, it is at most the least t_f known so far, and the most promising
-    candidates are asked wholly: branch and bound, in a number of rounds that grows with the logarithm of that
-    of candidates.
+    ``loses[f, g]``: f is beaten by g. The default level is the smallest with a finalist, min t_f (Le Cam's
+    criterion). A candidate is done once one of its losses is known to be allowed at the level, or all that
+    matter are known. For each other candidate, the pairs that seem farthest are queried, twice as many from
+    round to round. If the level is to be found, it is at most the least t_f known so far, and all pairs of
+    the most promising candidates are queried: branch and bound, in a number of rounds that grows with the
+    logarithm of the number of candidates.
     """
     reached = _settle(loses, distances, level)
     exceeded = (loses & (distances.at_least() > reached)).any(axis=1)
@@ -89,13 +89,13 @@ def play(loses: Bools, distances: Distances, level: float | None = None) -> Roun
 
 
 def thresholds(loses: Bools, distances: Distances) -> Floats:
-    """t_f where all distances to those that beat f are known, else NaN."""
+    """t_f if all distances to those that beat f are known, else NaN."""
     beaten = np.where(loses, distances.known, 0.0)
     return np.asarray(beaten.max(axis=1, initial=0.0), np.float64)
 
 
 def _settle(loses: Bools, distances: Distances, level: float | None) -> float:
-    """Ask until it is known of every candidate whether it is a finalist; the level, or the least t_f."""
+    """Query until every candidate is known to be a finalist or not; return the level, or the least t_f."""
     width = PAIRS_A_CANDIDATE
     while True:
         exact = thresholds(loses, distances)
@@ -103,7 +103,7 @@ def _settle(loses: Bools, distances: Distances, level: float | None) -> float:
         if best is None:
             best = float(np.nanmin(exact)) if not np.isnan(exact).all() else np.inf
         low = np.where(loses, distances.at_least(), 0.0).max(axis=1, initial=0.0)
-        # with a level found, one whose bound equals the best may still share it
+        # if the level is to be found, a candidate whose bound equals the best may still share it
         still = np.flatnonzero(np.isnan(exact) & (low <= best))
         if not still.size:
             return float(best)
@@ -119,10 +119,10 @@ def _settle(loses: Bools, distances: Distances, level: float | None) -> float:
 
 
 def last_round(loses: Bools, distances: Distances, finalists: Sequence[int]) -> tuple[tuple[int, ...], bool]:
-    """Champions of the finalists on the last part, and whether they come out of a cycle.
+    """Champions of the finalists on the last part, and whether they result from a cycle.
 
-    Champions are the finalists that lose to no other. If each loses to another one, those whose largest
-    distance to a finalist that beats them is least.
+    Champions are the finalists that lose to no other. If each loses to another one, they are those with the
+    least largest distance to a finalist that beats them.
     """
     at = np.asarray(finalists, np.int64)
     among = loses[np.ix_(at, at)]
@@ -137,7 +137,7 @@ def last_round(loses: Bools, distances: Distances, finalists: Sequence[int]) -> 
 
 
 class Oracle(Protocol):
-    """What a tournament asks of the data, however blocks are made and losses computed."""
+    """What a tournament requests from the data, however blocks are made and losses computed."""
 
     n_parts: int
     """Disjoint parts of the data: for distances, for matches, and perhaps for those of the finalists."""
@@ -147,7 +147,7 @@ class Oracle(Protocol):
         ...
 
     def bounds(self) -> Floats:
-        """Lower bounds of all distances, shape (m, m), at little cost."""
+        """Lower bounds of all distances, shape (m, m), cheaply."""
         ...
 
     def distances(self, pairs: Sequence[Pair]) -> Floats:
@@ -156,12 +156,12 @@ class Oracle(Protocol):
 
 
 class Decided(NamedTuple):
-    """What losses and distances decide."""
+    """The outcome from losses and distances."""
 
     losses: tuple[Floats, ...]  # (m, K): block losses of each part
     loses: Bools
     margins: Floats
-    last_loses: Bools | None  # (m, m): duels of the last round, where there is one
+    last_loses: Bools | None  # (m, m): duels of the last round, if there is one
     distances: Distances
     rounds: Rounds
     champions: tuple[int, ...]
@@ -169,9 +169,9 @@ class Decided(NamedTuple):
 
 
 def play_tournament(oracle: Oracle, level: float | None = None) -> Decided:
-    """Matches, as many distances as they need, finalists, and with a last part the matches among these.
+    """Matches, the distances they need, finalists, and with a last part the matches among these.
 
-    NoAnswerError if the level that was given leaves no candidate.
+    NoAnswerError if the given level leaves no candidate.
     """
     losses = tuple(oracle.losses(part) for part in range(oracle.n_parts))
     loses, margins = duels(losses[MATCH_PART])
