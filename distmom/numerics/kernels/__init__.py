@@ -1,1 +1,1 @@
-"""Kernels of U-statistics: what is averaged over pairs or triples of rows, and how a block does so fast."""
+"""Kernels of U-statistics: functions averaged over pairs or triples of rows, and their fast block forms."""

@@ -65,7 +65,7 @@ def _columns(sample: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Untied(Kernel):
-    """1 where two rows differ in one of two columns, else 0."""
+    """1 if two rows differ in one of two columns, else 0."""
 
     column: int
     name: ClassVar[str] = "untied"
@@ -107,7 +107,7 @@ class KendallB(Ratio):
 
 @dataclass(frozen=True)
 class Ordered(Kernel):
-    """1 where scores of two rows stand as their outcomes do, 1/2 for equal scores, 0 for equal outcomes."""
+    """1 if two rows' scores are ordered as their outcomes, 1/2 for equal scores, 0 for equal outcomes."""
 
     name: ClassVar[str] = "ordered"
     columns: ClassVar[int | None] = 2

@@ -120,7 +120,7 @@ def kendall_b() -> Kernel:
 
     Notes
     -----
-    Not a U-statistic but a function of three: biased by O(1/n) in a block of n rows; NaN where a column is
+    Not a U-statistic but a function of three: biased by O(1/n) in a block of n rows; NaN if a column is
     constant. O(n log n). Takes weights.
     """
     return KendallB()
@@ -132,7 +132,7 @@ def concordance() -> Kernel:
     Notes
     -----
     Pairs with equal outcomes are not comparable, equal scores count 1/2. A ratio of two U-statistics; NaN
-    where all outcomes are equal. Censored outcomes have no place in it. O(n log n). Takes weights.
+    if all outcomes are equal. Censored outcomes are not supported. O(n log n). Takes weights.
     """
     return Concordance()
 
@@ -142,7 +142,7 @@ def auc() -> Kernel:
 
     Notes
     -----
-    The first sample holds the negatives, the second the positives. By sorting, in exact integers: O(n log n).
+    The negatives come first, the positives second. By sorting, in exact integers: O(n log n).
     Takes weights. Times both sizes it is the statistic of Wilcoxon, Mann and Whitney.
 
     Examples
@@ -186,7 +186,7 @@ def mmd(bandwidth: float, similarity: Literal["rbf", "laplace"] = "rbf") -> Kern
     Parameters
     ----------
     bandwidth : float
-        Distance at which similarity has faded, in the unit of the columns. Positive.
+        Scale of the distance at which similarity decays, in the unit of the columns. Positive.
     similarity : {"rbf", "laplace"}
         ``exp(-d^2 / (2 bandwidth^2))`` of the Euclidean distance, or ``exp(-d / bandwidth)`` of the sum of
         absolute differences.
@@ -244,7 +244,7 @@ def ranking(
     Parameters
     ----------
     loss : {"zero-one", "hinge", "logistic"}
-        Of ``z = -(s - s') g``: 1 for z > 0 and 1/2 for equal scores, ``max(0, 1 + z)``, or ``log(1 +
+        Loss of ``z = -(s - s') g``: 1 for z > 0 and 1/2 for equal scores, ``max(0, 1 + z)``, or ``log(1 +
         exp(z))``.
     margin : {"sign", "magnitude"}
         g is the sign of y - y', or y - y' itself; no difference for "zero-one".
@@ -258,7 +258,7 @@ def ranking(
 
     Notes
     -----
-    The sum is divided by the number of all pairs, tied ones too. "zero-one" by sorting, O(n log n); the
+    The sum is divided by the number of all pairs, including tied ones. "zero-one" by sorting, O(n log n); the
     others take all pairs, tile by tile.
 
     References
@@ -282,8 +282,8 @@ def clustering(distance: Literal["squared", "euclidean"] = "squared") -> Kernel:
 
     Notes
     -----
-    It falls with every split of a cell: compare only partitions into equally many cells. Squared distances:
-    O(n); Euclidean ones: O(n log n) for one coordinate, else all pairs tile by tile.
+    It falls with every split of a cell: only compare partitions with equal numbers of cells. Squared
+    distances: O(n); Euclidean ones: O(n log n) for one coordinate, else all pairs tile by tile.
 
     References
     ----------

@@ -41,7 +41,7 @@ class TwoSamples(NamedTuple):
 def one_sample_variances(sums: PairSums) -> OneSample:
     """Unbiased estimates of sigma_1^2 and sigma_2^2 from the U-form of a kernel of degree 2.
 
-    The kernel's values are scalars, the rows not weighted. They may come out below 0 (degenerate kernels).
+    The kernel's values are scalars, the rows not weighted. Estimates may be below 0 (degenerate kernels).
     NaN with fewer than four rows, or without `second`.
 
     Notes
@@ -90,7 +90,7 @@ def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...], weights: Weig
     Parameters
     ----------
     kernel : Kernel
-        Plain, or made of several parts.
+        A single kernel, or one of several parts.
     sums : tuple of PairSums
         U-forms of its parts, with row means.
     weights : tuple of ndarray, optional
@@ -99,13 +99,13 @@ def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...], weights: Weig
     Returns
     -------
     float or ndarray
-        NaN where a sample has no more rows than its degree.
+        NaN if a sample has no more rows than its degree.
 
     Notes
     -----
     Leaving out row i of n from a U-statistic of degree d gives ``(n U - d r_i) / (n - d)``: no kernel is
     evaluated again. With weights it gives ``(W U - W_i r_i) / (W - W_i)``, W and W_i being the weights of all
-    tuples and of those that hold the row. The sum over samples of ``(n - 1) / n * sum (S_(i) - mean)^2``.
+    tuples and of those that contain the row. The sum over samples of ``(n - 1) / n * sum (S_(i) - mean)^2``.
     """
     variance: Value = 0.0
     for of_sample in jackknife_by_sample(kernel, sums, weights):
@@ -133,7 +133,7 @@ def jackknife_by_sample(
 
 
 def jackknife_of_parts(kernel: Kernel, sums: tuple[PairSums, ...], weights: Weights = None) -> Floats:
-    """Covariance matrix of the parts of a kernel of one sample, in the same way; shape (parts, parts)."""
+    """Jackknife covariance matrix of the parts of a kernel of one sample; shape (parts, parts)."""
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         left_out = np.stack(
             [_leave_one_out(part, one, 0, weights) for part, one in zip(kernel.parts, sums, strict=True)]

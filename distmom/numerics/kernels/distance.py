@@ -45,7 +45,7 @@ def mean_distance_between(x: Floats, y: Floats, weights: Weights = None) -> Pair
 
 @dataclass(frozen=True)
 class Gini(Kernel):
-    """``|x - y|``, whose U-statistic is Gini's mean difference; half of it over the mean: the Gini index."""
+    """``|x - y|``, whose U-statistic is Gini's mean difference; half of it over the mean: Gini index."""
 
     name: ClassVar[str] = "gini"
 

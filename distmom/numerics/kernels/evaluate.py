@@ -1,4 +1,4 @@
-"""The statistic of one block: each part by its fast form where it has one, else tile by tile."""
+"""The statistic of one block: each part by its fast form if it has one, else tile by tile."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def block_sums(
     ----------
     kernel : Kernel
     *samples : ndarray of float64
-        One for each entry of ``kernel.degrees``, in the shape that `Kernel.as_sample` gives, without NaN.
+        One for each entry of ``kernel.degrees``, in the shape of `Kernel.as_sample`, without NaN.
     form : {"u", "v"}
-        Whether a row may stand twice in a tuple of rows of one sample ("v"). Pairs of one row of each of two
-        samples are the same in both.
+        Whether a row may occur twice in a tuple of rows of one sample ("v"). Pairs of one row from each of
+        two samples are the same in both forms.
     rows : bool
-        Row means are wanted; sorted forms and cheap kernels are faster without.
+        Whether row means are wanted; sorted forms and cheap kernels are faster without.
     weights : tuple of ndarray, optional
-        Non-negative weights of the rows of each sample; a tuple of rows weighs their product.
+        Non-negative weights of the rows of each sample; the weight of a tuple is their product.
     tiles : callable
-        What takes all pairs: `tiled_sums`, or what gives the same.
+        Function that evaluates all pairs: `tiled_sums`, or one with the same result.
 
     Returns
     -------
     tuple of PairSums
-        With too few rows for a single tuple, or no infinite but undefined values, the mean is NaN: the block
+        With too few rows for a single tuple, or with undefined (NaN) values, the mean is NaN: the block
         is non-finite.
 
     Raises
@@ -63,7 +63,7 @@ def block_sums(
 
 
 def one_by_one(kernel: Kernel, columns: int, *, weighted: bool = False) -> tuple[Part, ...]:
-    """Parts of a kernel without a fast form for rows of so many columns: all their tuples are taken."""
+    """Parts of a kernel without a fast form for rows of `columns` columns: all tuples are evaluated."""
     slow = []
     for part in kernel.parts:
         few = np.arange(4.0 * columns).reshape(4, columns)

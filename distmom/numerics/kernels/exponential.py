@@ -1,6 +1,6 @@
-"""exp and the logistic loss made of additions, multiplications and divisions alone.
+"""The functions exp and logistic loss, from additions, multiplications and divisions alone.
 
-So that NumPy and Numba, and any two processors or C libraries, give the same bits, and loops over pairs are
+So NumPy and Numba, and any two processors or C libraries, give the same bits, and loops over pairs are
 vectorised. Errors are below 1.5 units in the last place. The same functions are compiled for single numbers.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-LOWEST = -708.0  # exp(-708) is the last normal number: lesser arguments are as good as this one
+LOWEST = -708.0  # exp(-708) is the last normal number: smaller arguments are treated as this one
 LOG2E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the lowest bits
@@ -27,7 +27,7 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
 
 
 def exp_of_negative(x: Any) -> Any:
-    """exp(x) for x <= 0; NaN counts as minus infinity, of which 3e-308 is left."""
+    """exp(x) for x <= 0; NaN counts as minus infinity, which gives 3e-308."""
     t = where(x > LOWEST, x, LOWEST)
     shifted = t * LOG2E + ROUND
     n = shifted - ROUND

@@ -1,4 +1,4 @@
-"""Sums of exp(-rate |x - y|) over all pairs by sorting: at each gap the whole sum so far fades by one factor.
+"""Sums of exp(-rate |x - y|) over all pairs by sorting: at each gap the running sum decays by one factor.
 
 The compiled twin is in ``fading_compiled.py``.
 """
@@ -14,7 +14,7 @@ from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
 
-COMPILE = 1 << 14  # below so many rows the loop is done before Numba is loaded
+COMPILE = 1 << 14  # below this number of rows the loop ends before Numba is loaded
 
 
 def rows_within(x: Floats, rate: float, weights: Floats | None) -> Floats:
@@ -48,7 +48,7 @@ def _factors(ordered: Floats, rate: float) -> Floats:
 
 
 def fade(factors: Floats, mass: Floats, *, compiled: bool | None = None) -> Floats:
-    """At each place the mass of all other places, faded by the factors between.
+    """At each place the mass of all other places, multiplied by the factors between.
 
     Parameters
     ----------

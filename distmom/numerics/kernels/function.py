@@ -20,10 +20,10 @@ _kernels = compiled_twin("distmom.numerics.pairs.functions")
 
 _TRIED = 12  # rows on which a function is tried
 MOST_TRIED = 1 << 15
-"""Tuples of rows on which a function is tried, about."""
+"""Approximate number of tuples of rows on which a function is tried."""
 
 MOST_ROWS, MOST_COMPILED = 8, 3
-"""Rows that a function takes in all, at most: the orders of eight arguments are 40,320."""
+"""Most rows that a function takes in all: eight arguments have 40,320 orders."""
 _TOLERANCE = 1e-9
 
 
@@ -90,7 +90,7 @@ class FunctionKernel(Kernel):
             return np.asarray(sum(orders[1:], start=orders[0]) / len(orders))
 
     def _orders(self) -> Iterator[tuple[int, ...]]:
-        """All orders of the arguments in which those of each sample stay together."""
+        """All orders of the arguments within each sample."""
         starts = np.cumsum((0, *self.taken)).tolist()
         samples = [permutations(range(*both)) for both in pairwise(starts)]
         return (tuple(chain.from_iterable(orders)) for orders in product(*samples))
@@ -111,7 +111,7 @@ class FunctionKernel(Kernel):
         Raises
         ------
         ConfigError
-            If two neighbouring arguments of one sample can change places with another value, for some rows.
+            If swapping two neighbouring arguments of one sample changes the value, for some rows.
         """
         if self.symmetrized or max(self.taken) == 1:
             return
@@ -151,20 +151,21 @@ def kernel(
     Parameters
     ----------
     function : callable
-        Takes `degree` rows and returns a number. With ``compiled=False`` it is written with NumPy and takes
-        arrays of rows that broadcast, shape (..., ) for one column and (..., columns) for more, and returns
+        Takes `degree` rows and returns a number. With ``compiled=False`` it uses NumPy, takes arrays of
+        rows that broadcast, shape (..., ) for one column and (..., columns) for more, and returns
         one value for each. With ``compiled=True`` it takes single rows (a float, or an array of the columns)
-        and is compiled by Numba (or is so already) into the loop over pairs; this takes about a second in
+        and is compiled by Numba (unless it already is) into the loop over pairs; this takes about a second in
         each process.
     degree : int or sequence of int
-        Number of rows it takes in all, at most eight; of several samples those of each, such as ``(2, 1)``:
-        two rows of the first sample, then one of the second. Compiled functions take two or three in all.
+        Number of rows it takes in all, at most eight; for several samples the rows of each, such as
+        ``(2, 1)``: two rows of the first sample, then one of the second. Compiled functions take two or three
+        rows in all.
     n_samples : int
-        Samples, if `degree` is a number: then one row of each, ``degree=2, n_samples=2`` is ``(1, 1)``.
+        Number of samples, if `degree` is a number: one row of each, ``degree=2, n_samples=2`` is ``(1, 1)``.
     columns : int or None
         Columns of a row; None for any number.
     symmetric : bool
-        The value does not depend on the order of rows of one sample. It is tried on a few rows.
+        The value does not depend on the order of rows of one sample. This is checked on a few rows.
     symmetrize : bool
         Average the function over all orders of its rows.
     compiled : bool
@@ -176,13 +177,13 @@ def kernel(
     Raises
     ------
     ConfigError
-        If an argument is not as above, if the function fails on rows of numbers between -2 and 2 or gives
+        If an argument is not as above, if the function fails on rows of numbers between -2 and 2 or returns
         arrays of another shape, or if it depends on the order of its rows and `symmetrize` is not set.
 
     Notes
     -----
-    Its U-statistic is taken over all pairs, tile by tile: O(n^2) time, O(n) memory. With other degrees all
-    tuples are taken: O(n^3) time for triples, more for more rows; use small blocks.
+    Its U-statistic is evaluated over all pairs, tile by tile: O(n^2) time, O(n) memory. With other degrees
+    all tuples are evaluated: O(n^3) time for triples, more for larger tuples; use small blocks.
 
     Examples
     --------
@@ -228,7 +229,7 @@ def kernel(
 
 
 def _degrees(degree: Any, n_samples: Any, *, compiled: bool) -> tuple[int, ...]:
-    """Rows that are taken from each sample; ConfigError if they cannot be."""
+    """Rows taken from each sample; ConfigError if they are invalid."""
     several = isinstance(degree, Sequence) and not isinstance(degree, str)
     taken = tuple(degree) if several else (degree,) if n_samples == 1 else (1,) * n_samples
     good = all(isinstance(d, int) and not isinstance(d, bool) and d > 0 for d in taken)

@@ -1,4 +1,4 @@
-"""What a kernel is: the base of the catalogue and of users' own functions."""
+"""The base class of kernels: those of the catalogue and users' own functions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Weights: TypeAlias = tuple[Floats, ...] | None
 
 
 class Inlined(NamedTuple):
-    """How compiled tiles know a kernel: by a name in the table of ``tiles_compiled.py``, and parameters.
+    """How compiled tiles identify a kernel: by a name in the table of ``tiles_compiled.py``, and parameters.
 
-    If rows are `labelled`, their first column is a label.
+    If `labelled`, the first column of the rows is a label.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Inlined(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One U-statistic of a statistic made of several, and the samples it is taken over."""
+    """One U-statistic of a statistic that combines several, and its samples."""
 
     kernel: Kernel
     samples: tuple[int, ...]
@@ -50,7 +50,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """What the catalogue calls it."""
+        """Name in the catalogue."""
         raise NotImplementedError
 
     @property
@@ -65,12 +65,12 @@ class Kernel:
 
     @property
     def least_columns(self) -> int:
-        """The fewest columns, where any number goes."""
+        """The fewest columns, if any number is allowed."""
         return 1
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The U-statistics that `combine` makes the statistic of; a plain kernel is its own only part."""
+        """The U-statistics that `combine` combines; a simple kernel is its own only part."""
         return (Part(self, tuple(range(len(self.degrees)))),)
 
     def combine(self, *means: Value) -> Value:
@@ -83,22 +83,22 @@ class Kernel:
         return self.combine(*means)
 
     def from_covariance(self, matrix: Floats) -> tuple[Value, ...] | None:
-        """Means of the parts from covariance matrices (..., c, c), if these say all; else None."""
+        """Means of the parts from covariance matrices (..., c, c), if these suffice; else None."""
         return None
 
     def shape(self, columns: int) -> tuple[int, ...]:
-        """Shape of a value for rows of so many columns: () unless the kernel is a vector or a matrix."""
+        """Shape of a value for rows of `columns` columns: () unless the kernel is a vector or a matrix."""
         return ()
 
     def value(self, *rows: Floats) -> Floats:
         """The function itself, one argument for each row of a tuple; leading axes broadcast.
 
-        The obvious form: tests take it for the truth, and tiles are made of it where nothing is compiled.
+        The reference form: tests compare with it, and tiles use it if nothing is compiled.
         """
         raise NotImplementedError(f"{self.name} has no value of its own; use its parts")
 
     def prepare(self, sample: Floats) -> Floats:
-        """Rows as `prepared_value` and the compiled tiles take them: a change made once for every row."""
+        """Rows in the form that `prepared_value` and the compiled tiles need, transformed once per row."""
         return sample
 
     def prepared_value(self, *rows: Floats) -> Floats:
@@ -114,14 +114,14 @@ class Kernel:
         return None
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums | None:
-        """The exact fast form of the U-statistic of a block; None where there is none (then use tiles).
+        """The exact fast form of the U-statistic of a block; None if there is none (then use tiles).
 
         Parameters
         ----------
         *samples : ndarray of float64
             Without NaN; each with at least as many rows as its degree.
         rows : bool
-            Row means are wanted; without them sorted forms are faster.
+            Whether row means are wanted; without them sorted forms are faster.
         weights : tuple of ndarray, optional
             Non-negative weights of the rows of each sample.
         """
@@ -130,7 +130,7 @@ class Kernel:
     def complete_between(
         self, x: Floats, y: Floats, *, rows: bool = True, weights: Weights = None
     ) -> PairSums | None:
-        """The same for a kernel of pairs whose rows come from two samples."""
+        """The same for a kernel of pairs with rows from two samples."""
         return None
 
     def v_form(self, sums: PairSums, *samples: Floats, weights: Weights = None) -> PairSums:
@@ -150,7 +150,7 @@ class Kernel:
         return mass.with_diagonal(sums, self.value(x, x))
 
     def check(self, *samples: Floats) -> None:
-        """Refuse a function that is no kernel, as far as the samples tell; the catalogue needs no check."""
+        """Refuse a function that is no kernel, as far as the samples show; the catalogue needs no check."""
 
     def check_columns(self, columns: int) -> None:
         """Refuse samples whose rows have another number of columns than the kernel takes.
@@ -158,7 +158,7 @@ class Kernel:
         Raises
         ------
         ConfigError
-            If `columns` is not `self.columns`, or fewer than `self.least_columns` where any number goes.
+            If `columns` is not `self.columns`, or fewer than `self.least_columns` if any number is allowed.
         """
         if self.columns is None:
             if columns < self.least_columns:
@@ -173,7 +173,7 @@ class Kernel:
             )
 
     def as_sample(self, sample: NDArray[Any]) -> Floats:
-        """A sample in the shape that the kernel takes, as C-contiguous float64."""
+        """A sample in the shape that the kernel needs, as C-contiguous float64."""
         rows = np.ascontiguousarray(sample, np.float64)
         if self.columns == 1 and rows.ndim == 2 and rows.shape[1] == 1:
             return rows.reshape(-1)
@@ -185,8 +185,8 @@ class Kernel:
 class Ratio(Kernel):
     """A statistic that divides one U-statistic by others: N / D, or N / sqrt(D1 D2).
 
-    Not a U-statistic itself, hence no `value`. A block whose denominator is 0 has the value NaN: it is
-    non-finite. Its parts' means serve the linearised kernel ``h_N - R h_D``, whose mean is 0 at the true
+    Not a U-statistic itself, hence no `value`. A block with denominator 0 has the value NaN: it is
+    non-finite. Its parts' means define the linearised kernel ``h_N - R h_D``, whose mean is 0 at the true
     ratio R.
     """
 
@@ -201,7 +201,7 @@ class Ratio(Kernel):
         return ratio[()] if isinstance(ratio, np.ndarray) else ratio
 
     def linear(self, at: tuple[Value, ...], means: tuple[Value, ...]) -> Value:
-        """``R + (h_N - R h_D) / D``, R the ratio there; of two denominators half of each."""
+        """``R + (h_N - R h_D) / D``, R the ratio there; half of each of two denominators."""
         ratio, power = self.combine(*at), 1.0 / (len(at) - 1)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             below = at[1] if len(at) == 2 else np.sqrt(at[1] * at[2])

@@ -13,7 +13,7 @@ from distmom.numerics.kernels.sums import Mass, PairSums, Value, add_up, count_t
 
 
 def centred(x: Floats, mass: Mass) -> Floats:
-    """Rows minus their mean, in two steps about one of them: a great offset costs no digits."""
+    """Rows minus their mean, in two steps about one of them: a large offset costs no digits."""
     with np.errstate(invalid="ignore", over="ignore"):
         d = x - x[x.shape[0] // 2]
         return np.asarray(d - mass.add(d) / mass.total)
@@ -72,7 +72,7 @@ class Covariance(Kernel):
             return np.asarray(0.5 * (d[..., :, None] * d[..., None, :]))
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums:
-        """From the co-moments, column by column: no more than a few columns' worth of memory without rows."""
+        """From the co-moments, column by column: without row means only a few columns of memory."""
         mass, c = _mass(samples[0], weights), samples[0].shape[1]
         with np.errstate(invalid="ignore", over="ignore"):
             d = centred(samples[0], mass).T.copy()
@@ -197,7 +197,7 @@ class ThirdMoment(Kernel):
             return np.asarray((xy + xz) * (yz - xy) * (xz + yz) / -6.0)
 
     def complete(self, *samples: Floats, rows: bool = True, weights: Weights = None) -> PairSums:
-        """From power sums of the centred rows, each row taken out for its own mean."""
+        """From power sums of the centred rows, without the row itself for its row mean."""
         if weights is not None:
             return self._weighed(samples[0], weights[0])
         n = samples[0].size
@@ -230,7 +230,7 @@ class ThirdMoment(Kernel):
             return PairSums(count_tuples((3,), (mass.n_rows,)), mean, None, (total / pairs,))
 
     def v_form(self, sums: PairSums, *samples: Floats, weights: Weights = None) -> PairSums:
-        """The plain central moment: division by n, or by the weight of all rows."""
+        """The ordinary central moment: division by n, or by the weight of all rows."""
         mass = _mass(samples[0], weights)
         with np.errstate(invalid="ignore", over="ignore"):
             d = centred(samples[0], mass)

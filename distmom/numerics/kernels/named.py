@@ -24,7 +24,7 @@ def named(name: str, **parameters: Any) -> Kernel:
     Raises
     ------
     ConfigError
-        If there is no such kernel, or it does not take these parameters, or needs others.
+        If there is no such kernel, or it does not accept these parameters, or needs others.
 
     Examples
     --------
@@ -49,6 +49,6 @@ def named(name: str, **parameters: Any) -> Kernel:
 
 
 def _shown(parameter: inspect.Parameter) -> str:
-    """A parameter by its name, with the default where it has one."""
+    """A parameter by its name, with its default if it has one."""
     bare = parameter.replace(annotation=inspect.Parameter.empty)
     return str(bare) if bare.default is inspect.Parameter.empty else f"{bare} by default"

@@ -41,7 +41,7 @@ class Ranking(Kernel):
     margin : {"sign", "magnitude"}
         g is the sign of y - y', or y - y' itself. No difference for the zero-one loss.
     ties : {"drop", "half"}
-        What pairs of equal outcomes, which no score can rank, contribute: 0, or half of the loss at z = 0 (1,
+        Contribution of pairs of equal outcomes, which no score can rank: 0, or half of the loss at z = 0 (1,
         log 2, 1). They count in the denominator, as all pairs do.
     """
 
@@ -64,7 +64,7 @@ class Ranking(Kernel):
 
     @property
     def compiled(self) -> Inlined | None:
-        """Loss, margin and what ties contribute; the zero-one loss is counted by sorting."""
+        """Loss, margin and contribution of ties; the zero-one loss is counted by sorting."""
         if self.loss == "zero-one":
             return None
         return Inlined(self.loss, (float(self.margin == "magnitude"), self._tied))
@@ -113,7 +113,7 @@ class Clustering(Kernel):
     """Risk of a partition: the distance of two rows of the same cell, 0 for rows of different cells.
 
     Rows are (label of the cell, coordinates). It falls with every split of a cell, so only partitions into
-    equally many cells can be compared.
+    the same number of cells can be compared.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class MetricLoss(Kernel):
         return Inlined("metric", (float(self.threshold),), labelled=True)
 
     def prepare(self, sample: Floats) -> Floats:
-        """Rows (label, L^T features) with M = L L^T: d^2 is then a plain squared distance."""
+        """Rows (label, L^T features) with M = L L^T: d^2 is then an ordinary squared distance."""
         factor = _factor(np.array(self.matrix))
         out = np.zeros((*sample.shape[:-1], factor.shape[1] + 1))
         out[..., 0] = sample[..., 0]
@@ -244,7 +244,7 @@ class MetricLoss(Kernel):
 
 
 def _factor(matrix: Floats) -> Floats:
-    """L with M = L L^T: Cholesky's factor with pivots, in plain arithmetic: the same bits everywhere.
+    """L with M = L L^T: Cholesky's factor with pivots, in basic arithmetic: the same bits everywhere.
 
     Raises
     ------

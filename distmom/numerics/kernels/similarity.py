@@ -1,4 +1,4 @@
-"""Similarities of rows that fade with their distance: the kernels of the maximum mean discrepancy."""
+"""Similarities of rows that decay with their distance: the kernels of the maximum mean discrepancy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from distmom.numerics.kernels.sums import Mass, PairSums
 
 @dataclass(frozen=True)
 class Similarity(Kernel):
-    """A function of the distance of two rows, of any number of columns, that fades from a bandwidth on.
+    """A function of the distance of two rows, of any number of columns, that decays beyond a bandwidth.
 
     A row with an infinite value has similarity 0 to every row.
     """
@@ -29,7 +29,7 @@ class Similarity(Kernel):
 
     @property
     def rate(self) -> float:
-        """At which similarity fades."""
+        """Rate at which similarity decays."""
         raise NotImplementedError
 
     @property
@@ -53,7 +53,7 @@ class Gaussian(Similarity):
 
     @property
     def rate(self) -> float:
-        """Of the squared distance."""
+        """Rate for the squared distance."""
         return 0.5 / (self.bandwidth * self.bandwidth)
 
     def value(self, *rows: Floats) -> Floats:
@@ -70,7 +70,7 @@ class Laplace(Similarity):
 
     @property
     def rate(self) -> float:
-        """Of the distance."""
+        """Rate for the distance."""
         return 1.0 / self.bandwidth
 
     def value(self, *rows: Floats) -> Floats:
@@ -107,5 +107,5 @@ class Laplace(Similarity):
 
     @property
     def _rates(self) -> tuple[float, float]:
-        """Of the kernel and of its square."""
+        """Rates of the kernel and of its square."""
         return self.rate, 2.0 * self.rate

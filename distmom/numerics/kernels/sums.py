@@ -1,4 +1,4 @@
-"""What a block knows of one U-statistic: the number of tuples, their mean, and the mean at each row."""
+"""Sums of one U-statistic in a block: the number of tuples, their mean, and the mean at each row."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ Value: TypeAlias = Any
 """A float, or an array of the kernel's shape for kernels with a matrix as value."""
 
 LANES = 64
-_PIECE = 1 << 12  # so many terms of a lane are added one by one: rounding errors stay below 1e-12
+_PIECE = 1 << 12  # number of terms of a lane added one by one: rounding errors stay below 1e-12
 
 
 class PairSums(NamedTuple):
-    """One U-statistic of one block, and what its variance is estimated from.
+    """One U-statistic of one block, and the quantities for estimating its variance.
 
     Attributes
     ----------
     n_tuples : int
-        Tuples of rows that were averaged, exact: ``n (n - 1) / 2`` pairs of one sample. In the V-form the
-        ordered tuples of rows that may repeat, ``n**2``; of weighted rows those with a positive weight.
+        Number of tuples of rows averaged, exact: ``n (n - 1) / 2`` pairs of one sample. In the V-form the
+        ordered tuples of rows that may repeat, ``n**2``; for weighted rows those with a positive weight.
     mean : float or ndarray
-        The statistic; NaN without a tuple. Weighted rows: tuples weigh the product of their rows' weights.
+        The statistic; NaN without a tuple. Weighted rows: a tuple's weight is the product of theirs.
     second : float, ndarray or None
-        Mean of the squared kernel over the same tuples; None where it is not known.
+        Mean of the squared kernel over the same tuples; None if unknown.
     row_means : tuple of ndarray, or None
-        One array for each sample, rows in the order given: the mean of the kernel over all tuples that hold
-        the row. Their variance is zeta_1, but for terms of order 1/n (`components` has the exact relation).
+        One array for each sample, rows in the order given: the mean of the kernel over all tuples that
+        contain the row. Their variance is zeta_1 up to terms of order 1/n (`components` has the exact
+        relation).
     """
 
     n_tuples: int
@@ -41,7 +42,7 @@ class PairSums(NamedTuple):
 
 
 def count_tuples(degrees: tuple[int, ...], sizes: tuple[int, ...]) -> int:
-    """Number of tuples: `degrees` rows of each sample, their order left out. Exact for any size."""
+    """Number of tuples: `degrees` rows of each sample, without their order. Exact for any size."""
     return prod(comb(n, d) for n, d in zip(sizes, degrees, strict=True))
 
 
@@ -65,7 +66,7 @@ def symmetric_sums(weights: Floats, degree: int) -> list[Any]:
 
 
 def mass_at_rows(weights: Floats, degree: int) -> Floats:
-    """For each row the weight of all tuples of its sample that hold it."""
+    """For each row the weight of all tuples of its sample that contain it."""
     sums = symmetric_sums(weights, degree)
     others: Any = np.ones(weights.shape)  # products of the other rows' weights: e_k less w times e_(k - 1)
     for k in range(1, degree):
@@ -74,7 +75,7 @@ def mass_at_rows(weights: Floats, degree: int) -> Floats:
 
 
 class Mass:
-    """What pairs of rows weigh: each the product of its rows' weights, 1 without weights.
+    """Weights of pairs of rows: the product of the two rows' weights, 1 without weights.
 
     Attributes
     ----------
@@ -87,7 +88,7 @@ class Mass:
     n_rows : int
         Rows with a positive weight.
     n_pairs : int
-        Pairs of them.
+        Number of pairs of them.
     """
 
     def __init__(self, n: int, weights: Floats | None = None) -> None:
@@ -140,7 +141,7 @@ def _along(weights: Floats, terms: Floats) -> Floats:
 
 
 def ascending(values: Floats) -> NDArray[np.intp]:
-    """Order that sorts the values, equal ones as they stand: NumPy's quick sort has them as the CPU likes."""
+    """Stable order that sorts the values: the order of ties in NumPy's quick sort depends on the CPU."""
     order = np.argsort(values)
     ordered = values[order]
     if (ordered[1:] == ordered[:-1]).any():

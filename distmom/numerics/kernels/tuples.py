@@ -21,7 +21,7 @@ class TupleMoments(Record):
     Attributes
     ----------
     count : ndarray of int64, shape (K,)
-        Tuples.
+        Number of tuples.
     mean : ndarray of float64, shape (K, P, ...)
         Means of the parts; NaN without a tuple.
     product : ndarray of float64, shape (K, P, P, ...)
@@ -74,7 +74,7 @@ class TupleMoments(Record):
 def part_value(kernel: Kernel, part: Part, rows: tuple[Floats, ...]) -> Floats:
     """Values of a part at tuples of the kernel's rows: its mean over the choices of its own rows among them.
 
-    So energy distance takes the four pairs across two rows of each sample, as its kernel does.
+    So energy distance uses the four pairs across two rows of each sample, as its kernel does.
     """
     starts = np.cumsum((0, *kernel.degrees)).tolist()
     of = [rows[first:last] for first, last in pairwise(starts)]
@@ -89,8 +89,8 @@ def part_weights(kernel: Kernel, *means: Value) -> tuple[Value, ...]:
     """Derivatives of the statistic by the means of its parts, at given means.
 
     A weighted sum of the parts' values with these weights has, up to terms of smaller order, the variance of
-    the statistic: 1 for a plain kernel, ``1/D`` and ``-R/D`` for a ratio R = N/D, and so on. Kernels that are
-    no ratios add their parts up.
+    the statistic: 1 for a simple kernel, ``1/D`` and ``-R/D`` for a ratio R = N/D, and so on. Kernels that
+    are not ratios add their parts.
     """
     if len(kernel.parts) == 1:
         return (1.0,)
@@ -108,7 +108,7 @@ def part_weights(kernel: Kernel, *means: Value) -> tuple[Value, ...]:
 
 
 def row_spreads(kernel: Kernel, groups: list[Floats], weights: tuple[Value, ...]) -> Floats:
-    """Of each group of rows, the variance of its row means of the weighted parts; shape (groups, ...)."""
+    """For each group of rows, the variance of its row means of the weighted parts; shape (groups, ...)."""
     found = []
     for rows in groups:
         sums = block_sums(kernel, rows)
@@ -123,14 +123,14 @@ def row_spreads(kernel: Kernel, groups: list[Floats], weights: tuple[Value, ...]
 
 
 def sample_spreads(kernel: Kernel, groups: list[tuple[Floats, ...]]) -> Floats:
-    """What a row of each sample contributes to the variance of a statistic, from groups of rows of each.
+    """Contribution of a row of each sample to the variance of a statistic, from groups of rows of each.
 
     Returns
     -------
     ndarray, shape (groups, samples, ...)
-        The variance of the complete statistic is about the sum over samples of these by their rows n_t. Of
-        plain kernels of one row of each sample they are unbiased, else those of the jackknife, which are too
-        large rather than too small.
+        The variance of the complete statistic is about the sum over samples of these divided by their rows
+        n_t. For simple kernels of one row of each sample they are unbiased, otherwise those of the jackknife,
+        which are conservative.
     """
     found = []
     for rows in groups:
@@ -160,8 +160,8 @@ def complete_variance(spread: Value, kernel_variance: Value, degree: int, size: 
     Notes
     -----
     Pairs: ``E spread = ((g - 2)^2 sigma1 + (g - 2) sigma2)/(g - 1)^2`` with ``sigma2 = Var h - 2 sigma1``
-    gives sigma1 (set to 0 where it is negative), and then ``4 sigma1/n + 2 sigma2/(n (n - 1))``. Triples:
-    the jackknife of the groups, which is too large rather than too small, times g/n.
+    gives sigma1 (set to 0 if negative), and then ``4 sigma1/n + 2 sigma2/(n (n - 1))``. Triples:
+    the jackknife of the groups, which is conservative, times g/n.
     """
     if degree > 2:
         return (degree * (size - 1.0) / (size - degree)) ** 2 * spread / n_rows

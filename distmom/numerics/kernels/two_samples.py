@@ -14,7 +14,7 @@ from distmom.numerics.ranks.order import run_starts
 
 
 def _of_inner(name: str) -> Any:
-    """What the kernel of pairs has under this name."""
+    """The attribute of this name of the kernel of pairs."""
     return property(lambda kernel: getattr(kernel.inner, name))
 
 
@@ -39,13 +39,13 @@ class Between(Kernel):
 
 @dataclass(frozen=True)
 class Discrepancy(Kernel):
-    """``sign * (U_XX + U_YY - 2 mean_XY)`` of a kernel of pairs k: how far two distributions are apart.
+    """``sign * (U_XX + U_YY - 2 mean_XY)`` of a kernel of pairs k: how far apart two distributions are.
 
     The generalized U-statistic of degrees (2, 2) with the kernel ``sign * (k(x, x') + k(y, y') -
     [k(x, y) + k(x, y') + k(x', y) + k(x', y')] / 2)``, in its usual decomposition: the same number exactly.
     With k a distance of negative type and sign -1 it is the energy distance, with k a positive definite
     similarity and sign 1 the squared maximum mean discrepancy. Unbiased (U-form), so it may be negative; the
-    V-form is not. Where both distributions are equal it is degenerate: of order 1/n, skewed.
+    V-form is not. If both distributions are equal it is degenerate: of order 1/n, skewed.
     """
 
     title: str
@@ -83,7 +83,7 @@ class Discrepancy(Kernel):
 
 @dataclass(frozen=True)
 class Auc(Kernel):
-    """1 where the row of the second sample is the greater, 1/2 where both are equal, else 0.
+    """1 if the row of the second sample is the greater, 1/2 if both are equal, else 0.
 
     The area under the ROC curve of scores of negatives (first sample) and positives (second); times both
     sizes the statistic of Wilcoxon, Mann and Whitney.
@@ -124,7 +124,7 @@ class Auc(Kernel):
 
 @dataclass(frozen=True)
 class MeanDifference(Kernel):
-    """The row of the second sample less that of the first, whose mean is the difference of the means."""
+    """The row of the second sample minus that of the first, whose mean is the difference of the means."""
 
     name: ClassVar[str] = "mean-difference"
     degrees: ClassVar[tuple[int, ...]] = (1, 1)
