@@ -24,9 +24,9 @@ from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
 
-URN_LIMIT = 24  # up to here an urn; above, the ratio of uniforms (its hat is checked from 25 on)
+URN_LIMIT = 24  # up to this sample size an urn; above, the ratio of uniforms (its hat is checked from 25 on)
 WAITING_LIMIT = 10.0  # binomials with a smaller mean are drawn by waiting times
-TINY = 1e-300  # smaller chances are as good as none, and their waiting times exceed any float
+TINY = 1e-300  # smaller probabilities are as good as zero, and their waiting times exceed any float
 MAX_TOTAL = 1 << 53  # all counts must be exact in float64
 HAT_SLOPE, HAT_OFFSET = 1.7155277699214135, 0.8989161620588988  # 2 sqrt(2/e) and 3 - 2 sqrt(3/e)
 
@@ -41,7 +41,7 @@ def hypergeometric(
     *,
     compiled: bool = False,
 ) -> Ints:
-    """How many of `sample` rows, drawn without replacement from good + bad rows, are good.
+    """Number of good rows among `sample` rows drawn without replacement from good + bad rows.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def hypergeometric(
     good, bad, sample : array_like of int
         Non-negative, ``sample <= good + bad <= 2**53``. All five broadcast.
     compiled : bool
-        Use Numba: 0.1 to 0.4 microseconds a draw instead of some 3.
+        Use Numba: 0.1 to 0.4 microseconds per draw instead of about 3.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def hypergeometric(
         _kernels.hypergeometric(np.uint64(key), *at, g, b, m, out)
         return out.reshape(shape)
     total = g + b
-    few = np.minimum(m, total - m)  # draw the rows left out where they are fewer
+    few = np.minimum(m, total - m)  # draw the rows left out if they are fewer
     rare = np.minimum(g, b)
     first, second = np.maximum(few, rare), np.minimum(few, rare)  # rows and columns may be exchanged
     x = np.zeros_like(g)
@@ -93,7 +93,7 @@ def hypergeometric(
 def binomial(
     key: Key, block: ArrayLike, node: ArrayLike, n: ArrayLike, p: ArrayLike, *, compiled: bool = False
 ) -> Ints:
-    """How many of `n` independent trials with success probability `p` succeed.
+    """Number of successes in `n` independent trials with success probability `p`.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _flatten(
     if not _within(where[0], 0xFFFFFFFF):
         raise ValueError(f"a block has 32 bits, got {where[0].max()}")
     full = np.broadcast_arrays(*where, *numbers)
-    # copies: NumPy warns whoever looks whether a broadcast array, even a contiguous one, is writeable
+    # copies: NumPy warns if code checks whether a broadcast array, even a contiguous one, is writeable
     blocks, nodes, *rest = (a.flatten() for a in full)
     return full[0].shape, (blocks, nodes), rest
 
@@ -215,7 +215,7 @@ def _ratio(
 ) -> Ints:
     """Ratio of uniforms on 0 ... top; attempt i takes words 2i and 2i + 1 of each stream.
 
-    Everything is measured from the mode: at 10**12 a float has but four decimals, and rounding the candidates
+    All distances are from the mode: at 10**12 a float has only four decimals, and rounding the candidates
     themselves would give integers unequal shares of the rectangle.
     """
     waiting = np.arange(mode.size)

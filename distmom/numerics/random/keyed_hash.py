@@ -1,7 +1,7 @@
-"""64 keyed hashed bits of many short messages: what puts whole units into cells.
+"""64-bit keyed hashes of many short messages, which assign whole units to cells.
 
-The hash is BLAKE2b (RFC 7693) with 8 bytes of output, so that no pattern of names or numbers survives and two
-units meet in one number with probability 2**-64.
+The hash is BLAKE2b (RFC 7693) with 8 bytes of output, so no pattern of names or numbers survives, and two
+units share a hash with probability 2**-64.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def hash_messages(data: NDArray[np.uint8], edges: Ints, secret: bytes, *, compil
     out = np.empty(edges.size - 1, np.uint64)
     if compiled and _kernels.ready("blake2b_words", out.size):
         data = data.view()
-        data.flags.writeable = False  # of some arrays it is not: one kind spares a second compiled kernel
+        data.flags.writeable = False  # for some arrays it is not: one kind avoids a second compiled kernel
         _kernels.blake2b_words(data, edges, np.frombuffer(secret, np.uint8), out)
         return out
     everything = data.tobytes()
@@ -67,7 +67,7 @@ def look_up_hashes(
 ) -> Words | None:
     """Entry ``value - base`` of a table for each integer, and `null` where it is not valid; compiled only.
 
-    None if a value lies outside the table or its entry is 0, which stands for unknown.
+    None if a value is outside the table or its entry is 0, which means unknown.
     """
     none = np.empty(0, np.bool_) if valid is None else valid
     found = np.empty(values.size, np.uint64)
@@ -77,7 +77,7 @@ def look_up_hashes(
 def unit_cells(codes: Ints, hashes: Words, n_cells: int) -> Ints:
     """Cells of rows: their group's code times `n_cells`, below 2**32, plus the cell of their unit.
 
-    That one is `labels.file_cell` of the hash: the whole part of hash * n_cells / 2**64.
+    The latter is `labels.file_cell` of the hash: the whole part of hash * n_cells / 2**64.
     """
     n, cells = np.uint64(n_cells), np.empty(codes.size, np.int64)
     for start in range(0, codes.size, PIECE):

@@ -1,8 +1,8 @@
 """Log probabilities of hypergeometric and binomial counts in Loader's form, up to a constant.
 
-That form is a sum of small terms, where differences of log-gamma functions lose all digits (error 4e-3 for
+This form is a sum of small terms, whereas differences of log-gamma functions lose all digits (error 4e-3 for
 10**12 rows). The logarithm is our own, made of additions, multiplications and divisions alone: so NumPy and
-Numba, and any two processors or C libraries, give the same bits and the samplers take the same decisions.
+Numba, and any two processors or C libraries, give the same bits and the samplers make the same decisions.
 The compiled twins are in ``counts_compiled.py``.
 
 References
@@ -30,7 +30,7 @@ STIRLING = """
 0.006408994188004207 0.0059513701127588475 0.005554733551962801
 """
 STIRLING_TABLE = np.array([float(error) for error in STIRLING.split()])
-"""0! = 1 has no Stirling form; `spread` and `misfit` treat 0 apart."""
+"""0! = 1 has no Stirling form; `spread` and `misfit` treat 0 separately."""
 
 
 def atanh_tail(z: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """Random disjoint parts of numbered rows, for samples that are drawn from one part.
 
-In each run of P consecutive rows every part has one: the parts take turns, from a random start in each run.
+In each run of P consecutive rows every part has one row: the parts take turns, from a random start.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from distmom.numerics.random.philox import stream_key, word_pairs
 
 
 def rows_of_part(seed: int, n_parts: int, part: int, places: Ints) -> Ints:
-    """The rows that stand at some places of a part.
+    """The rows at some places of a part.
 
     Parameters
     ----------

@@ -1,13 +1,13 @@
-"""Randomness that is ours and frozen: every draw is a pure function of its address.
+"""Our own frozen random numbers: every draw is a pure function of its address.
 
 An *address* is a 64-bit key (hashed from the user's seed and a purpose), a 32-bit ``block`` and a 64-bit
-``node``. It names one stream of words of the counter-based generator Philox-4x32-10; the word at any place
-of a stream is computed without the words before it, so draws need no state, no order and no worker. One
-address serves one draw: two draws from the same address share their words.
+``node``. It names one stream of words of the counter-based generator Philox-4x32-10. The word at any place
+of a stream is computed without the words before it, so draws need no state, no order and no worker. An
+address is for one draw: two draws from the same address share their words.
 
-NumPy may change the streams of its ``Generator`` from one feature release to the next, so it is used for
-nothing but turning the user's seed into 128 bits; frozen vectors in the tests pin these bits and every draw.
-Functions here are NumPy; `permutation` gives the same one, compiled, from ``philox_compiled.py``.
+NumPy may change the streams of its ``Generator`` from one feature release to the next, so it is only used to
+turn the user's seed into 128 bits; frozen vectors in the tests pin these bits and every draw.
+Functions here use NumPy; `permutation` gives the same result, compiled, from ``philox_compiled.py``.
 
 References
 ----------
@@ -31,9 +31,9 @@ from distmom.numerics.twins import compiled_twin
 _kernels = compiled_twin(__name__)
 
 DRAW_VERSION = 1
-"""Raised whenever any draw changes for the same seed; it stands in every result and every saved state.
+"""Raised whenever any draw changes for the same seed; it is part of every result and every saved state.
 
-A new kind of draw has a purpose, so streams, of its own: it changes no other draw and leaves the number."""
+A new kind of draw has a purpose and streams of its own: it changes no other draw, nor this number."""
 
 Key: TypeAlias = int | np.uint64
 
@@ -46,7 +46,7 @@ _MAX_WORDS = 1 << 33  # 64-bit words of one stream: 2**32 counters of 128 bits
 
 
 def resolve_seed(rng: object) -> tuple[int, int | str]:
-    """The 128 bits behind `rng`, and what to print so that the draw can be had again.
+    """The 128 bits behind `rng`, and what to print so that the draw can be repeated.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def resolve_seed(rng: object) -> tuple[int, int | str]:
 
 
 def _sequence_bits(sequence: np.random.SeedSequence) -> int:
-    """Four words of `sequence`, the first one lowest; asking for them does not change the sequence."""
+    """Four words of `sequence`, the first one lowest; reading them does not change the sequence."""
     return int.from_bytes(sequence.generate_state(4, np.uint32).astype("<u4").tobytes(), "little")
 
 
@@ -115,7 +115,7 @@ def _parse_bits(text: str) -> int:
 
 
 def stream_key(seed: int, purpose: str) -> np.uint64:
-    """The key of the streams that serve one purpose: 64 bits hashed from (seed, purpose) by BLAKE2b.
+    """The key of the streams for one purpose: 64 bits hashed from (seed, purpose) by BLAKE2b.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def bounded64(word: Words, bound: Words) -> tuple[Words, Bools]:
     carry = w_low * b_high + (middle & _LOW)
     upper = w_high * b_high + (middle >> _HALF) + (carry >> _HALF)
     lower = word * bound
-    accepted = lower >= bound  # the surplus 2**64 mod bound is below bound: divide only where needed
+    accepted = lower >= bound  # the surplus 2**64 mod bound is below bound: divide only if needed
     doubtful = np.flatnonzero(~accepted)
     if doubtful.size:
         surplus = (np.uint64(0) - bound[doubtful]) % bound[doubtful]
@@ -271,8 +271,8 @@ def take_in_order(
 ) -> Words:
     """One bounded number for each of `bounds`, from consecutive words, skipping each rejected word.
 
-    ``fetch(first, size)`` gives words of the stream. Rejections are so rare for everyday bounds (at most
-    bound / 2**64 or bound / 2**32) that starting anew behind each one costs nothing.
+    ``fetch(first, size)`` gives words of the stream. Rejections are so rare for typical bounds (at most
+    bound / 2**64 or bound / 2**32) that a new start after each one costs nothing.
     """
     out = np.empty_like(bounds)
     done = used = 0

@@ -1,9 +1,9 @@
 """Tuples of rows for incomplete U-statistics of any degrees, drawn from all tuples of any numbers of rows.
 
-Bounded integers, each skipping those of its sample before it, put in order, are uniform over all C(n_1, d_1)
-C(n_2, d_2) ... tuples, exactly, without their number or an index of them: no 2**63 is in the way.
-Draws are taken from the streams (key, block, node), node = 0, 1, ...: without repeats, those that are missing
-once all repeats are gone come from the next node. The first distinct ones of uniform tuples are a uniform set
+Each sample's bounded integers, where each skips those before it, are put in order. They are uniform over all
+C(n_1, d_1) C(n_2, d_2) ... tuples, exactly, without their number or an index of them: 2**63 is no limit.
+Draws use the streams (key, block, node), node = 0, 1, .... Without repeats, the tuples still missing after
+repeats are removed come from the next node. The first distinct ones of uniform tuples are a uniform set
 of tuples.
 """
 
@@ -37,7 +37,7 @@ def sample_tuples(
     *,
     replace: bool = False,
 ) -> Tuples:
-    """`size` tuples of rows of one or several samples, uniform over all tuples that there are.
+    """`size` tuples of rows of one or several samples, uniform over all possible tuples.
 
     Parameters
     ----------
@@ -48,25 +48,25 @@ def sample_tuples(
     degrees : tuple of int
         Different rows of each sample in a tuple; two or more in all.
     size : int
-        Tuples; without repeats at most as many as there are.
+        Number of tuples; without repeats at most the number of possible ones.
     replace : bool
-        Tuples may repeat.
+        Whether tuples may repeat.
 
     Returns
     -------
-    ndarrays of int64, shape (size,), as many as the degrees add up to
+    ndarrays of int64, shape (size,), one for each row of a tuple
         Row numbers, those of the first sample first, ascending within each sample of a tuple; tuples in
         ascending order.
 
     Raises
     ------
     ValueError
-        If a sample has fewer rows than a tuple takes, or there are fewer tuples than are to be drawn without
+        If a sample has fewer rows than a tuple needs, or there are fewer tuples than are to be drawn without
         repeats.
 
     Notes
     -----
-    More than half of all tuples are drawn as those that are left out. Memory O(size).
+    If more than half of all tuples are drawn, those left out are drawn instead. Memory O(size).
 
     Examples
     --------
@@ -91,7 +91,7 @@ def sample_tuples(
 
 
 def _all_but(left_out: Tuples, rows: Degrees, degrees: Degrees) -> Tuples:
-    """All tuples but some."""
+    """All tuples except the given ones."""
     if sum(degrees) == 2:
         kept = np.ones((rows[0], rows[-1]), np.bool_)
         kept[left_out] = False
@@ -138,10 +138,10 @@ def _draw(key: Key, block: int, rows: Degrees, degrees: Degrees, node: int, size
 
 
 def _skipping(drawn: Ints) -> list[Ints]:
-    """Different numbers, ascending, from numbers among those that the ones before leave."""
+    """Different numbers, ascending, from ranks among the numbers not taken before."""
     tuples: list[Ints] = []
     for row in drawn:
-        for taken in tuples:  # ascending: the numbers that are left, without each of these
+        for taken in tuples:  # ascending: the numbers that remain without each of these
             row = row + (row >= taken)
         for place, taken in enumerate(tuples):
             tuples[place], row = np.minimum(taken, row), np.maximum(taken, row)

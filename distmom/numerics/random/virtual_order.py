@@ -1,8 +1,8 @@
-"""An endless shuffled order of rows: pass after pass, each a keyed permutation, computed where it is asked.
+"""An endless shuffled order of rows: pass after pass, each a keyed permutation, computed on demand.
 
 The row at a place of a pass is a pure function of seed, pass and place. So a step of a descent can be read
-without the steps before it, and rows in memory, rows of a lake and a run that goes on from a checkpoint meet
-the same blocks. Some rows may be held out: they stand in no pass.
+without the steps before it, and rows in memory, rows of a lake and a run continued from a checkpoint use the
+same blocks. Some rows may be held out: they are in no pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from distmom.numerics.blocks.labels import COMPILE, mix
 from distmom.numerics.random.philox import permutation, stream_key
 
 EXACT = 1 << 16
-"""Up to so many rows a pass is an exactly uniform permutation, which has to be held; beyond, a cipher's."""
+"""Up to this many rows a pass is an exactly uniform permutation, kept in memory; beyond, a cipher's."""
 
 ROUNDS = 12
 
@@ -32,14 +32,14 @@ class VirtualOrder:
     n_rows : int
         At least 1.
     n_held_out : int
-        Rows that stand in no pass; fewer than all.
+        Rows that are in no pass; fewer than all.
 
     Notes
     -----
-    Up to 65,536 rows: Fisher-Yates. Beyond: a Feistel network on the least grid of that many cells, with a
-    hash of 64 bits in each of 12 rounds, walked on from cells that are no rows: a few hundred nanoseconds a
-    row, no memory. It is not one of all n! orders with equal probability, but rows are where they are with
-    equal probability, and so are pairs of them.
+    Up to 65,536 rows: Fisher-Yates. Beyond: a Feistel network on the smallest grid with at least that many
+    cells, with a 64-bit hash in each of 12 rounds, iterated past cells that are no rows: a few hundred
+    nanoseconds per row, no memory. Not all n! orders are equally likely, but the position of each row is
+    uniform, and so are the positions of pairs of rows.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class VirtualOrder:
         return self.n_rows - self.n_held_out
 
     def held_out(self) -> Ints:
-        """The rows that stand in no pass, in an order of their own."""
+        """The rows that are in no pass, in an order of their own."""
         return self._base(np.arange(self.n_held_out, dtype=np.int64))
 
     def rows(self, number: int, start: int, stop: int) -> Ints:
@@ -81,12 +81,12 @@ class VirtualOrder:
         return self._base(found + self.n_held_out) if self.n_held_out else found
 
     def _base(self, places: Ints) -> Ints:
-        """The permutation of all rows of which the first ones are held out."""
+        """The permutation of all rows, whose first ones are held out."""
         return keyed_permutation(int(stream_key(self.seed, "descent/held out")), self.n_rows, places)
 
 
 def keyed_permutation(key: int, n: int, places: Ints) -> Ints:
-    """What stands at some places of a permutation of 0 ... n - 1 that a 64-bit key decides.
+    """Values at some places of a permutation of 0 ... n - 1 that a 64-bit key determines.
 
     Parameters
     ----------
