@@ -1,10 +1,10 @@
 """The one place that configures Numba.
 
-Kernels live at module level in ``*_compiled.py`` files next to the NumPy twin that gives the same bits;
-only code that works on large inputs imports them, so small jobs never pay for importing Numba.
-No ``fastmath`` and no ``parallel``: both would let the bits depend on the machine.
+Kernels are at module level in ``*_compiled.py`` files beside their NumPy twin, which gives the same bits.
+Only code that works on large inputs imports them, so small jobs never pay for importing Numba.
+Neither ``fastmath`` nor ``parallel``: both would make the bits depend on the machine.
 
-What Python calls is an `entry`, which names the types it takes; `njit` is for what entries call.
+Functions that Python calls are an `entry`, which names its argument types; `njit` is for what entries call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
     types : tuple
         Types of its arguments, for each kind of call.
     pays : float
-        Rows, or cells, that its twin does in as much more time as compiling takes.
+        Rows, or cells, at which the extra time of its twin equals the time of compiling.
     """
 
     kernel: Any
@@ -46,10 +46,10 @@ class Entry(NamedTuple):
 
 
 ENTRIES: list[Entry] = []
-"""All that were imported."""
+"""All imported entries."""
 
 MADE: list[tuple[Callable[[Any], Any], tuple[Any, ...]]] = []
-"""Functions that make entries, with all that they make them of."""
+"""Functions that make entries, with all values that they make them of."""
 
 _folder = kernel_folder()
 KEPT = _folder is not None
@@ -60,7 +60,7 @@ if _folder is not None and _folder != BESIDE:
 
 
 def njit(function: F, *, error_model: str = "python") -> F:
-    """Compile without the interpreter lock what kernels call; kept on disk where there is a folder for it.
+    """Compile a function that kernels call, without the interpreter lock; kept on disk if there is a folder.
 
     ``error_model="numpy"`` makes a division by zero infinite or NaN, not an error: loops with a division are
     then vectorised.
@@ -71,12 +71,12 @@ def njit(function: F, *, error_model: str = "python") -> F:
 def entry(
     *takes: str, pays: float = 0, keep_lock: bool = False, error_model: str = "python"
 ) -> Callable[[F], F]:
-    """A kernel that Python calls, with arguments of these types (`kernel_types`), a text for each kind.
+    """A kernel that Python calls, with arguments of these types (`kernel_types`), one text per kind of call.
 
-    Where a twin does the first work, compiling `pays` from so many rows or cells on.
+    If a twin does the first work, compiling `pays` from this many rows or cells on.
 
-    With `keep_lock` it keeps the interpreter lock: for work of a few microseconds. Giving the lock up for so
-    short only invites another thread to take it, and then to be waited for.
+    With `keep_lock` it keeps the interpreter lock: for work of a few microseconds. Releasing the lock for so
+    short a time only invites another thread to take it, which must then be waited for.
     """
 
     def compiled(function: F) -> F:
@@ -92,7 +92,7 @@ def _compiled(function: F, *, nogil: bool, error_model: str) -> F:
     how = {"nogil": nogil, "error_model": error_model, "no_cfunc_wrapper": True}
     try:
         made = numba.njit(cache=KEPT, **how)(function)
-    except RuntimeError:  # Numba knows no place for the files of this module
+    except RuntimeError:  # Numba finds no folder for the files of this module
         made = numba.njit(**how)(function)
     made._cache.save_overload = _suppressing(made._cache.save_overload)
     return made  # type: ignore[no-any-return]
@@ -100,7 +100,7 @@ def _compiled(function: F, *, nogil: bool, error_model: str) -> F:
 
 def _suppressing(save: Callable[..., None]) -> Callable[..., None]:
     def saved(*overload: Any) -> None:
-        with suppress(OSError):  # a full disk: the kernel is there all the same
+        with suppress(OSError):  # a full disk: the kernel works all the same
             save(*overload)
 
     return saved
@@ -111,14 +111,14 @@ def _entry_of(kernel: Any) -> Entry | None:
 
 
 def pays_from(kernel: Any) -> float:
-    """Rows, or cells, from which on compiling an entry pays."""
+    """Rows, or cells, from which on compiling an entry pays off."""
     one = _entry_of(kernel)
     assert one is not None, kernel
     return one.pays
 
 
 def is_kept(kernel: Any) -> bool:
-    """Whether an entry can be loaded for all its types, or is so already."""
+    """Whether an entry is loaded for all its types, or can be."""
     one = _entry_of(kernel)
     assert one is not None, kernel
     if all(types in kernel.overloads for types in one.types):
@@ -127,14 +127,14 @@ def is_kept(kernel: Any) -> bool:
         return False
     try:
         kept = kernel._cache._cache_file._load_index()
-    except Exception:  # whatever pickle makes of a damaged file
+    except Exception:  # whatever pickle raises for a damaged file
         return False
     codegen = kernel.targetctx.codegen()
     return all(kernel._cache._index_key(types, codegen) in kept for types in one.types)
 
 
 def compile_entry(kernel: Any) -> None:
-    """Compile an entry that is not kept, for all its types, unless another process does so meanwhile."""
+    """Compile an entry that is not kept, for all its types, unless another process has done so meanwhile."""
     one = _entry_of(kernel)
     if one is None or not KEPT or is_kept(kernel):
         return
@@ -144,7 +144,7 @@ def compile_entry(kernel: Any) -> None:
 
 
 class _Compiling(Listener):  # type: ignore[misc]
-    """Counts what is being compiled at the moment."""
+    """Counts the compilations in progress."""
 
     def on_start(self, event: Any) -> None:
         READINESS.n_compiling += 1
@@ -157,7 +157,7 @@ register("numba:compile", _Compiling())
 
 
 def entries_for(values: Iterable[Any]) -> Callable[[F], F]:
-    """Of a function that makes an entry: all values that it makes one of."""
+    """Registers a function that makes entries, with all values that it makes one of."""
 
     def noted(make: F) -> F:
         MADE.append((make, tuple(values)))
@@ -167,7 +167,7 @@ def entries_for(values: Iterable[Any]) -> Callable[[F], F]:
 
 
 def _told(function: Any) -> Iterator[Any]:
-    """What a compiled function is made of, and those that it calls."""
+    """Everything that a compiled function, and those it calls, is built from."""
     code, cells = function.py_func.__code__, function.py_func.__closure__ or ()
     yield code.co_code, code.co_consts, code.co_names
     names = function.py_func.__globals__
@@ -177,9 +177,9 @@ def _told(function: Any) -> Iterator[Any]:
 
 
 def standing_for(kernel: F, name: str, **functions: Any) -> F:
-    """The kernel with other functions under some of the names that it uses, known to caches by its own name.
+    """The kernel with other functions under some of the names that it uses, cached under a name of its own.
 
-    That name changes with what is compiled, so no cache answers for a function that was another one.
+    That name changes with the compiled functions, so a cache never returns code of a different function.
     """
     told = repr([told for function in functions.values() for told in _told(function)])
     made = FunctionType(kernel.__code__, {**kernel.__globals__, **functions}, kernel.__name__)
@@ -188,20 +188,20 @@ def standing_for(kernel: F, name: str, **functions: Any) -> F:
 
 
 inline = numba.njit(inline="always")
-"""What other kernels take in as their own code. Not for a choice between two arrays: references to both are
-then counted at each call, which in a loop takes longer than most that is done to a value.
+"""For functions that other kernels inline. Not for a choice between two arrays: references to both are then
+counted at each call, which in a loop takes longer than most operations on a value.
 """
 
 anew = numba.njit(nogil=True, error_model="numpy")
-"""Compile anew in each process what cannot be kept on disk: what takes a user's function, and generators.
+"""Compile anew in each process what cannot be kept on disk: kernels with a user's function, and generators.
 
-A generator that comes from the cache is unknown to Numba when the next kernel that uses it is compiled.
+When the next kernel that uses it is compiled, Numba does not know a generator that comes from the cache.
 """
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
-    """Have the processor fetch a value of an array into its cache; a hint that changes no result."""
+    """Make the processor fetch a value of an array into its cache; a hint that changes no result."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]

@@ -1,4 +1,4 @@
-"""Names of the arrays that the whole package computes with."""
+"""Names of the arrays used in the whole package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ K = TypeVar("K", bound=np.generic)
 
 
 class Record:
-    """A dataclass of arrays, of other records, and of what takes no room."""
+    """A dataclass of arrays, other records, and objects of negligible size."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ NOTHING.flags.writeable = False
 
 
 def read_only(x: NDArray[K]) -> NDArray[K]:
-    """The array as one that cannot be written to, as Arrow's are: kernels are compiled for these alone."""
+    """The array as a read-only one, as Arrow's are: kernels are compiled for read-only arrays alone."""
     if x.flags.writeable:
         x = x.view()
         x.flags.writeable = False

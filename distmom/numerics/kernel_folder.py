@@ -11,21 +11,21 @@ from functools import cache
 from pathlib import Path
 
 BEFOREHAND = "DISTMOM_KERNELS"
-"""Environment variable: a folder, which may be read-only, of kernels that were compiled for an image."""
+"""Environment variable: a folder, possibly read-only, of kernels that were compiled for an image."""
 
 BESIDE = Path(__file__).parent / "__pycache__"
-"""What stands for folders beside each module of kernels, where Numba keeps them by itself."""
+"""Name that stands for the folder beside each module of kernels, where Numba keeps them by default."""
 
 COPIED = "copied"
-"""Name of the file that says that those kernels were copied."""
+"""Name of the file that marks those kernels as copied."""
 
 
 @cache
 def kernel_folder() -> Path | None:
-    """The first folder that can be written to; None if there is none.
+    """The first writable folder; None if there is none.
 
-    Numba's own order comes first: ``NUMBA_CACHE_DIR``, then beside the modules. Then the user's cache, if the
-    user has a home, and at last the folder for temporary files.
+    The order is Numba's own: ``NUMBA_CACHE_DIR``, then beside the modules. After these come the user's cache,
+    if the user has a home, and last the folder for temporary files.
     """
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given:
@@ -38,7 +38,7 @@ def kernel_folder() -> Path | None:
 
 def _candidates() -> Iterator[Path]:
     given = os.environ.get("XDG_CACHE_HOME")
-    with suppress(RuntimeError):  # a user whom the machine does not know has no home
+    with suppress(RuntimeError):  # a user unknown to the machine has no home
         yield (Path(given) if given else Path.home() / ".cache") / "distmom" / "kernels"
     with suppress(OSError):  # nothing can be written anywhere
         yield Path(tempfile.gettempdir(), f"distmom-kernels-{_user()}")
@@ -57,7 +57,7 @@ def _writable(folder: Path) -> bool:
 
 
 def _usable(folder: Path) -> bool:
-    """Whether it is this user's alone to write to: what lies there is executed."""
+    """Whether only this user can write to it: its contents are executed."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)

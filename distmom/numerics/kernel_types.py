@@ -1,4 +1,4 @@
-"""Types of a kernel's arguments, written shortly."""
+"""Types of a kernel's arguments in a short notation."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ import numpy as np
 from distmom.numerics._jit import entry
 
 U = np.uint64
-CHUNK = 2_048  # rows that are checked and looked up before the next: they stay in the nearest cache
+CHUNK = 2_048  # rows checked and looked up at a time: they stay in the nearest cache
 
 
 @entry("=i4[] i8 i8 i8[] i8[]", "=i8[] i8 i8 i8[] i8[]")
 def look_up_all(values, base, n, table, out):
-    """``table[value - base]`` of all values; False where one is outside of the first n places, or negative.
+    """``table[value - base]`` of all values; False if one is outside the first n places, or negative.
 
-    Both inner loops are without branches, so that they are done for several rows at once.
+    Both inner loops are without branches, so that several rows are processed at once.
     """
     for start in range(0, values.size, CHUNK):
         part = values[start : start + CHUNK]

@@ -1,4 +1,4 @@
-"""Medians: the lower one, which this package takes of blocks, the ordinary one, and spreads by it."""
+"""Medians: the lower one, which this package takes over blocks, the ordinary one, and scales based on it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lower_median(values: Floats, axis: int = -1) -> Floats:
     Returns
     -------
     ndarray of float64
-        The median along `axis`; NaN where no value is left.
+        The median along `axis`; NaN if no value is left.
 
     Notes
     -----
@@ -51,7 +51,7 @@ def lower_median(values: Floats, axis: int = -1) -> Floats:
 def median_or_nan(values: Floats) -> Floats:
     """Ordinary median (mean of the two middle values) along the last axis; NaN dropped.
 
-    `numpy.nanmedian` takes line after line, and warns where there is none.
+    `numpy.nanmedian` handles one line at a time, and warns if a line has no value.
     """
     ordered = np.sort(values, axis=-1)
     left = np.sum(~np.isnan(values), axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Sums of lines of unequal length that stand in one padded array."""
+"""Sums of lines of unequal length in one padded array."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 
 def own_sums(values: NDArray[Number], width: Ints) -> NDArray[Number]:
-    """Sum of the first `width` numbers of each line, with the bits that the line has alone.
+    """Sum of the first `width` numbers of each line, bit-for-bit as for the line alone.
 
-    NumPy adds pairwise, in an order that follows the number of terms: zeros that pad a line to the longest
-    one would change its last bit.
+    NumPy adds pairwise, in an order that depends on the number of terms: zeros that pad a line to the length
+    of the longest one would change its last bit.
 
     Examples
     --------

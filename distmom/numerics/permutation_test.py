@@ -1,7 +1,7 @@
 """Permutation tests of two samples: statistics of all reassignments of units from sums over units.
 
-A statistic of two samples is made of sums over the rows of units, or over pairs of rows of two units. So
-these sums are taken once, and each reassignment of the units costs no more than adding them up.
+A statistic of two samples is made of sums over the rows of units, or over pairs of rows of two units. These
+sums are computed once, so each reassignment of the units costs no more than adding them up.
 
 References
 ----------
@@ -22,9 +22,9 @@ from distmom.numerics.ranks.order import dense_ranks
 Pairwise = Callable[[Floats, Floats], Floats]
 
 Statistic = Callable[[Floats], tuple[Floats, Floats]]
-"""From which units are the second sample (1, else 0; shape (n, n_units)) to how much the samples differ.
+"""Maps the units of the second sample (1, else 0; shape (n, n_units)) to the difference of the samples.
 
-And the size of what that is a difference of; both of shape (n,).
+Also returns the size of the terms of that difference; both of shape (n,).
 """
 
 AT_ONCE = 1_000
@@ -33,18 +33,18 @@ AT_ONCE = 1_000
 PAIRS_AT_ONCE = 1 << 20
 
 TIE = 1e-12
-"""Of the size of its parts: statistics no farther apart are equal but for rounding, and count as extreme."""
+"""Relative to the size of its parts: statistics closer than this are ties, and count as extreme."""
 
 
 class Units(NamedTuple):
-    """Rows of units that are exchangeable where both samples have one distribution.
+    """Rows of units that are exchangeable if both samples have one distribution.
 
     Attributes
     ----------
     values : ndarray of float64
         Rows, those of each unit together: first the units of the first sample, then those of the second.
     starts : ndarray of int64, shape (n_units + 1,)
-        Where the rows of each unit begin, and the number of all rows.
+        First row of each unit, and the number of all rows.
     n_first : int
         Units of the first sample.
     """
@@ -73,7 +73,7 @@ class Units(NamedTuple):
         return np.add.reduceat(values, self.starts[:-1])
 
     def pair_sums(self, value: Pairwise) -> Floats:
-        """Sums over pairs of different rows, one of each of two units: shape (n_units, n_units)."""
+        """Sums over pairs of different rows, one from each of two units: shape (n_units, n_units)."""
         found = np.zeros((self.n_units, self.n_units))
         for i, (start, stop) in enumerate(
             zip(self.starts[:-1].tolist(), self.starts[1:].tolist(), strict=True)
@@ -131,13 +131,13 @@ def discrepancy_statistic(units: Units, value: Pairwise, sign: float) -> Statist
 
 
 def midranks(values: Floats) -> Floats:
-    """Ranks from 1 on; equal values share the mean of theirs."""
+    """Ranks from 1 on; ties share the mean of their ranks."""
     ranks, starts = dense_ranks(values)
     return np.asarray((0.5 * (starts[:-1] + 1 + starts[1:]))[ranks])
 
 
 def p_values(units: Units, statistics: list[Statistic], key: Key, n_permutations: int) -> list[float | None]:
-    """Share of the reassignments, that which was found included, whose statistic is at least as extreme.
+    """Share of the reassignments, including the observed one, with a statistic at least as extreme.
 
     Parameters
     ----------
@@ -145,16 +145,16 @@ def p_values(units: Units, statistics: list[Statistic], key: Key, n_permutations
     statistics : list of Statistic
         Evaluated on the same reassignments.
     key : int
-        Of the draws.
+        Key of the draws.
     n_permutations : int
-        Reassignments that are drawn.
+        Number of reassignments drawn.
 
     Returns
     -------
     list of float or None
-        Where the units are exchangeable, each is at most p with probability at most p, for every p. None
-        where the statistic is not finite, as it is of values too large to be added. Reassignments of which it
-        is not count as extreme.
+        If the units are exchangeable, each is at most p with probability at most p, for every p. None if
+        the statistic is not finite, for example if values are too large to be added. Reassignments with a
+        non-finite statistic count as extreme.
     """
     found = []
     for statistic in statistics:
@@ -169,7 +169,7 @@ def p_values(units: Units, statistics: list[Statistic], key: Key, n_permutations
 
 
 def reassignments(units: Units, key: Key, n_permutations: int) -> Iterator[Floats]:
-    """Which units are the second sample, uniformly at random, as many as are: some rows at a time."""
+    """Random choices of the second sample's units, with its size kept, uniform: a few rows at a time."""
     n = units.n_units
     for first in range(0, n_permutations, AT_ONCE):
         count = min(AT_ONCE, n_permutations - first)

@@ -1,8 +1,8 @@
-"""Which kernels to call: NumPy twins do the first work on a machine, as long as compiling would take longer.
+"""Which kernels to call: NumPy twins do the first work on a machine, while compiling would take longer.
 
-Both give the same bits, so work may go over at any call. A kernel that is kept on disk is called at once.
-Another one is compiled when its twin has done as much as takes about as long as compiling. What twins have
-done is noted beside the kernels, so that many short runs count like a long one.
+Both give the same bits, so work may switch at any call. A kernel that is kept on disk is called at once.
+Another one is compiled once its twin has spent about as much time as compiling takes. The work of twins is
+recorded beside the kernels, so that many short runs count like one long run.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from distmom.numerics.kernel_folder import kernel_folder
 
 NOTES, LOCK = "twins.json", "compiling"
 PATIENCE, PAUSE = 30.0, 0.05
-"""Seconds to wait for another process that compiles, and between two looks at it."""
+"""Seconds to wait for another process that compiles, and between two checks."""
 
 
 class Readiness:
-    """Of the kernels of one process."""
+    """Readiness of the kernels of one process."""
 
     def __init__(self) -> None:
         self.twins_first = True
@@ -58,7 +58,7 @@ class Readiness:
         self._done[name] = _noted().get(name, 0) if self._pays[name] else 0
 
     def note(self) -> None:
-        """Note for later runs what twins have done."""
+        """Record the work of twins for later runs."""
         folder = kernel_folder()
         new = {name: done for name, done in self._done.items() if name not in self._ready}
         if folder is None or not new:
@@ -79,9 +79,9 @@ def _noted() -> dict[str, float]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Let the processes of a machine compile one after the other: all but the first find what it has kept."""
+    """Let the processes of a machine compile in turn: all but the first find its kept kernels."""
     with ExitStack() as held:
-        with suppress(OSError, ImportError):  # of the lock alone: what is done meanwhile may fail by itself
+        with suppress(OSError, ImportError):  # only for the lock: the work itself may raise its own errors
             _wait_for_lock(held)
         yield
 

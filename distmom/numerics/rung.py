@@ -1,4 +1,4 @@
-"""A rung of the ladder: what an estimate is at one number of blocks."""
+"""A rung of the ladder: the estimate at one number of blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 class Rung:
     """Estimate at a number of blocks that was tried; unpacks as ``n_blocks, estimate, margin = rung``.
 
-    A record and no tuple, as frames hold lists of tuples of one type only.
+    A record and not a tuple, because frames allow only lists of tuples of one type.
     """
 
     n_blocks: int

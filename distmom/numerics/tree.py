@@ -2,7 +2,7 @@
 
 Floating-point merges are associative only up to rounding. Numbering the leaves 0, 1, 2, ... and merging
 node ``(level, index)`` from its children ``(level - 1, 2 * index)`` and ``(level - 1, 2 * index + 1)``
-fixes the order by the numbers alone, whatever the order of arrival and however the leaves are cut into
+fixes the order by the numbers alone, whatever the order of arrival and however the leaves are divided into
 aligned ranges.
 """
 
@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from distmom.memory import look_ahead
 
 ENDLESS = 1 << 62
-"""Leaves of a tree that never ends."""
+"""Number of leaves of a tree without an end."""
 
 S = TypeVar("S")
 Node = tuple[int, int]
@@ -31,10 +31,10 @@ def _join(merge: Callable[[S, S], S], left: S | None, right: S | None) -> S | No
 
 
 def fold(nodes: Mapping[Node, S | None], merge: Callable[[S, S], S]) -> S | None:
-    """The root over nodes that stand side by side, largest first as a tree of whole nodes leaves them.
+    """The root over adjacent nodes, largest first, as a tree of complete nodes leaves them.
 
-    The ragged right edge is folded from the right, which is the same as taking a missing right child for
-    nothing.
+    The ragged right edge is folded from the right, which is the same as treating a missing right child as
+    empty.
     """
     carry: S | None = None
     for level, index in sorted(nodes, key=lambda node: node[1] << node[0], reverse=True):
@@ -43,7 +43,7 @@ def fold(nodes: Mapping[Node, S | None], merge: Callable[[S, S], S]) -> S | None
 
 
 def covered(n: int, nodes: Iterable[Node]) -> bytearray:
-    """For each of ``n`` leaves, 1 if a node stands for it, else 0."""
+    """For each of ``n`` leaves, 1 if a node covers it, else 0."""
     found = bytearray(n)
     for level, index in nodes:
         start, stop = index << level, min((index + 1) << level, n)
@@ -54,17 +54,17 @@ def covered(n: int, nodes: Iterable[Node]) -> bytearray:
 class DyadicTree(Generic[S]):
     """Canonical merge of ``n`` leaves, pushed as nodes of any level in any order.
 
-    Node ``(level, index)`` stands for the leaves ``[index << level, min((index + 1) << level, n))``. A
-    missing right child (beyond ``n``) means the left child alone. A state ``None`` is a node without content:
-    its sibling stands for both.
+    Node ``(level, index)`` covers the leaves ``[index << level, min((index + 1) << level, n))``. If a right
+    child is missing (beyond ``n``) the node is its left child alone. A state ``None`` is a node without
+    content: its sibling counts for both.
 
     Parameters
     ----------
     n : int
         Number of leaves, at least 1.
     merge : callable
-        ``merge(left, right) -> state``; called with the left node first, and only on siblings until the root
-        is asked for.
+        ``merge(left, right) -> state``; called with the left node first, and only on siblings before the root
+        is requested.
 
     Attributes
     ----------
@@ -72,8 +72,8 @@ class DyadicTree(Generic[S]):
 
     Notes
     -----
-    A node is merged as soon as its sibling is there, so pushes that are nearly in order hold O(log n) states.
-    Nodes that are cut by ``n`` wait until the root is asked for: those held at the end are the start of every
+    A node is merged once its sibling has arrived, so pushes that are nearly in order keep O(log n) states.
+    Nodes that are cut by ``n`` wait until the root is requested: those kept at the end are the start of every
     larger tree.
 
     Examples
@@ -102,23 +102,23 @@ class DyadicTree(Generic[S]):
 
     @property
     def waiting(self) -> dict[Node, S | None]:
-        """The nodes held: those whose sibling has not come yet."""
+        """The waiting nodes: those whose sibling has not arrived yet."""
         return dict(self._waiting)
 
     @property
     def n_waiting(self) -> int:
-        """Number of nodes held."""
+        """Number of waiting nodes."""
         return len(self._waiting)
 
     def change(self, change: Callable[[S], S]) -> None:
-        """Make another state of each that is held."""
+        """Replace each waiting state."""
         self._waiting = {
             node: None if state is None else change(state) for node, state in self._waiting.items()
         }
 
     @property
     def complete(self) -> bool:
-        """Whether every leaf has come."""
+        """Whether every leaf has arrived."""
         return self._covered == self.n
 
     @property
@@ -129,7 +129,7 @@ class DyadicTree(Generic[S]):
         return fold(self._waiting, self._merge)
 
     def push(self, level: int, index: int, state: S | None) -> None:
-        """Add node ``(level, index)``; ValueError if it lies outside the tree or repeats a waiting node."""
+        """Add node ``(level, index)``; ValueError if it is outside the tree or repeats a waiting node."""
         if index < 0 or level < 0 or index << level >= self.n:
             raise ValueError(f"node ({level}, {index}) lies outside a tree of {self.n} leaves")
         level, index = min(level, self._top), index if level <= self._top else 0
@@ -144,7 +144,7 @@ class DyadicTree(Generic[S]):
 
 
 class StreamingTree(Generic[S]):
-    """The same merge for leaves that come in order and whose number is not known beforehand.
+    """The same merge for leaves that arrive in order and whose number is not known beforehand.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class StreamingTree(Generic[S]):
 
     Notes
     -----
-    Holds at most one state per bit of the number of leaves so far.
+    Keeps at most one state per bit of the number of leaves so far.
 
     Examples
     --------
@@ -172,17 +172,17 @@ class StreamingTree(Generic[S]):
         self._n, self._tree = 0, DyadicTree(ENDLESS, self._merge)
 
     def push(self, state: S | None, level: int = 0) -> None:
-        """Add the next leaf, or a node of ``2**level`` leaves where one may begin."""
+        """Add the next leaf, or a node of ``2**level`` leaves if one may begin here."""
         self._tree.push(level, self._n >> level, state)
         self._n += 1 << level
 
     @property
     def states(self) -> list[S]:
-        """The states held."""
+        """The states kept."""
         return [state for state in self._tree.waiting.values() if state is not None]
 
     def change(self, change: Callable[[S], S]) -> None:
-        """Make another state of each that is held."""
+        """Replace each state that is kept."""
         self._tree.change(change)
 
     def close(self) -> S | None:

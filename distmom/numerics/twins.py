@@ -9,7 +9,7 @@ from distmom.numerics.readiness import READINESS
 
 
 class CompiledTwin:
-    """Stands for a module of kernels until one of them is asked for; then it holds that kernel itself."""
+    """Stands for a module of kernels until one of them is requested; then it keeps that kernel."""
 
     def __init__(self, module: str) -> None:
         self._module = module

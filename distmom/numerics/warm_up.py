@@ -1,4 +1,4 @@
-"""Compile all kernels, for all types that they take, into the folder where they are kept."""
+"""Compile all kernels, for all their argument types, into the folder where they are kept."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def entries() -> list[Entry]:
 
 
 def missing() -> int:
-    """How many kernels are not kept yet, those of several types counted once."""
+    """Number of kernels not kept yet; one with several types counts once."""
     from distmom.numerics._jit import is_kept
 
     return sum(not is_kept(one.kernel) for one in entries())
 
 
 def warm_up(tell: Callable[[int, int], None] | None = None, part: int = 0, parts: int = 1) -> None:
-    """Compile what is not kept yet.
+    """Compile the kernels that are not kept yet.
 
-    Several processes take a `part` each: they are done in so much less of the time. Kernels of one module
+    Several processes take a `part` each, which shortens the time accordingly. Kernels of one module
     stay together, since they call each other.
     """
     mine = list(_of_part(part, parts))
@@ -65,5 +65,5 @@ def _of_part(part: int, parts: int) -> Iterator[tuple[Any, Any]]:
 
 
 def module_of(one: Entry) -> str:
-    """Name of the module that has a kernel."""
+    """Name of the module of a kernel."""
     return str(one.kernel.py_func.__module__)
