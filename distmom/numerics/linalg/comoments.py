@@ -1,7 +1,7 @@
 """Counts, means and co-moments of blocks of rows: the mergeable state behind every covariance.
 
-Two states of disjoint rows merge by the formula of Chan, Golub & LeVeque (1983). Products are taken of
-differences from the block's own mean, so neither an offset nor another block's outlying rows cost any digits.
+Two states of disjoint rows merge by the formula of Chan, Golub & LeVeque (1983). Products are of differences
+from the block's own mean, so neither an offset nor another block's outlying rows cost any digits.
 A block with an infinite value has a co-moment of NaN: it is non-finite.
 """
 
@@ -19,7 +19,7 @@ _kernels = compiled_twin(__name__)
 
 
 class Comoments(NamedTuple):
-    """Of blocks in an array of any shape, for rows of c columns.
+    """Co-moments of blocks in an array of any shape, for rows of c columns.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Comoments(NamedTuple):
         return Comoments(self.rows[groups], self.mean[groups], self.product[groups])
 
     def spread(self, n_groups: int, places: Ints) -> Comoments:
-        """More lines of the first axis, of which the `places` are these and the others empty."""
+        """More lines of the first axis: these at the `places`, the others empty."""
         out = Comoments(*(np.zeros((n_groups, *a.shape[1:]), a.dtype) for a in self))
         for target, source in zip(out, self, strict=True):
             target[places] = source
@@ -57,7 +57,7 @@ class Comoments(NamedTuple):
         return sum(a.nbytes for a in self)
 
     def merge(self, other: Comoments) -> Comoments:
-        """Of the rows of both, block by block; these come first."""
+        """Co-moments of the rows of both, block by block; these come first."""
         with np.errstate(invalid="ignore", over="ignore"):
             n = np.maximum(self.rows + other.rows, 1).astype(np.float64)
             delta = other.mean - self.mean
@@ -73,7 +73,7 @@ class Comoments(NamedTuple):
         return Comoments(self.rows + other.rows, mean, product)
 
     def pooled(self, cells: Ints, n_cells: int) -> Comoments:
-        """Of larger blocks: block i of the first axis goes to ``cells[i]``, in two passes."""
+        """Co-moments of larger blocks: block i of the first axis goes to ``cells[i]``, in two passes."""
         c = self.mean.shape[-1]
         rows = np.zeros(n_cells, np.int64)
         np.add.at(rows, cells, self.rows)
@@ -95,12 +95,12 @@ class Comoments(NamedTuple):
 def leaf_comoments(
     columns: list[Floats], gone: Bools | None, cells: Ints, n_cells: int, *, compiled: bool = False
 ) -> Comoments:
-    """Of the rows of one leaf in each cell.
+    """Co-moments of the rows of one leaf in each cell.
 
     Parameters
     ----------
     columns : list of ndarray of float64, shape (n,)
-        Values; anything where `gone`.
+        Values; arbitrary where `gone`.
     gone : ndarray of bool, shape (n,), or None
         Rows that do not count.
     cells : ndarray of int64, shape (n,)
@@ -131,7 +131,7 @@ def leaf_comoments(
                 rest[:, a] = np.bincount(cells, d[:, a], n_cells)
                 for b in range(a, c):
                     product[:, a, b] = np.bincount(cells, d[:, a] * d[:, b], n_cells)
-        for a in range(c):  # the mean was rounded: what is left of it
+        for a in range(c):  # the mean was rounded: correct for the remainder
             product[:, a, a:] -= rest[:, a, None] * rest[:, a:] / n
             product[:, a:, a] = product[:, a, a:]
     return Comoments(count, mean, product)

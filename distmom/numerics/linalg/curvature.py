@@ -1,4 +1,4 @@
-"""The largest curvature of mean squares of blocks of rows: how long a step may be."""
+"""The largest curvature of mean squares of blocks of rows, which bounds the step size."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.median import lower_median
 
 MOST_BLOCKS = 101
-"""Blocks that are looked at."""
+"""Number of blocks that are examined."""
 
 
 def largest_curvature(blocks: Floats, extra: float = 0.0) -> float:
     """Lower median over blocks of the largest eigenvalue of X^T X / B, with a column of ones, plus `extra`.
 
-    A step of one over it cannot overshoot on most blocks.
+    A step of its reciprocal cannot overshoot on most blocks.
     """
     n, size, _ = blocks.shape
     whole = np.concatenate([blocks, np.ones((n, size, 1))], axis=2)
@@ -24,7 +24,7 @@ def largest_curvature(blocks: Floats, extra: float = 0.0) -> float:
 
 
 def largest_of(blocks: Floats) -> float:
-    """The same of finite blocks as they are; 1 where there is none."""
+    """The same for finite blocks as they are; 1 if there are none."""
     if not len(blocks):
         return 1.0
     _, size, width = blocks.shape

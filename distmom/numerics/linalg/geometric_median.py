@@ -10,17 +10,17 @@ from distmom.numerics.arrays import Floats
 
 EPS = float(np.finfo(np.float64).eps)
 CLOSE = 2.0**-8
-"""Nearer than this many scales to a point, the iterate is kept as a difference to it."""
+"""If it is nearer to a point than this, in scales, the iterate is kept as a difference to it."""
 
 WARM_STEPS = 3
-"""Plain steps of Weiszfeld before the first of Newton: they cross the plain, Newton's finish."""
+"""Steps of Weiszfeld before the first of Newton: the former approach quickly, the latter finish."""
 
 FAR = 2.0**400
-"""Points this many scales away pull with their direction alone: nearer ones in that direction do as well."""
+"""Points this many scales away act through their direction alone: nearer ones there do as well."""
 
 MOST_ITERATIONS = 100
 SMALL_GAP = 1e-12
-"""Where points nearly lie on a line the iteration cannot settle; this gap, in scales, is then the end."""
+"""If points nearly lie on a line the iteration cannot settle; it then ends at this gap, in scales."""
 
 
 class GeometricMedian(NamedTuple):
@@ -30,10 +30,10 @@ class GeometricMedian(NamedTuple):
     ----------
     point : ndarray of float64, shape (d,)
     gap : float
-        The mean distance from `point` exceeds its minimum by at most this, in units of the points.
+        Upper bound of the mean distance from `point` minus its minimum, in units of the points.
     iterations : int
     converged : bool
-        Whether the iteration ended by itself: rounding leaves nothing to gain.
+        Whether the iteration ended on its own: only rounding errors remain.
     """
 
     point: Floats
@@ -58,24 +58,24 @@ def geometric_median(points: Floats, weights: Floats | None = None) -> Geometric
 
     Notes
     -----
-    The minimiser is unique unless the points lie on one line. There the minimisers form an interval between
-    two neighbouring points if half of the weight lies on either side, and its middle is returned (lower and
-    upper would depend on the direction of the axes). Points count as lying on a line when they do so up to
-    the rounding of their coordinates; one dimension always does.
+    The minimiser is unique unless the points lie on one line. In that case the minimisers form an interval
+    between two neighbouring points if half of the weight lies on either side, and its middle is returned
+    (lower and upper would depend on the direction of the axes). Points count as lying on a line if they do
+    up to the rounding of their coordinates; in one dimension they always do.
 
-    Equal points are one point with their weights added, in lexicographic order, so that no permutation
-    changes a bit. From the coordinatewise median: steps of Weiszfeld (1937), those of Vardi & Zhang (2000)
-    where the iterate meets a point, then Newton's with conjugate gradients and backtracking on exact
-    differences of distances. Each point that comes near is asked once whether it is itself the minimum
-    (the pull of the others is at most its weight). About 15 passes of K d operations, several arrays of that
+    Equal points become one point with their weights added, in lexicographic order, so that no permutation
+    changes a bit. Starts at the coordinatewise median: steps of Weiszfeld (1937), those of Vardi & Zhang
+    (2000) if the iterate meets a point, then Newton's with conjugate gradients and backtracking on exact
+    differences of distances. Each point that comes near is tested once for being the minimum itself (the
+    pull of the others is at most its weight). About 15 passes of K d operations, several arrays of that
     size. Equivariant under shifts, rotations and scaling up to rounding, exactly under powers of two. The
     breakdown point is half of the weight.
 
     Gap: with g a subgradient at y and y* the minimiser, f(y) - f(y*) <= ||g|| ||y - y*||; and if at most
     alpha < 1/2 of the weight is farther than r from y, then ||y - y*|| <= (1 - alpha)/sqrt(1 - 2 alpha) r
-    (Minsker 2015, lemma 2.1). It is the product for the best of all r, ||g|| increased by its own rounding
-    error, and the rounding of the result is added. Instead of its unit vector the nearest point may enter g
-    with any vector u of length up to 1, at the price of w (rho - <u, y - x>) in the gap.
+    (Minsker 2015, lemma 2.1). The gap is the product for the best r, with ||g|| increased by its own rounding
+    error, plus the rounding of the result. Instead of its unit vector the nearest point may contribute any
+    vector u of length up to 1 to g, at the cost of w (rho - <u, y - x>) in the gap.
 
     References
     ----------
@@ -100,7 +100,7 @@ def geometric_median(points: Floats, weights: Floats | None = None) -> Geometric
         return GeometricMedian(centre / shrink, 0.0, 0, True)
     scale = _weighted_median(widest, w) or float(widest[widest > 0.0].min())
     scale = 2.0 ** max(float(np.floor(np.log2(scale))), -1000.0)
-    with np.errstate(over="ignore"):  # what overflows is far, and has its direction from the line below
+    with np.errstate(over="ignore"):  # overflow means far: the line below gives the direction
         nearer = np.where(widest / scale > FAR, FAR / np.maximum(widest, scale), 1.0 / scale)
     z = away * nearer[:, None]
     line = _line(z, np.abs(x) * nearer[:, None], w)
@@ -141,7 +141,7 @@ def _norms(rows: Floats) -> Floats:
 
 
 def _dot(a: Floats, b: Floats) -> float:
-    return float(np.einsum("d,d->", a, b))  # one order of summing, whatever BLAS there is
+    return float(np.einsum("d,d->", a, b))  # one order of summation, whatever the BLAS
 
 
 def _length(a: Floats) -> float:
@@ -151,9 +151,9 @@ def _length(a: Floats) -> float:
 def _line(z: Floats, size: Floats, w: Floats) -> tuple[int, int] | None:
     """If all points lie on a line: the two that bound its median interval (which may be the same).
 
-    ``size`` are the magnitudes of the coordinates as they were given, in units of z: where they are large,
-    their rounding moves a point off the line. What that can do in each coordinate is compared with how far
-    off each point is there, for the point itself, for the two that span the line, and for its projection.
+    ``size`` are the magnitudes of the original coordinates, in units of z: if they are large, their rounding
+    moves a point off the line. This possible error in each coordinate is compared with the point's distance
+    from the line, for the point itself, for the two that span the line, and for its projection.
     """
     start = int(np.argmin(_norms(z)))
     along = z - z[start]
@@ -180,8 +180,8 @@ def _line(z: Floats, size: Floats, w: Floats) -> tuple[int, int] | None:
 class _Pull(NamedTuple):
     """Differences to the points and distances from a place, and the downhill direction there.
 
-    ``down`` is minus the gradient, of the points that do not lie there; ``stiff`` the sum of their weights
-    over their distances, ``here`` the weight that lies there.
+    ``down`` is minus the gradient over the points that are not at the place; ``stiff`` the sum of their
+    weights over their distances, ``here`` the weight at the place.
     """
 
     away: Floats
@@ -206,7 +206,7 @@ def _slack(w: Floats) -> float:
 
 
 class _Found(NamedTuple):
-    """A place as point number ``origin`` (None: the centre) and what is to be added, and how it was found."""
+    """A place as point number ``origin`` (None: the centre) plus a difference, and how it was found."""
 
     origin: int | None
     y: Floats
@@ -217,7 +217,7 @@ class _Found(NamedTuple):
 def _minimum(z: Floats, w: Floats) -> _Found:
     """The minimum for points that do not lie on a line.
 
-    Close to a point the iterate is kept as a difference to it, else its direction from there would be lost.
+    Close to a point the iterate is kept as a difference to it, or its direction from there would be lost.
     """
     y = np.zeros(z.shape[1])
     here = z  # the points as seen from the origin
@@ -233,7 +233,7 @@ def _minimum(z: Floats, w: Floats) -> _Found:
             strength = _length(there.down)
             if strength <= there.here + _slack(w):
                 return _Found(nearest, np.zeros_like(y), number, True)
-            # the step of Vardi and Zhang from that point: taken if it leads lower than the iterate
+            # the step of Vardi and Zhang from that point: taken if it gives a lower value than the iterate
             jump = (1.0 - there.here / strength) / there.stiff * there.down
             jump = jump if _change(pull, w, jump + pull.away[nearest]) < 0.0 else None
         if nearest != origin and (jump is not None or pull.rho[nearest] < CLOSE):
@@ -255,7 +255,7 @@ def _minimum(z: Floats, w: Floats) -> _Found:
 
 
 def _change(pull: _Pull, w: Floats, step: Floats) -> float:
-    """How much the mean distance grows by a step, from differences of squares: also where it is tiny."""
+    """How much the mean distance grows by a step, from differences of squares: accurate even if tiny."""
     after = pull.away - step
     both = pull.rho + _norms(after)
     grown = -np.einsum("kd,d->k", pull.away + after, step) / np.where(both > 0.0, both, 1.0)
@@ -287,7 +287,7 @@ def _newton(pull: _Pull, w: Floats) -> Floats:
 
 
 def _gap(z: Floats, w: Floats, y: Floats) -> float:
-    """Upper bound of what the mean distance from y exceeds its minimum by; see `geometric_median`."""
+    """Upper bound of the excess of the mean distance from y over its minimum; see `geometric_median`."""
     pull = _pull(z, w, y)
     error = EPS * (sum(z.shape) + 8.0)
     residual = max(0.0, _length(pull.down) + error - pull.here)
@@ -301,7 +301,7 @@ def _gap(z: Floats, w: Floats, y: Floats) -> float:
     nearest = int(order[0])
     rho, weight, away = float(pull.rho[nearest]), float(w[nearest]), pull.away[nearest]
     if rho > 0.0:
-        # close to a point its direction is lost in rounding: let it pull against the others instead
+        # close to a point its direction is lost in rounding: let it balance the others instead
         others = pull.down - weight / rho * away
         strength = max(_length(others), weight)
         idle = max(0.0, weight * (rho + _dot(others, away) / strength))

@@ -1,4 +1,4 @@
-"""Nearest positive semi-definite and correlation matrices: medians by entries need not be either."""
+"""Nearest positive semi-definite and correlation matrices: entrywise medians need not be either."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def nearest_correlation(matrix: Floats) -> Floats:
 
 
 def as_correlation(covariance: Floats) -> Floats:
-    """Correlations from covariances; NaN where a variance is not positive."""
+    """Correlations from covariances; NaN if a variance is not positive."""
     spread = np.sqrt(np.where(np.diagonal(covariance) > 0.0, np.diagonal(covariance), np.nan))
     found = covariance / spread[:, None] / spread[None, :]
     np.fill_diagonal(found, np.where(np.isnan(spread), np.nan, 1.0))

@@ -1,4 +1,4 @@
-"""Coordinates in which features have no correlation and one spread: one size of steps suits all."""
+"""Coordinates with uncorrelated features of equal scale, so that one step size suits all directions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import numpy as np
 from distmom.numerics.arrays import Floats
 
 MOST_WHITENED = 512
-"""Columns up to which correlations are removed, d^3 operations and d^2 numbers; beyond only spreads are."""
+"""Most columns whose correlations are removed (d^3 operations, d^2 numbers); with more, only scales are."""
 
 LEAST = 1e-12
-"""Directions with less than this share of the largest variance count as constant: that is rounding."""
+"""Directions with a smaller share of the largest variance count as constant: the rest is rounding."""
 
 WRAP = 10.0
-"""Scaled values further from the middle than this count as this far where bad rows are not known yet."""
+"""Scaled values are capped at this distance from the middle while bad rows are still unknown."""
 
 
 def with_ones(rows: Floats) -> Floats:
-    """The columns, and one of ones."""
+    """The columns, and a column of ones."""
     return np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
 
 
@@ -26,8 +26,8 @@ def whitening(rows: Floats, penalty: Floats | None = None) -> Floats:
 
     A `penalty` of each column is added to its second moment.
 
-    Columns that are constant, equal or dependent leave directions in which nothing varies; there the length
-    is that of the direction that varies most, the shortest: a step into them is a careful one. With more
+    Columns that are constant, equal or dependent leave directions without variance. The length there is that
+    of the direction with the largest variance, the shortest, so a step along them is cautious. With more
     than `MOST_WHITENED` columns T is diagonal.
 
     Examples
@@ -51,7 +51,7 @@ def whitening(rows: Floats, penalty: Floats | None = None) -> Floats:
 
 
 def wrapped(rows: Floats) -> Floats:
-    """Scaled rows with outliers drawn in, each by itself (Raymaekers & Rousseeuw 2021, Technometrics)."""
+    """Scaled rows with outliers pulled in, value by value (Raymaekers & Rousseeuw 2021, Technometrics)."""
     return np.clip(np.nan_to_num(rows, nan=0.0), -WRAP, WRAP)
 
 
