@@ -1,4 +1,4 @@
-"""Loops over users' compiled functions: compiled anew in each process, for Numba cannot keep them on disk."""
+"""Loops over users' compiled functions: compiled anew in each process, as Numba cannot keep them on disk."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-incomplete-defs
 

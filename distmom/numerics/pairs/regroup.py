@@ -1,7 +1,7 @@
-"""Rows sorted into cells as they are read: the rows of a block side by side, in the order of the lake.
+"""Rows sorted into cells as they are read: the rows of a block are adjacent, in the order of the lake.
 
-The sizes of the cells are known, so every row goes straight to its final place. Nothing is compared and
-nothing moves twice.
+The sizes of the cells are known, so every row goes straight to its final place: no comparisons, and each row
+moves once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from distmom.numerics.twins import compiled_twin
 _kernels = compiled_twin(__name__)
 
 NOT_OURS = -1
-"""Cell of rows that belong to others."""
+"""Cell number of rows that belong elsewhere."""
 
 
 class CellRows:
@@ -27,11 +27,11 @@ class CellRows:
     sizes : ndarray of int64, shape (n_cells,)
         Rows of each cell.
     n_columns : int
-        Values of a row.
+        Number of values per row.
     compiled : bool
         Use compiled kernels (same places).
     first_cell : int
-        Number of the first cell among those of all others.
+        Number of the first cell among all cells.
     """
 
     def __init__(self, sizes: Ints, n_columns: int, *, compiled: bool = False, first_cell: int = 0) -> None:
@@ -47,16 +47,16 @@ class CellRows:
         return self.next.size
 
     def add(self, columns: Sequence[Floats], gone: Bools | None, cells: Ints) -> None:
-        """Put rows behind those that their cells have already.
+        """Append rows to their cells.
 
         Parameters
         ----------
         columns : sequence of ndarray of float64, shape (n,)
-            Values; anything where `gone`.
+            Values; arbitrary where `gone`.
         gone : ndarray of bool, shape (n,), or None
             Rows that do not count.
         cells : ndarray of int64, shape (n,)
-            Cell of each row, or `NOT_OURS`; anything where `gone`.
+            Cell of each row, or `NOT_OURS`; arbitrary where `gone`.
 
         Raises
         ------
@@ -76,7 +76,7 @@ class CellRows:
             self._buffer[places, c] = x[rows]
 
     def _places(self, cells: Ints, gone: Bools | None) -> tuple[Ints, Ints]:
-        """NumPy twin: the rows that are ours, sorted by cell, and where they go."""
+        """NumPy twin: the rows of these cells, sorted by cell, and their places."""
         ours = cells != NOT_OURS if gone is None else (cells != NOT_OURS) & ~gone
         rows = np.flatnonzero(ours)
         rows = rows[np.argsort(cells[rows], kind="stable")]

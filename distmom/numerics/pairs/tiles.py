@@ -1,14 +1,15 @@
-"""Complete U-statistics of any kernel of pairs, tile by tile: O(tile) memory beside one sum for each row.
+"""Complete U-statistics of any kernel of pairs, tile by tile: O(tile) memory plus one sum for each row.
 
-The pairs of one sample (or of two) are a triangle (or a rectangle) of *tiles* (i, j) of 2**15 x 2**15 rows at
-most, of smaller samples less, so that there are enough to be shared; a tile of one sample on the diagonal
-holds each of its pairs once, and none of a row with itself. A tile gives the sum at each of its rows and the
-sum of squares; it is a unit of work, 2e7 to 1e9 pairs, that knows nothing of the others. Tiles are added row
-by row of the triangle, whoever made them, so the bits do not depend on who did.
+The pairs of one sample (or of two) form a triangle (or a rectangle) of *tiles* (i, j) of at most
+2**15 x 2**15 rows, fewer for smaller samples, so that there are enough tiles to share. A tile of one sample
+on the diagonal contains each of its pairs once, and no pair of a row with itself. A tile gives the sum at
+each of its rows and the sum of squares; it is a unit of work of 2e7 to 1e9 pairs that needs nothing from the
+others. Tiles are added row by row of the triangle, whichever worker made them, so the bits do not depend on
+the workers.
 
-Within a tile strips of 512 rows of the first side stand in lanes, and rows of the second side pass by in
-fours: lane sums grow by ``(a + b) + (c + d)``, the sum at a passing row is taken by halving. NumPy and the
-compiled twin in ``tiles_compiled.py`` follow the same order with the same bits.
+Within a tile, strips of 512 rows of the first side are lanes, and rows of the second side are added in fours:
+lane sums grow by ``(a + b) + (c + d)``, and the sum at a row of the second side is computed by halving. NumPy
+and the compiled twin in ``tiles_compiled.py`` follow the same order with the same bits.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from distmom.numerics.twins import compiled_twin
 _kernels = compiled_twin(__name__)
 
 TILE, LEAST_TILE, SIDES = 1 << 15, 1 << 12, 8
-"""Rows of a side of a tile, at most and at least; and sides of a sample between the two: 36 tiles, of which
-two threads or a few more get nearly equal shares."""
+"""Most and fewest rows of a side of a tile; and, between these, sides per sample: 36 tiles, which give two or
+a few more threads nearly equal shares."""
 
 STRIP = 512
-COMPILE = 1 << 20  # below so many pairs NumPy is done before Numba is loaded
+COMPILE = 1 << 20  # below this number of pairs NumPy ends before Numba is loaded
 
 
 class TileSums(NamedTuple):
     """One tile: the sum over its pairs, the sum of squares, and the sum at each row of its two sides.
 
-    Pairs of weighted rows weigh the product, a term at a row the other row's weight. On the diagonal of one
-    sample both sides are the same rows: `right` is empty and `left` has their whole sums. Both are empty
-    where they are not wanted.
+    Weighted pairs count with the product of their weights, and a term at a row with the other row's weight.
+    On the diagonal of one sample both sides are the same rows: `right` is empty and `left` has their full
+    sums. Both are empty if they are not wanted.
     """
 
     total: float
@@ -64,7 +65,7 @@ def tile_numbers(sizes: tuple[int, ...]) -> Iterator[tuple[int, int]]:
 
 
 def tile_rows(number: int, side: int) -> slice:
-    """Rows of a sample that one side of a tile takes."""
+    """Rows of a sample on one side of a tile."""
     return slice(number * side, (number + 1) * side)
 
 
@@ -88,12 +89,12 @@ def pair_tile(
     y : ndarray of float64, or None
         Prepared rows of the second side; None on the diagonal of one sample.
     rows : bool
-        Sums at rows are wanted; without them a cheap kernel is twice as fast.
+        Whether sums at rows are wanted; without them a cheap kernel is twice as fast.
     weights : tuple of two ndarrays, optional
         Weights of the rows of both sides.
     compiled : bool, optional
         Use the compiled twin (same bits for kernels of the catalogue). By default for 2**20 pairs or more,
-        where the kernel has one; users' compiled functions always.
+        if the kernel has one; users' compiled functions always.
     """
     same = y is None
     other = x if y is None else y
@@ -110,7 +111,7 @@ def pair_tile(
 
 
 def is_compiled(kernel: Kernel, wanted: bool | None, n_pairs: float) -> bool:
-    """Whether compiled code takes the pairs: as wanted, or where there are many."""
+    """Whether compiled code evaluates the pairs: as wanted, or if there are many."""
     inlined = kernel.compiled
     if inlined is None:
         return False
@@ -133,7 +134,7 @@ def _compiled_pair_sums(
 
 
 class Sides(NamedTuple):
-    """Prepared rows of both sides of a tile; none of the second on the diagonal. And the weights of both."""
+    """Prepared rows of both sides of a tile (on the diagonal none of the second), and the weights of both."""
 
     x: Floats
     y: Floats | None
@@ -141,7 +142,7 @@ class Sides(NamedTuple):
 
 
 def tile_sides(prepared: Sequence[Floats], weights: tuple[Floats, ...] | None, i: int, j: int) -> Sides:
-    """What tile (i, j) of the prepared rows of one or two samples is made of."""
+    """Rows and weights of tile (i, j) of the prepared rows of one or two samples."""
     side = tile_side(tuple(sample.shape[0] for sample in prepared))
     sides = tile_rows(i, side), tile_rows(j, side)
     x = prepared[0][sides[0]]
@@ -158,7 +159,7 @@ class TileFold:
     sizes : tuple of int
         Rows of each sample.
     rows : bool
-        The tiles have sums at rows.
+        Whether the tiles have sums at rows.
     weights : tuple of ndarray, optional
         Weights of the rows of each sample.
     """
@@ -182,7 +183,7 @@ class TileFold:
         Raises
         ------
         ValueError
-            If another tile is the next one.
+            If this tile is not the next one.
         """
         if next(self._awaited, None) != (i, j):
             raise ValueError(f"tile ({i}, {j}) is not the next one")
@@ -240,11 +241,11 @@ def tiled_sums(
     *samples : ndarray of float64
         One or two.
     rows : bool
-        Row means are wanted; without them a cheap kernel is twice as fast. The mean has the same bits.
+        Whether row means are wanted; a cheap kernel is twice as fast without. The mean has the same bits.
     weights : tuple of ndarray, optional
         Non-negative weights of the rows of each sample.
     compiled : bool, optional
-        As in `pair_tile`; the default looks at the whole block.
+        As in `pair_tile`; the default considers the whole block.
 
     Returns
     -------
@@ -294,14 +295,14 @@ def _numpy_pair_sums(
 
 
 def _rows_at_once(x: Floats) -> int:
-    """Rows of the second side that pass together, a multiple of 4: as many as make few, large operations."""
+    """Rows of the second side that pass together, a multiple of 4: enough for few, large operations."""
     return max(4, STRIP // math.prod(x.shape[1:]) // 4 * 4)
 
 
 def _add_fours(values: Floats, sums: Floats, squares: Floats) -> None:
-    """Add passing rows to the lanes in fours; the last four may be incomplete.
+    """Add rows of the second side to the lanes in fours; the last four may be incomplete.
 
-    Few operations on large arrays: between them Python's lock is held, and threads wait for each other.
+    Few operations on large arrays: between them Python's lock is held, and threads block each other.
     """
     short = -values.shape[0] % 4
     if short:
@@ -309,12 +310,12 @@ def _add_fours(values: Floats, sums: Floats, squares: Floats) -> None:
     for total, terms in ((sums, values), (squares, values * values)):
         a, b, c, d = terms.reshape(-1, 4, values.shape[1]).swapaxes(0, 1)
         fours = np.concatenate([total[None], (a + b) + (c + d)])
-        # of several columns one row after the other; a single one would be added in pairs
+        # several columns are added row by row; a single one would be added in pairs
         total[:] = np.add.reduce(fours, axis=0) if total.size > 1 else np.add.accumulate(fours, axis=0)[-1]
 
 
 def _halve(values: Floats) -> Floats:
-    """Sum of each row by adding its upper half to the lower one; `values` are lost."""
+    """Sum of each row by adding its upper half to the lower one; `values` are overwritten."""
     size = values.shape[1]
     while size > 1:
         half = size // 2

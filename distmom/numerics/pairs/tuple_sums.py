@@ -1,7 +1,7 @@
-"""Complete U-statistics of any degrees, of any number of samples: every tuple is taken, for small blocks.
+"""Complete U-statistics of any degrees and any number of samples: all tuples are evaluated, for small blocks.
 
-Pairs go tile by tile (``tiles.py``). Triples of one sample have a loop of their own: for each pair i < j the
-values at k = j + 1, ... are added one by one, then the pairs of i, then the rows, also by the compiled twin.
+Pairs go tile by tile (``tiles.py``). Triples of one sample have their own loop: for each pair i < j the
+values at k = j + 1, ... are added one by one, then the pairs of i, then the rows, also in the compiled twin.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from distmom.numerics.kernels.sums import PairSums, add_up, count_tuples
 from distmom.numerics.twins import compiled_twin
 
 Places: TypeAlias = Ints
-_AT_ONCE, _TRIPLES_AT_ONCE = 1 << 16, 1 << 18  # values that are computed at once, about
+_AT_ONCE, _TRIPLES_AT_ONCE = 1 << 16, 1 << 18  # approximate number of values computed at once
 
 _kernels = compiled_twin("distmom.numerics.pairs.functions")
 
@@ -33,12 +33,12 @@ def tuple_sums(kernel: Kernel, *samples: Floats, weights: Weights = None) -> Pai
     *samples : ndarray of float64
         One for each of its degrees, each with at least as many rows.
     weights : tuple of ndarray, optional
-        Non-negative weights of the rows of each sample; a tuple weighs the product of its rows'.
+        Non-negative weights of the rows of each sample; a tuple's weight is the product of its rows'.
 
     Returns
     -------
     PairSums
-        With `second` and row means. Time is that of all tuples, memory that of the rows.
+        With `second` and row means. Time is proportional to the tuples, memory to the rows.
     """
     degrees = kernel.degrees
     masses = [np.ones(s.shape[0]) for s in samples] if weights is None else list(weights)
@@ -67,7 +67,7 @@ def tuple_sums(kernel: Kernel, *samples: Floats, weights: Weights = None) -> Pai
 
 
 def _products(pools: list[Iterator[Places]]) -> Iterator[tuple[Places, ...]]:
-    """Every portion of the first pool with every one of the others, which are kept."""
+    """Every portion of the first pool with every one of the others, which are stored."""
     kept = [list(pool) for pool in pools[1:]]
     for first in pools[0]:
         for rest in product(*kept):
@@ -75,7 +75,7 @@ def _products(pools: list[Iterator[Places]]) -> Iterator[tuple[Places, ...]]:
 
 
 def _portions(n: int, degree: int, size: int) -> Iterator[Places]:
-    """Row numbers of all tuples of a sample, so many at a time."""
+    """Row numbers of all tuples of a sample, `size` at a time."""
     tuples = combinations(range(n), degree)
     while True:
         flat = np.fromiter(chain.from_iterable(islice(tuples, size)), np.int64)
@@ -94,7 +94,7 @@ def _rows(samples: tuple[Floats, ...], chosen: tuple[Places, ...]) -> Iterator[F
 
 
 def _outer(factors: list[Floats]) -> Any:
-    """Products of one factor of each sample, of as many axes."""
+    """Products of one factor of each sample, with one axis for each."""
     found: Any = 1.0
     for t, factor in enumerate(factors):
         found = found * factor.reshape(*(1,) * t, -1, *(1,) * (len(factors) - 1 - t))

@@ -1,4 +1,4 @@
-"""Ranks split by one bit after the other, from the highest down: the groups that this makes, depth first."""
+"""Ranks split bit by bit, from the highest bit down: the resulting groups, depth first."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 

@@ -1,9 +1,9 @@
-"""How rows stand to each other in two columns: concordant, discordant, tied. Exact counts, O(n log n).
+"""Concordant, discordant and tied pairs of rows in two columns. Exact counts, O(n log n).
 
-Rows are sorted by x, then y. For each row the rows before it with a lesser y are counted while the y-ranks
-are split by one bit after the other from the highest down, stably: rows whose higher bits agree are a group,
-and where a row has the bit, the rows of its group before it that lack it are lesser ones before it. All other
-counts follow from this one and from the sizes of ties. Counts are int64: exact for 3e9 rows.
+Rows are sorted by x, then y. For each row the earlier rows with a smaller y are counted while the y-ranks
+are split bit by bit, from the highest down, stably. Rows whose higher bits agree are a group; if a row has
+the bit, the earlier rows of its group that lack it have a smaller y. All other counts follow from this one
+and from the sizes of ties. Counts are int64: exact for 3e9 rows.
 The compiled twin is in ``order_compiled.py``.
 """
 
@@ -19,7 +19,7 @@ from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
 
-COMPILE = 1 << 12  # below so many rows NumPy is done before Numba is loaded
+COMPILE = 1 << 12  # below this number of rows NumPy ends before Numba is loaded
 
 
 class OrderCounts(NamedTuple):
@@ -38,7 +38,7 @@ class OrderCounts(NamedTuple):
 def order_counts(
     x: Floats, y: Floats, *, rows: bool, compiled: bool | None = None
 ) -> tuple[OrderCounts, OrderCounts | None]:
-    """Count pairs by how their rows stand to each other.
+    """Count concordant, discordant and tied pairs.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def run_starts(ordered: NDArray[Any]) -> Ints:
 
 
 def _spread(values: Ints, runs: Ints) -> Ints:
-    """The value of its run for each place."""
+    """For each place the value of its run."""
     return values if runs.size == runs[-1] + 1 else np.repeat(values, np.diff(runs))
 
 
@@ -121,7 +121,7 @@ def tied_pairs(runs: Ints) -> int:
 
 
 def _sort_rows(x: Floats, ranks: Ints) -> tuple[Ints, Ints, Ints]:
-    """Rows by x, then by the rank of y; where runs of equal x, and of equal pairs, begin (and the end)."""
+    """Rows by x, then by the rank of y; starts of the runs of equal x and of equal pairs (and the end)."""
     order = np.argsort(x)
     x_runs = run_starts(x[order])
     if x_runs.size == x.size + 1:
@@ -133,7 +133,7 @@ def _sort_rows(x: Floats, ranks: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def lesser_before(sequence: Ints, n_ranks: int) -> Ints:
-    """For each place the number of places before it with a lesser rank."""
+    """For each place the number of earlier places with a smaller rank."""
     place = np.arange(sequence.size)
     lesser = np.zeros(sequence.size, np.int64)
     for bit in reversed(range((n_ranks - 1).bit_length())):
@@ -150,7 +150,7 @@ def lesser_before(sequence: Ints, n_ranks: int) -> Ints:
 def _from_lesser(
     order: Ints, sequence: Ints, lesser: Ints, starts: Ints, x_runs: Ints, both_runs: Ints
 ) -> OrderCounts:
-    """All counts from the number of earlier rows with a lesser y."""
+    """All counts from the number of earlier rows with a smaller y."""
     n = order.size
     x_start, x_size = _spread(x_runs[:-1], x_runs), _spread(np.diff(x_runs), x_runs)
     both_start, both_size = _spread(both_runs[:-1], both_runs), _spread(np.diff(both_runs), both_runs)
@@ -158,7 +158,7 @@ def _from_lesser(
     by_y = np.argsort(sequence, kind="stable")
     in_run = np.empty(n, np.int64)
     in_run[by_y] = np.arange(n) - starts[sequence[by_y]]
-    y_before = in_run[both_start]  # rows with a lesser x and the same y
+    y_before = in_run[both_start]  # rows with a smaller x and the same y
     down_left = lesser - (both_start - x_start)
     down_right = starts[sequence] - lesser
     up_left = x_start - down_left - y_before

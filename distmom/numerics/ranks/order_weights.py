@@ -1,10 +1,10 @@
-"""How weighted rows stand to each other in two columns: for each row the weight of the others. O(n log n).
+"""Concordance of weighted rows in two columns: for each row the weight of the others. O(n log n).
 
-Rows in the order of x are split by one bit after the other of their y-ranks, from the highest down, as in
-``order.py``. Where a row has the bit, the rows of its group with a lesser x that lack it are concordant with
-it, those with a greater x discordant, and the other way round: each pair of rows that differ in y is met at
-their highest differing bit, once. Weights are only added up, never subtracted, so rows of little weight lose
-no digits beside heavy ones. The order of the sums depends on the data alone.
+Rows in the order of x are split bit by bit of their y-ranks, from the highest down, as in ``order.py``. If a
+row has the bit, the rows of its group with a smaller x that lack it are concordant with it, those with a
+greater x discordant, and vice versa: each pair of rows that differ in y is counted once, at their highest
+differing bit. Weights are only added, never subtracted, so rows of small weight lose no digits beside heavy
+ones. The order of the sums depends on the data alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
 
-COMPILE = 1 << 8  # below so many rows all pairs are taken before Numba is loaded
+COMPILE = 1 << 8  # below this number of rows all pairs are done before Numba is loaded
 
 
 def order_masses(
@@ -33,7 +33,7 @@ def order_masses(
     weights : ndarray of float64, shape (n,)
         Not negative.
     compiled : bool, optional
-        Sort instead of taking all pairs (other bits); by default from 256 rows.
+        Sort instead of comparing all pairs (other bits); by default from 256 rows.
 
     Returns
     -------

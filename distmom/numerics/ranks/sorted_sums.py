@@ -1,4 +1,4 @@
-"""Sums of |x - y| over all pairs by sorting: gaps between neighbours, each as often as pairs straddle it.
+"""Sums of |x - y| over all pairs by sorting: each gap between neighbours counts once per pair straddling it.
 
 All terms are non-negative, so nothing cancels, and equal values have gaps of exactly 0: their order matters
 for weights only.
@@ -17,7 +17,7 @@ _PIECE = 1 << 15
 def sums_within(x: Floats, weights: Floats | None, *, rows: bool) -> tuple[float, Floats | None]:
     """Sum of |x_i - x_j| over all i < j, and for each row over all other rows (None without `rows`).
 
-    The first is the same, bit for bit, with and without row sums; those take an argsort instead of a sort.
+    The first is the same, bit for bit, with and without row sums; those need an argsort instead of a sort.
     """
     if not rows and weights is None:
         order, ordered = None, np.sort(x)
@@ -35,7 +35,7 @@ def sums_within(x: Floats, weights: Floats | None, *, rows: bool) -> tuple[float
 
 
 def _total(ordered: Floats, masses: Floats | None) -> float:
-    """Sum over all pairs, gap by gap; a piece at a time, for pieces stay in the cache."""
+    """Sum over all pairs, gap by gap; a piece at a time, because pieces stay in the cache."""
     n, sums = ordered.size, []
     weighted = None if masses is None else _beside(masses)
     for start in range(0, n - 1, _PIECE):
@@ -55,10 +55,10 @@ def _beside(weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _distances(ordered: Floats, other: Floats | None) -> Floats:
-    """For each place of an order the sum of its distances to all places, which have weights if `other`.
+    """For each place of an order the sum of its distances to all places, weighted if `other`.
 
-    A gap lengthens the distances to all rows passed so far, from below and from above. A piece at a time, as
-    pieces stay in the cache; sums go on from one to the next, so that its length does not change a bit.
+    A gap lengthens the distances to all rows passed so far, from below and from above. The rows are processed
+    in pieces, which stay in the cache; sums carry over, so the length of a piece does not change a bit.
     """
     sums = np.zeros(ordered.size)
     _pass(ordered, other, sums)
@@ -79,7 +79,7 @@ def _pass(ordered: Floats, other: Floats | None, sums: Floats) -> None:
             passed[0] += mass
             np.cumsum(passed, out=passed)
             mass = passed[-1]
-            gaps = np.where(passed > 0.0, passed * gaps, 0.0)  # without rows also an infinite gap is 0
+            gaps = np.where(passed > 0.0, passed * gaps, 0.0)  # without rows even an infinite gap counts 0
         gaps[0] += so_far
         np.cumsum(gaps, out=gaps)
         so_far = gaps[-1]
