@@ -1,4 +1,4 @@
-"""Risks of blocks of rows as functions of parameters, with gradients: what a robust descent goes down on."""
+"""Risks of blocks of rows as functions of parameters, with gradients: the objectives of a robust descent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from distmom.errors import blaming
 from distmom.numerics.arrays import Bools, Floats
 
 MOST_PAIRS = 1 << 18
-"""Pairs of rows of several blocks whose losses are held together; a block alone may have more."""
+"""Pairs of rows of several blocks whose losses are in memory together; a single block may have more."""
 
 
 class BlockRisk:
@@ -24,15 +24,15 @@ class BlockRisk:
 
     @property
     def least_rows(self) -> int:
-        """Rows whose loss is one of those that are averaged; 0 where that is not known."""
+        """Least number of rows for one loss in the average; 0 if unknown."""
         return 2 if self.pairwise else 1
 
     def n_parameters(self, n_features: int) -> int:
-        """Numbers to be found."""
+        """Number of parameters."""
         raise NotImplementedError
 
     def usable(self, rows: Floats, targets: Floats) -> Bools:
-        """Which of K blocks, of shape (K, B, d) and (K, B), say something about the parameters: all."""
+        """Which of K blocks, of shape (K, B, d) and (K, B), are informative about the parameters: all."""
         return np.ones(rows.shape[0], np.bool_)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:
@@ -51,15 +51,15 @@ class UserRisk(BlockRisk):
     Parameters
     ----------
     function : callable
-        ``function(parameters, rows, targets) -> (value, gradient)`` for one block: arrays of shapes (p,),
-        (B, d), (B,) in, a number and an array of shape (p,) out.
+        ``function(parameters, rows, targets) -> (value, gradient)`` for one block: takes arrays of shapes
+        (p,), (B, d), (B,), returns a number and an array of shape (p,).
     size : int
         p.
     """
 
     function: Callable[[Floats, Floats, Floats], tuple[float, Floats]]
     size: int
-    least_rows: ClassVar[int] = 0  # of rows or of pairs
+    least_rows: ClassVar[int] = 0  # unknown: a risk of rows or of pairs
 
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.size
@@ -87,6 +87,6 @@ def pairs_of(n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def few_blocks(n_blocks: int, n_rows: int) -> list[slice]:
-    """Consecutive blocks whose pairs are held together."""
+    """Consecutive blocks whose pairs are in memory together."""
     step = max(1, 2 * MOST_PAIRS // max(1, n_rows * n_rows))
     return [slice(start, start + step) for start in range(0, n_blocks, step)]

@@ -22,7 +22,7 @@ class CellRisk(BlockRisk):
         return self.n_cells * n_features
 
     def centres(self, parameters: Floats) -> Floats:
-        """The centres, one a row."""
+        """The centres, one per row."""
         return parameters.reshape(self.n_cells, -1)
 
 
@@ -30,9 +30,9 @@ class CellRisk(BlockRisk):
 class QuantisationRisk(CellRisk):
     """Mean squared distance of the rows of a block to their nearest centres: the objective of k-means.
 
-    A row beyond the `cap` costs the cap, and draws no centre. The parameters are the centres times the
-    `units`, if these are given: with roots of the shares of the cells, a small one moves as fast as a large
-    one.
+    A row beyond the `cap` costs the cap, and attracts no centre. The parameters are the centres times the
+    `units`, if these are given: if they are roots of the shares of the cells, a small cell moves as fast as a
+    large one.
     """
 
     cap: float = np.inf
@@ -43,7 +43,7 @@ class QuantisationRisk(CellRisk):
         return found / np.array(self.units)[:, None] if self.units else found
 
     def parameters(self, centres: Floats) -> Floats:
-        """Those of centres."""
+        """The parameters of given centres."""
         return np.ravel(centres * np.array(self.units)[:, None] if self.units else centres)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
@@ -64,7 +64,7 @@ class QuantisationRisk(CellRisk):
 
 @dataclass(frozen=True)
 class SoftCellRisk(CellRisk):
-    """Mean over the pairs of a block of their squared distance times the chance that both are in one cell.
+    """Mean over the pairs of a block of their squared distance times the probability of a common cell.
 
     A row belongs to the cell of centre c with probability proportional to ``exp(-||x - c||^2 /
     temperature)``, independently of the others; low temperatures give the risk of a partition.

@@ -1,6 +1,6 @@
 """Sums of values, and of distances of paired values, in cells: rows are added in their order.
 
-So the cuts of a leaf into pieces do not change a bit.
+So dividing a leaf into pieces does not change a bit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def add_distances(
 ) -> None:
     """Add |a - b| of each pair and row to the sum of the pair and the row's cell.
 
-    Where neither is finite the distance is 0, where one of them is not it is infinite.
+    If neither is finite the distance is 0; if one of them is not, it is infinite.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def add_measures(
     *,
     root: bool = False,
 ) -> float:
-    """Add what distances are measured by, in some rows, to the sums of their cells; the largest size of it.
+    """Add the values that distances compare, in some rows, to sums of their cells; return the largest size.
 
-    That is infinite if one is no number. With a `named` loss it is the root of this loss, or the prediction.
+    The size is infinite for NaN. With a `named` loss the value is the root of this loss, or the prediction.
     """
     if named is None:
         values = measure(truth[rows], predicted[rows])

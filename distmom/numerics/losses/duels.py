@@ -9,7 +9,7 @@ from distmom.numerics.median import lower_median
 
 
 def block_values(sums: Floats, counts: Ints) -> Floats:
-    """Means of blocks with rows, from sums of shape (..., K): what is not finite counts as +infinity.
+    """Means of blocks with rows, from sums of shape (..., K): non-finite sums count as +infinity.
 
     Blocks without rows are left out.
     """
@@ -27,7 +27,7 @@ def differences(own: Floats, others: Floats) -> Floats:
 
 
 def duels(values: Floats) -> tuple[Bools, Floats]:
-    """Who loses to whom, and by how much.
+    """Who loses to whom, and by which margin.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ def duels(values: Floats) -> tuple[Bools, Floats]:
     loses : ndarray of bool, shape (m, m)
         ``loses[f, g]``: f has the larger loss on more than half of the blocks.
     margins : ndarray of float64, shape (m, m)
-        Lower median of the block differences f - g: positive exactly where f loses to g. For even K,
+        Lower median of the block differences f - g: positive if and only if f loses to g. For even K,
         ``margins[g, f]`` is not ``-margins[f, g]``.
 
     Notes
     -----
-    Two candidates may both be unbeaten (ties, even K); never do both lose. O(m^2 K) time, O(m K) memory
-    beside the result.
+    Two candidates may both be unbeaten (ties, even K), but never both lose. O(m^2 K) time, O(m K) memory
+    in addition to the result.
 
     Examples
     --------
@@ -67,14 +67,14 @@ def duels(values: Floats) -> tuple[Bools, Floats]:
 def least_distances(means: Floats, reach: Floats) -> Floats:
     """Lower bounds of all distances, at linear cost: lower medians of the gaps between block means.
 
-    On a block mean|a - b| is at least |mean a - mean b|. Bounds are lowered by what rounding can do to sums
-    of values up to `reach` in size; where that is infinite, the bound is 0.
+    On a block mean|a - b| is at least |mean a - mean b|. Bounds are lowered by the rounding errors of sums
+    of values up to `reach` in size; if that is infinite, the bound is 0.
 
     Parameters
     ----------
     means : ndarray of float64, shape (m, K)
     reach : ndarray of float64, shape (m,)
-        Largest absolute value that entered each candidate's means.
+        Largest absolute value in each candidate's means.
     """
     m = means.shape[0]
     bounds = np.zeros((m, m))

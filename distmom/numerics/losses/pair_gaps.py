@@ -1,6 +1,6 @@
-"""Roots of pairwise losses, and how far those of several candidates are apart, over the pairs of a block.
+"""Roots of pairwise losses, and distances between those of several candidates, over the pairs of a block.
 
-The losses of every candidate are computed once for a piece of the pairs; asked distances follow from them.
+The losses of every candidate are computed once for a piece of the pairs; the distances follow from them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PIECE = 1 << 14
 
 
 def all_pairs(n: int) -> Iterator[tuple[Places, Places]]:
-    """All pairs of n rows, some rows with all that follow them in a piece."""
+    """All pairs of n rows, in pieces: some rows with all that follow them."""
     step = max(1, PIECE // max(n, 1))
     for start in range(0, n - 1, step):
         first, second = np.nonzero(np.arange(n)[None, :] > np.arange(start, min(start + step, n))[:, None])
@@ -38,7 +38,7 @@ def drawn_pairs(n: int) -> Iterator[tuple[Places, Places]]:
 
 
 def losses_of(kernel: Kernel, prepared: Floats, first: Places, second: Places) -> Floats:
-    """Losses of pairs of prepared rows; one that is no number is infinite.
+    """Losses of pairs of prepared rows; NaN counts as infinite.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def losses_of(kernel: Kernel, prepared: Floats, first: Places, second: Places) -
 
 
 def _losses(kernels: Sequence[Kernel], samples: Sequence[Floats], drawn: bool) -> Iterator[list[Floats]]:
-    """Losses of each candidate on one piece of the pairs after the other."""
+    """Losses of each candidate, piece by piece of the pairs."""
     prepared = [kernel.prepare(sample) for kernel, sample in zip(kernels, samples, strict=True)]
     for pairs in (drawn_pairs if drawn else all_pairs)(samples[0].shape[0]):
         yield [losses_of(kernel, rows, *pairs) for kernel, rows in zip(kernels, prepared, strict=True)]
@@ -91,7 +91,7 @@ def discrepancy_means(
 ) -> Floats:
     """Means over the pairs of a block of the distance of two candidates' roots of losses.
 
-    Where both losses are infinite the distance is 0, where one is it is infinite.
+    If both losses are infinite the distance is 0; if one is, it is infinite.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Pairwise risks of blocks: of a metric, of a ranking. All pairs of a block, by way of its Gram matrix.
+"""Pairwise risks of blocks: of a metric, of a ranking. All pairs of a block, through its Gram matrix.
 
 Memory of a block: a few tiles of pairs, and a few numbers for each feature of a row.
 """
@@ -18,11 +18,11 @@ from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.table import LOSSES
 
 Tile: TypeAlias = tuple[slice, slice, Floats, NDArray[Any]]
-"""Rows, columns, margins, and what kinds of pairs they are of."""
+"""Rows, columns, margins, and the kinds of the pairs."""
 
 
 TILE = 1 << 14
-"""Pairs of a tile, about: it fits into the processor's cache, so that a dozen passes of NumPy cost little."""
+"""Approximate pairs of a tile: it fits into the processor's cache, so a dozen NumPy passes cost little."""
 
 
 def both_kinds(targets: Floats) -> Bools:
@@ -45,7 +45,7 @@ class MetricRisk(BlockRisk):
     threshold : float
         Squared distance between near and far.
     balanced : bool
-        Pairs of equal labels together weigh as much as the others; else each pair weighs the same.
+        Pairs of equal labels together have the same weight as the others; else all pairs have equal weight.
     """
 
     loss: str = "hinge"
@@ -57,7 +57,7 @@ class MetricRisk(BlockRisk):
         return n_features * n_features
 
     def usable(self, rows: Floats, targets: Floats) -> Bools:
-        """Blocks that hold both kinds of pairs."""
+        """Blocks that contain both kinds of pairs."""
         return both_kinds(targets)
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
@@ -69,7 +69,7 @@ class MetricRisk(BlockRisk):
         matrix = parameters.reshape(rows.shape[1], -1)
         near, far = self._weights(targets)
         row_sums = np.zeros(targets.size)
-        mixed = np.zeros_like(rows)  # W X, of the symmetric matrix W of the pairs' weights
+        mixed = np.zeros_like(rows)  # W X, with W the symmetric matrix of the pairs' weights
         for i, j, margin, same in self._margins(matrix, rows, targets):
             weight = LOSSES[self.loss].slope_at(margin)
             weight *= np.where(same, near, -far)
@@ -92,7 +92,7 @@ class MetricRisk(BlockRisk):
         return total * near if near == far else total
 
     def _margins(self, matrix: Floats, rows: Floats, targets: Floats) -> Iterator[Tile]:
-        """Tiles of s (d^2 - threshold), and of whether the targets are equal; the matrix is symmetric."""
+        """Tiles of s (d^2 - threshold), and of equality of targets; the matrix is symmetric."""
         half = rows @ matrix
         size = (half * rows).sum(axis=1)
         for i, j in pair_tiles(targets.size):
@@ -125,7 +125,7 @@ class PairLabelRisk(BlockRisk):
         return n_features * n_features
 
     def usable(self, rows: Floats, targets: Floats) -> Bools:
-        """Blocks that hold both kinds of pairs."""
+        """Blocks that contain both kinds of pairs."""
         return np.asarray((targets > 0.0).any(axis=1) & (targets < 0.0).any(axis=1))
 
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
@@ -193,7 +193,7 @@ class RankingRisk(BlockRisk):
 
 
 def pair_tiles(n_rows: int) -> Iterator[tuple[slice, slice]]:
-    """Rows ``[a, b)`` and columns ``[a, n)`` of tiles that cover all pairs once, below the diagonal aside."""
+    """Rows ``[a, b)`` and columns ``[a, n)`` of tiles that cover all pairs once above the diagonal."""
     start = 0
     while start < n_rows:
         stop = min(n_rows, start + max(16, TILE // (n_rows - start)))

@@ -12,10 +12,10 @@ from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.losses.table import LOSSES, LossFunction
 
 BEND, LEAST_SPREAD = 2.0, 0.1
-"""Spreads of the residuals at which Huber's loss goes straight on, if that is nearer than `threshold` units
-of the targets: further out it follows wrong targets, further in less of skewed noise (of exponential noise a
-tenth of its standard deviation is missed). A smaller spread costs a hundredth of R^2 at most, and steps
-across it would be tiny."""
+"""Scales of the residuals from which Huber's loss is linear, if that is nearer than `threshold` units of the
+targets: a larger value follows wrong targets, a smaller one follows less of skewed noise (for exponential
+noise it misses a tenth of its standard deviation). And the least scale: a smaller one accounts for at most a
+hundredth of R^2, and steps across it would be tiny."""
 
 
 class PredictorRisk(BlockRisk):
@@ -27,15 +27,15 @@ class PredictorRisk(BlockRisk):
         return n_features + 1
 
     def touching(self, predicted: Floats, targets: Floats) -> tuple[Floats, Floats]:
-        """Slope of each row's loss by its prediction, and curvature of a parabola that touches from above."""
+        """Slope of each row's loss in its prediction, and curvature of a parabola that touches from above."""
         raise NotImplementedError
 
     def bends(self, predicted: Floats, targets: Floats) -> Floats:
-        """Second derivative of each row's loss by its prediction, or the curvature of the parabola."""
+        """Second derivative of each row's loss in its prediction, or the curvature of the parabola."""
         return self.touching(predicted, targets)[1]
 
     def surprise(self, predicted: Floats, targets: Floats) -> Floats:
-        """How far each row is from what is predicted: its residual, or root of twice its loss."""
+        """Distance of each row from its prediction: its residual, or the root of twice its loss."""
         raise NotImplementedError
 
 
@@ -46,7 +46,7 @@ class LinearRisk(PredictorRisk):
     Parameters
     ----------
     loss : {"squared", "huber", "pinball"}
-        r^2/2; r^2/2 up to `threshold` and straight beyond; `quantile` times r above zero and `quantile` - 1
+        r^2/2; r^2/2 up to `threshold` and linear beyond; `quantile` times r above zero and `quantile` - 1
         times r below.
     threshold, quantile : float
     penalty : float
@@ -59,7 +59,7 @@ class LinearRisk(PredictorRisk):
     penalty: float = 0.0
 
     def narrowed(self, spread: float) -> LinearRisk:
-        """The same where residuals have this spread, in units of the targets': Huber's bends there."""
+        """The same for residuals of this scale, in units of the targets: Huber's loss bends there."""
         if self.loss != "huber":
             return self
         return replace(self, threshold=min(self.threshold, BEND * max(LEAST_SPREAD, spread)))
@@ -122,7 +122,7 @@ class LogisticRisk(PredictorRisk):
 
 @dataclass(frozen=True)
 class SoftmaxRisk(BlockRisk):
-    """Mean log loss of several classes, numbered from 0; w and b of each class, class after class."""
+    """Mean log loss of several classes, numbered from 0; the parameters are w and b of each class in turn."""
 
     n_classes: int
     penalty: float = 0.0
@@ -151,7 +151,7 @@ class SoftmaxRisk(BlockRisk):
 
 
 def softmax(z: Floats) -> Floats:
-    """Shares of exp(z) along the last axis."""
+    """exp(z) divided by its sum along the last axis."""
     with np.errstate(over="ignore"):
         share = np.exp(z - z.max(axis=-1, keepdims=True))
     return np.asarray(share / share.sum(axis=-1, keepdims=True))
@@ -166,5 +166,5 @@ def _penalty(penalty: float, parameters: Floats) -> float:
 
 
 def _linear_gradient(slope: Floats, rows: Floats, penalty: float, parameters: Floats) -> Floats:
-    """Gradient by w and b, given the derivative of the block's loss by each prediction."""
+    """Gradient in w and b, given the derivative of the block's loss in each prediction."""
     return np.append(rows.T @ slope + penalty * parameters[:-1], slope.sum())

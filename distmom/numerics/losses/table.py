@@ -1,4 +1,4 @@
-"""The table of losses. A new loss is one row of it: rows, margins, cells, tiles and risks know it then.
+"""The table of losses. A new loss is one row of it: rows, margins, cells, tiles and risks then support it.
 
 A loss is a function of a number x and a parameter t: of the residual x = truth - prediction, or of a margin x
 that should be low. Losses of labels are functions of truth and prediction. The same function is compiled for
@@ -24,7 +24,7 @@ LEAST_PROBABILITY = float(np.finfo(np.float64).tiny)
 
 
 CORNER = 1e-4
-"""Nearer than this to zero a curvature is that at this distance: at a corner there is none."""
+"""Below this distance from zero the curvature is the one at this distance: a corner has none."""
 
 
 class Parameter(NamedTuple):
@@ -44,10 +44,10 @@ class LossFunction:
     name : str
     of : {"residual", "margin", "labels"}
     value, slope : callable
-        Of x and the parameter; with labels of truth and prediction. What has no slope is no loss to learn by.
+        Functions of x and the parameter; for labels of truth and prediction. Learning needs a slope.
     parameter : Parameter, optional
     compiled : bool
-        Whether its value can be compiled: with the same bits.
+        Whether its value can be compiled with the same bits.
     keeps_nan : bool
         Whether the value of NaN is NaN.
     """
@@ -70,7 +70,7 @@ class LossFunction:
             return np.asarray(self.value(truth - predicted, self.given(parameter)))
 
     def given(self, parameter: float | None = None) -> float:
-        """The parameter, or its default; 0 where there is none."""
+        """The parameter, or its default; 0 if there is none."""
         if parameter is not None:
             return float(parameter)
         return 0.0 if self.parameter is None else self.parameter.default
@@ -81,16 +81,16 @@ class LossFunction:
         return found if self.keeps_nan else np.where(np.isnan(x), np.nan, found)
 
     def curvature_at(self, x: Floats, parameter: float = 0.0) -> Floats:
-        """Second derivatives of the parabolas with the value and slope of the loss at x that lie above it.
+        """Second derivatives of the parabolas above the loss that share its value and slope at x.
 
-        For losses that are an even function and a straight line: where the former has the slope c x, it is c
-        (de Leeuw & Lange 2009, Comput. Stat. Data Anal.).
+        For losses that are the sum of an even function and a linear one: if the former has the slope c x, it
+        is c (de Leeuw & Lange 2009, Comput. Stat. Data Anal.).
         """
         away = np.maximum(np.abs(x), CORNER)
         return np.asarray((self.slope_at(away, parameter) - self.slope_at(-away, parameter)) / (2.0 * away))
 
     def slope_at(self, x: Floats, parameter: float = 0.0) -> Floats:
-        """Derivatives; at a corner one between those of its sides."""
+        """Derivatives; at a corner, a value between those of its sides."""
         assert self.slope is not None
         return np.asarray(self.slope(x, parameter))
 
@@ -120,7 +120,7 @@ def _huber_slope(r: Any, t: float) -> Any:
 
 
 def pinball(r: Any, q: float) -> Any:
-    """Loss q r where r > 0, else (q - 1) r: least in the mean at the q-quantile of the truth."""
+    """Loss q r where r > 0, else (q - 1) r: its mean is least at the q-quantile of the truth."""
     return np.maximum(q * r, (q - 1.0) * r)
 
 
@@ -148,7 +148,7 @@ def _logistic_slope(z: Any, _t: float) -> Any:
 
 
 def zero_one(truth: Any, predicted: Any) -> Any:
-    """1 where the labels differ, else 0."""
+    """1 if the labels differ, else 0."""
     return where(truth != predicted, 1.0, 0.0)
 
 
