@@ -1,1 +1,1 @@
-"""Block moments: which block a row belongs to, and sums over the rows of leaves, chunks and cells."""
+"""Block moments: the assignment of rows to blocks, and sums over the rows of leaves, chunks and cells."""

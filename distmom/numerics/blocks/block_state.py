@@ -1,4 +1,4 @@
-"""What every state of blocks offers, whether their rows have weights or not."""
+"""The interface of all states of blocks, with and without weights of rows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Bools, Floats, Ints
 
-MANY_CELLS = 1 << 14  # merging them takes some ten microseconds
+MANY_CELLS = 1 << 14  # merging them takes about ten microseconds
 
 RUN_LEVEL, RUN_BYTES = 3, 1 << 17
-"""Leaves of a file are merged eight in a call (a million rows); above so many bytes of a state one by one, as
-then the merge takes the time, not the call."""
+"""Leaves of a file are merged eight per call (a million rows); states with more bytes are merged one by one,
+because then the merge takes the time, not the call."""
 
 
 class BlockState:
-    """What is known of each block: a named tuple of arrays of one shape, the first one of whole numbers.
+    """State of each block: a named tuple of arrays of one shape, the first one of whole numbers.
 
-    `mass` is what block means are weighted with when blocks are merged; `effective` the number of rows of
+    `mass` are the weights of block means when blocks are merged; `effective` is the number of rows of
     equal weight that would give the mean of the block its variance ``row_variance / effective``.
     """
 
@@ -30,7 +30,7 @@ class BlockState:
 
     width: ClassVar[int]
     means: ClassVar[tuple[int, ...]]
-    """How many numbers a block has, and the places of means among them, the block's own first."""
+    """Quantities stored per block, and the positions of means among them, the block's own first."""
 
     if TYPE_CHECKING:
 
@@ -40,7 +40,7 @@ class BlockState:
 
         @property
         def count(self) -> Ints:
-            """Rows that carry the block."""
+            """Number of rows of the block."""
             ...
 
         @property
@@ -50,7 +50,7 @@ class BlockState:
 
         @property
         def m2(self) -> Floats:
-            """Centred second moment, with weights of the masses w^2; NaN where the mean is not finite."""
+            """Centred second moment, for weighted rows with the masses w^2; NaN if the mean is not finite."""
             ...
 
     @property
@@ -65,17 +65,17 @@ class BlockState:
 
     @property
     def row_variance(self) -> Floats:
-        """Variance of one effective row, NaN where fewer than two rows, or strange ones, cannot tell."""
+        """Variance of one effective row; NaN with fewer than two rows, or with non-finite ones."""
         raise NotImplementedError
 
     @property
     def squares(self) -> tuple[NDArray[Any], Floats, Floats]:
-        """The masses and means that belong to the second moments, and those."""
+        """The masses and means that belong to the second moments, and these moments."""
         raise NotImplementedError
 
     @staticmethod
     def terms(w: Floats, u: Floats) -> tuple[Floats, ...]:
-        """What is added up of the rows of a block: from their weights w, and u = w (x - shift)."""
+        """The terms to add over the rows of a block: from their weights w, and u = w (x - shift)."""
         raise NotImplementedError
 
     @classmethod
@@ -94,7 +94,7 @@ class BlockState:
     @classmethod
     def of(cls, arrays: Iterable[NDArray[Any]]) -> Self:
         """The state made of these arrays."""
-        return cls(*arrays)  # those of the named tuple
+        return cls(*arrays)  # the fields of the named tuple
 
     @classmethod
     def empty(cls, *shape: int) -> Self:
@@ -103,7 +103,7 @@ class BlockState:
 
     @classmethod
     def unfilled(cls, *shape: int) -> Self:
-        """Arrays that are to be filled."""
+        """Arrays still to be filled."""
         return cls.of([np.empty(shape, np.int64), *(np.empty(shape) for _ in range(cls.width - 1))])
 
     @property
@@ -112,7 +112,7 @@ class BlockState:
         return sum(array.nbytes for array in self)
 
     def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
-        """The same change, such as a slice or a reshape, to all arrays."""
+        """Apply the same change, such as a slice or a reshape, to all arrays."""
         return self.of([change(array) for array in self])
 
     def at(self, index: Any) -> Self:
@@ -130,7 +130,7 @@ class BlockState:
         return self.of([np.concatenate(pair, axis=-1) for pair in zip(self, other, strict=True)])
 
     def without(self, aside: Bools) -> Self:
-        """The same with some blocks emptied of their rows."""
+        """The same with some blocks emptied."""
         return self.each(lambda array: np.where(aside, 0, array))
 
     def with_means(self, mean: Floats) -> Self:
@@ -138,7 +138,7 @@ class BlockState:
         return self.of(mean if i == self.means[0] else array for i, array in enumerate(self))
 
     def moved(self, distance: float) -> Self:
-        """Those of the same rows, all values being greater by a distance."""
+        """The state of the same rows with all values shifted by `distance`."""
         away = np.where(self.count > 0, distance, 0.0)
         return self.of(array + away if i in self.means else array for i, array in enumerate(self))
 
@@ -157,21 +157,21 @@ class BlockState:
 
     @classmethod
     def folded(cls, states: Sequence[Self], *, compiled: bool = False) -> Self:
-        """2**k states of one shape merged as the leaves of a dyadic tree are, in one call."""
+        """2**k states of one shape merged like the leaves of a dyadic tree, in one call."""
         first, *others = states
         rows = first.stacked(*others)
         if compiled and cls.kernels.ready("fold_rows", rows.count.size):
             cls.kernels.fold_rows(tuple([array.reshape(len(states), -1) for array in rows]))
-            return rows.each(lambda array: array[0].copy())  # not a view, which would hold all of them
+            return rows.each(lambda array: array[0].copy())  # not a view, which would keep them all
         while len(rows.count) > 1:
             rows = rows.at(slice(None, None, 2))._union(rows.at(slice(1, None, 2)))
         return rows.at(0)
 
     def total(self, *, compiled: bool = False) -> Self:
-        """All blocks along the last axis together.
+        """The union of all blocks along the last axis.
 
         Two passes about the first block's mean: blocks of one constant give that constant and a second moment
-        of exactly 0. Not a merge tree: use it where all blocks are at hand.
+        of exactly 0. Not a merge tree: use it if all blocks are available.
         """
         shape = self.count.shape
         if shape[-1] == 0:

@@ -1,8 +1,8 @@
 """Running moments of many cells, such as (group, block).
 
-With a mean of its own for every cell there is nothing to subtract from sums, so groups of very different
-sizes and levels keep all digits (Welford 1962). What belongs to a cell lies together in memory: with a
-hundred thousand cells the time goes into fetching them.
+Each cell has a mean of its own, so no shift is subtracted from sums, and groups of very different sizes and
+levels keep all digits (Welford 1962). The numbers of a cell are adjacent in memory: with a hundred thousand
+cells most of the time is spent on fetching them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ CELL_BYTES, WEIGHTED_CELL_BYTES = 24, 48
 class Cells:
     """Moments of a growing number of cells: the numbers of `Moments` or `WeightedMoments`, cell by cell.
 
-    Those of weighted rows have two running means, one with the masses w and one with w^2 (West 1979).
+    Cells of weighted rows have two running means, one with the masses w and one with w^2 (West 1979).
     """
 
     filled_in_place: ClassVar[bool] = True
-    """Whether the number of a cell is its place."""
+    """Whether the number of a cell is its position."""
 
     def __init__(self, *, weighted: bool = False, compiled: bool = False) -> None:
         self._kind = WeightedMoments if weighted else Moments
@@ -55,18 +55,18 @@ class Cells:
         Parameters
         ----------
         x : ndarray of float64, shape (n,)
-            Values; anything where `gone`.
+            Values; arbitrary where `gone`.
         gone : ndarray of bool, shape (n,), or None
             Rows that do not count.
         cells : ndarray of int64, shape (n,)
-            Number of the cell of each row, below that of the last `grow`; anything where `gone`.
+            Number of the cell of each row, below that of the last `grow`; arbitrary where `gone`.
         w : ndarray of float64, shape (n,), optional
             Positive weights. If all of them are one power of two the bits are those without weights.
 
         Notes
         -----
-        Rows are added in their order, so the bits do not depend on how they come in batches. An infinite or
-        NaN value makes the mean what plain addition gives and the second moment NaN.
+        Rows are added in their order, so the bits do not depend on the batches. An infinite or NaN value
+        makes the mean the result of ordinary addition and the second moment NaN.
         """
         if self._compiled:
             none = gone if gone is not None else np.empty(0, np.bool_)
@@ -104,10 +104,10 @@ class Cells:
         return self._kind(count.astype(np.int64), *rest)
 
     def unload(self, n_groups: int, n_blocks: int, n_once: int) -> BlockState:
-        """Moments of the first cells, shape (n_groups, n_blocks); all cells start anew.
+        """Moments of the first cells, shape (n_groups, n_blocks); all cells are reset.
 
-        Every row is once in the first `n_once` blocks of its group; if there are such, each group has one
-        more place, for these together.
+        Every row is once in the first `n_once` blocks of its group; if `n_once` is not 0, each group has one
+        more place, for the total of these blocks.
         """
         look_ahead(n_groups * n_blocks * self._cells.itemsize * self._cells.shape[1])
         if self._compiled and self._kind is Moments:
@@ -124,7 +124,7 @@ def block_cells(
 ) -> Ints:
     """Cells of consecutive rows: their group's code times the number of blocks, plus their block.
 
-    `width` neighbouring labels of the table make one block; `chunk_rows` consecutive rows have one label.
+    `width` neighbouring labels of the table form one block; `chunk_rows` consecutive rows have one label.
     """
     cells = codes * (table.n_blocks // width)
     cells += chunk_labels(first_row, codes.size, chunk_rows, key, table, width)
@@ -132,7 +132,7 @@ def block_cells(
 
 
 def _add_moments(x: Floats, w: Floats | None, cells: Ints, table: Floats) -> None:
-    """NumPy twin: rows sorted by cell; then all cells' first rows at once, all second ones, and so on."""
+    """NumPy twin: rows sorted by cell; then the first rows of all cells at once, the second ones, etc."""
     order, touched, ranks = rows_by_rank(cells)
     x, w = x[order], None if w is None else w[order]
     state = table[touched].T.copy()
@@ -149,9 +149,9 @@ def _add_moments(x: Floats, w: Floats | None, cells: Ints, table: Floats) -> Non
 
 
 def rows_by_rank(cells: Ints) -> tuple[Ints, Ints, Iterator[Ints]]:
-    """An order of the rows by cell; the cells met, those of most rows first; and the rows to add together.
+    """An order of the rows by cell; the cells found, those with most rows first; the rows to add together.
 
-    The latter are places in that order: the first row of each cell, then the second one of those that have
+    The latter are positions in that order: the first row of each cell, then the second one of those that have
     two, and so on, always in the order of the cells.
     """
     order = np.argsort(cells, kind="stable")

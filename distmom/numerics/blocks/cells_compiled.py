@@ -13,7 +13,7 @@ from distmom.numerics.blocks.labels_compiled import run_choice
 from distmom.numerics.blocks.moments_compiled import total_row
 
 U = np.uint64
-AHEAD = 16  # rows whose cells are asked for beforehand: those of many groups are in no near cache
+AHEAD = 16  # rows whose cells are prefetched: those of many groups are in no near cache
 MAGIC_BITS = 40  # label * magic / 2**40 has the whole part of label / width while label * width < 2**40
 
 

@@ -1,10 +1,9 @@
-"""Which block a row belongs to: a pure function of seed, file path, row number and number of blocks.
+"""The block of a row: a pure function of seed, file path, row number and number of blocks.
 
-The rows of a file are cut into *runs* of ``n_blocks`` consecutive rows, and in each run every block gets one
-row, in random order. A table of a few random permutations serves all runs; which permutation a run takes and
-by how much it is rotated comes from a hash of (seed, path, run). So labels need no state, no other file and
-no row count, they split any contiguous range almost evenly, and a cyclic pattern in the data cannot line up
-with them.
+The rows of a file are divided into *runs* of ``n_blocks`` consecutive rows, and in each run every block gets
+one row, in random order. A table of a few random permutations serves all runs; a hash of (seed, path, run)
+determines the permutation and the rotation of a run. So labels need no state, no other file and no row count.
+They divide any contiguous range almost evenly, and a cyclic pattern in the data cannot coincide with them.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from distmom.numerics.arrays import Ints, Words
 from distmom.numerics.random.philox import permutation, stream_key
 
 PERMUTATIONS = 16  # a power of two; the whole table of 945 blocks then takes 60 kB
-SHORT = 1 << 16  # tables of so many blocks have 16-bit places
+SHORT = 1 << 16  # tables of up to this many blocks have 16-bit places
 COMPILE = 1 << 15  # shuffling more than these in Python takes longer than loading the compiled twin
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 _making = Lock()
 
 Labels = NDArray[np.unsignedinteger]
-"""Of as few bits as a table's places."""
+"""With as few bits as the places of a table."""
 
 
 def file_key(seed: int, path: str) -> np.uint64:
@@ -39,7 +38,7 @@ def file_key(seed: int, path: str) -> np.uint64:
 
 
 def repeat_seed(seed: int, number: int) -> int:
-    """The seed of the labels of one of several partitions of the same rows; number 0 is the one without."""
+    """The seed of the labels of one of several partitions of the same rows; number 0 is the seed itself."""
     if number == 0:
         return seed
     purpose = f"repeat/{number}".encode()
@@ -49,12 +48,12 @@ def repeat_seed(seed: int, number: int) -> int:
 
 
 def file_cell(key: np.uint64, n_cells: int) -> int:
-    """The cell, of `n_cells`, that holds all rows of the file with this key."""
+    """The cell, out of `n_cells`, that contains all rows of the file with this key."""
     return (int(key) * n_cells) >> 64
 
 
 def file_cells(keys: Words, n_cells: int) -> Ints:
-    """The same of many files; `n_cells` below 2^32."""
+    """The same for many files; `n_cells` below 2^32."""
     n, half = np.uint64(n_cells), np.uint64(32)
     low = (keys & np.uint64(0xFFFFFFFF)) * n >> half
     return ((keys >> half) * n + low >> half).astype(np.int64)
@@ -75,8 +74,8 @@ class LabelTable:
     ----------
     n_blocks : int
     inverse : ndarray of uint32 or uint16, shape (PERMUTATIONS, 2 * n_blocks)
-        ``inverse[t, rotation + k]`` is the place in its run of the row of block k. Each permutation stands
-        there twice, so that a rotation is a slice.
+        ``inverse[t, rotation + k]`` is the place in its run of the row of block k. Each permutation is stored
+        twice in a row, so that a rotation is a slice.
     forward : ndarray, shape (PERMUTATIONS, n_blocks)
         ``(forward[t, place] - rotation) mod n_blocks`` is the block of the row at `place`.
     """
@@ -88,7 +87,7 @@ class LabelTable:
 
 def label_table(seed: int, n_blocks: int) -> LabelTable:
     """The table of permutations for this seed and number of blocks (cached in each process)."""
-    with _making:  # threads begin together, and one table is enough
+    with _making:  # threads start together, and one table is enough
         return _label_table(seed, n_blocks)
 
 
@@ -126,12 +125,12 @@ def _new_table(seed: int, n_blocks: int) -> LabelTable:
 
 
 def run_choices(first_run: int, n_runs: int, key: np.uint64, n_blocks: int) -> tuple[Ints, Ints]:
-    """Which permutation and which rotation each of `n_runs` runs takes, from run `first_run` of a file on."""
+    """Permutation and rotation of each of `n_runs` runs, from run `first_run` of a file on."""
     return run_choices_of(np.arange(first_run, first_run + n_runs, dtype=np.uint64), key, n_blocks)
 
 
 def run_choices_of(runs: Words, key: np.uint64 | Words, n_blocks: int) -> tuple[Ints, Ints]:
-    """The same for runs in any order, of one file or, with a key for each, of several."""
+    """The same for runs in any order, of one file, or of several with a key for each."""
     with np.errstate(over="ignore"):
         z = mix(runs * GOLDEN + key)
         rotation = ((z >> np.uint64(32)) * np.uint64(n_blocks)) >> np.uint64(32)
@@ -149,7 +148,7 @@ def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable, width
         `file_key` of the file.
     table : LabelTable
     width : int
-        So many neighbouring labels of the table make one block.
+        Number of neighbouring labels of the table that form one block.
 
     Returns
     -------
@@ -160,7 +159,7 @@ def labels(first_row: int, n_rows: int, key: np.uint64, table: LabelTable, width
     first_run = first_row // k
     n_runs = (first_row + n_rows - 1) // k - first_run + 1 if n_rows else 0
     choice, rotation = run_choices(first_run, n_runs, key, k)
-    places, narrow = table.forward[choice], table.forward.dtype  # which wraps around: twice gives the block
+    places, narrow = table.forward[choice], table.forward.dtype  # uint wraps around: twice gives the block
     turned = rotation.astype(narrow)[:, None]
     blocks = places - turned + (places < turned) * narrow.type(k % (int(np.iinfo(narrow).max) + 1))
     start = first_row - first_run * k
@@ -173,13 +172,13 @@ def chunk_labels(
 ) -> Labels:
     """As `labels`, for chunks of `chunk_rows` consecutive rows: all rows of chunk j have the label of row j.
 
-    Chunk j of a file holds its rows ``j * chunk_rows … (j + 1) * chunk_rows - 1``.
+    Chunk j of a file contains its rows ``j * chunk_rows … (j + 1) * chunk_rows - 1``.
     """
     if n_rows == 0 or chunk_rows == 1:
         return labels(first_row, n_rows, key, table, width)
     first, last = first_row // chunk_rows, (first_row + n_rows - 1) // chunk_rows
     edges = np.arange(first, last + 2, dtype=np.int64) * chunk_rows - first_row
-    edges = np.clip(edges, 0, n_rows)  # the outer chunks may begin before or end behind the rows
+    edges = np.clip(edges, 0, n_rows)  # the outer chunks may begin before or end after the rows
     lengths: Ints = edges[1:] - edges[:-1]
     return np.repeat(labels(first, last - first + 1, key, table, width), lengths)
 
@@ -197,5 +196,5 @@ def stored_labels(first: int, n_rows: int, total: int, n_blocks: int) -> Ints:
 def stored_edges(total: int, n_blocks: int) -> Ints:
     """First row of each contiguous block, and `total`: block k is rows edges[k] … edges[k + 1] - 1."""
     edges = np.array([-(-k * total // n_blocks) for k in range(n_blocks + 1)], dtype=np.int64)
-    edges.flags.writeable = False  # the cache hands the same array to everybody
+    edges.flags.writeable = False  # the cache returns the same array to all callers
     return edges

@@ -1,8 +1,8 @@
-"""Block moments of one leaf: at most 2**17 consecutive rows of one file, the unit in which sums are taken.
+"""Block moments of one leaf: at most 2**17 consecutive rows of one file, the unit of summation.
 
-A leaf is cut by the file alone, so its sums do not depend on batches, threads or units of work; leaves are
-then merged in a fixed order. Within a leaf the sums are taken of ``x - shift``, where the shift is a value
-from the middle of the leaf: then the centred second moment loses no digits, at the cost of a plain sum.
+Leaves are defined by the file alone, so their sums do not depend on batches, threads or units of work; leaves
+are then merged in a fixed order. Within a leaf the sums are of ``x - shift``, where the shift is a value
+from the middle of the leaf: then the centred second moment loses no digits, at the cost of an ordinary sum.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ State = TypeVar("State", bound=BlockState)
 
 LEAF_ROWS = 1 << 17
 SHIFT_PROBES = 31
-LOST_BITS = 2.0**26  # rerun when the raw second moment is this much larger than the centred one
+LOST_BITS = 2.0**26  # rerun if the raw second moment is this much larger than the centred one
 
 NONE_GONE = np.empty(0, np.bool_)
 
 
 class Weights(NamedTuple):
-    """Weights of the rows of a leaf, in two arrays as their values are."""
+    """Weights of the rows of a leaf, in two arrays like their values."""
 
     w: Floats
     rest: Floats = NOTHING
@@ -60,22 +60,22 @@ def leaf_moments(
     Parameters
     ----------
     x : ndarray of float64, shape (n,)
-        Values of consecutive rows of a file; anything where `gone`. Not changed.
+        Values of consecutive rows of a file; arbitrary where `gone`. Not changed.
     gone : ndarray of bool, shape (n + size of the rest,), or None
-        Rows that do not count (missing, filtered, of weight 0); None where all count.
+        Rows that do not count (missing, filtered, of weight 0); None if all count.
     first_row : int
         Row number, in the file, of ``x[0]``.
     key : uint64
         `labels.file_key` of the file.
     table : LabelTable
     chunk_rows : int
-        So many consecutive rows go to one block: a burst of bad rows, or of rows correlated with their
-        neighbours, then falls into few blocks. Chunks are aligned to the row number in the file: a leaf's
-        edge may cut one, and its rest goes on in the same block.
+        Number of consecutive rows that go to one block: a burst of bad rows, or of rows correlated with their
+        neighbours, then falls into few blocks. Chunks are aligned to the row number in the file: the edge of
+        a leaf may cut one, and the rest of it goes to the same block.
     rest : ndarray of float64
-        Further values of the leaf: what was read in two batches need not be copied together.
+        Further values of the leaf, so that two batches need not be copied together.
     weights : Weights, optional
-        Of the values and of the rest.
+        Weights of the values and of the rest.
     compiled : bool
         Use the compiled twin (same bits).
 
@@ -83,12 +83,12 @@ def leaf_moments(
     -------
     Moments, or WeightedMoments of weighted rows
         Of shape (n_blocks + 1,): the blocks, and last all rows together. Infinite values make their block
-        non-finite: mean infinite or NaN, second moment NaN; and so does a NaN that is not marked as gone.
+        non-finite: mean infinite or NaN, second moment NaN. So does a NaN that is not marked as gone.
 
     Notes
     -----
-    One pass; two where the first shift turns out far from the leaf's values. State: three numbers a block,
-    six with weights.
+    One pass; two if the first shift turns out to be far from the leaf's values. State: three numbers per
+    block, six with weights.
     """
     draws = first_row, key, table
     if compiled and _ready(x.size + rest.size, chunk_rows, weights):
@@ -111,8 +111,8 @@ def labelled_moments(
 ) -> BlockState:
     """Moments of given blocks, the last one of all rows; the compiled twin (same bits) is for weights.
 
-    About one shift for all blocks: so this is for the rows of one leaf, `cells.Cells` for cells of very
-    different levels.
+    All blocks share one shift, so this is for the rows of one leaf; for cells of very different levels use
+    `cells.Cells`.
     """
     kind = kind_of(w)
 
@@ -135,7 +135,7 @@ def labelled_moments(
 
 
 def recentred(take: Callable[[float], State], shift: float) -> State:
-    """Moments about a shift, the last of all rows; about a better one where some block has lost digits."""
+    """Moments about a shift, the last of all rows; about a better one if some block has lost digits."""
     found = take(shift)
     better = amid(found, shift) if has_lost(found.at(slice(-1)), shift).any() else shift
     return found if better == shift else take(better)
@@ -149,7 +149,7 @@ def together(x: Floats, rest: Floats) -> Floats:
 def _compiled_moments(
     x: Floats, rest: Floats, gone: Bools | None, draws: Draws, weights: Weights | None
 ) -> BlockState:
-    """Faster than by labels: run by run, each in the order of the blocks."""
+    """Faster than with labels: run by run, each in the order of the blocks."""
     first_row, key, table = draws
     hidden, x, rest = NONE_GONE if gone is None else gone, read_only(x), read_only(rest)
     if weights is None:
@@ -166,7 +166,7 @@ def _compiled_moments(
 
 
 def _compiled_chunks(x: Floats, gone: Bools | None, draws: Draws, chunk_rows: int) -> BlockState:
-    """Faster than by labels: chunk by chunk, four side by side."""
+    """Faster than with labels: chunk by chunk, four side by side."""
     first_row, key, table = draws
     rows = read_only(x), NONE_GONE if gone is None else gone, first_row, chunk_rows, key, table.forward
     return _about(_chunks.leaf_chunks, rows, middle_value(x, gone), Moments.unfilled(table.n_blocks + 1))
@@ -188,7 +188,7 @@ def middle_value(x: Floats, gone: Bools | None) -> float:
     if gone is not None:
         good &= ~gone[places]
     if good.any():
-        return float(lower_median(probes[good])) + 0.0  # so that no zero has a sign, which no sort minds
+        return float(lower_median(probes[good])) + 0.0  # so that zeros have no sign, which sorting ignores
     usable = np.isfinite(x) if gone is None else np.isfinite(x) & ~gone
     first = int(np.argmax(usable)) if n else 0
     return float(x[first]) + 0.0 if n and usable[first] else 0.0
@@ -203,7 +203,7 @@ def has_lost(blocks: BlockState, shift: float | Floats) -> Bools:
 
 
 def amid(moments: BlockState, shift: float) -> float:
-    """The lower median of the finite block means, the last one apart; `shift` if there is none."""
+    """The lower median of the finite block means except the last; `shift` if there are none."""
     mean, some = moments.squares[1][:-1], moments.count[:-1] > 0
     finite = mean[some & np.isfinite(mean)]
     return float(lower_median(finite)) if finite.size else shift
@@ -215,7 +215,7 @@ def kind_of(w: Floats | None) -> type[Moments] | type[WeightedMoments]:
 
 
 def with_total(blocks: State, *, n_once: int | None = None, compiled: bool = False) -> State:
-    """The blocks along the last axis, and one more: all rows together.
+    """The blocks along the last axis, and one more for all rows together.
 
     Every row is once in the first `n_once` blocks; in all of them, by default.
     """

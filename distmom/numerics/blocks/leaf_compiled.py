@@ -15,8 +15,8 @@ from distmom.numerics.blocks.moments_compiled import total_row
 
 RUNS_TOGETHER = 4
 LINE = 8  # values in a cache line
-MANY_GONE = 12  # where more than one row of so many is gone, rows are chosen without a branch
-LEAST_AHEAD = 2048  # values to ask for beforehand: fetching one takes as long as adding hundreds
+MANY_GONE = 12  # if more than one row in this many is gone, rows are chosen without a branch
+LEAST_AHEAD = 2048  # values to prefetch: fetching one takes as long as adding hundreds
 
 
 @njit
@@ -40,7 +40,7 @@ def add_part(x, gone, first, run, key, forward, shift, s1, s2, missing):
 def gather(x, start, gone, run, key, inverse, forward, shift, rows, missing, ahead):
     """The whole run from place `start` on, in order of its blocks; `shift` in place of rows that are gone.
 
-    That order defeats the processor's own prefetching: so what is `ahead` places farther on is asked for.
+    That order defeats the processor's own prefetching, so values `ahead` places farther on are prefetched.
     """
     k_blocks = rows.size
     choice, rotation = run_choice(run, key, k_blocks)
@@ -203,6 +203,6 @@ def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, me
 
 @entry("=f8[] =f8[] b1[] i8 u8 u2[,] u2[,] i8[] f8[] f8[]", pays=200e6)
 def leaf_amid(x, rest, gone, first_row, key, inverse, forward, count, mean, m2):
-    """The same about the leaf's middle value: most leaves need no other, nor a second call."""
+    """The same about the leaf's middle value: most leaves need no other shift, nor a second call."""
     shift = middle_value(x, rest, gone)
     return leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, mean, m2)

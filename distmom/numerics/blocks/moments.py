@@ -2,8 +2,8 @@
 
 Two moments of disjoint rows merge by the formula of Chan, Golub & LeVeque (1983); sums of squares are never
 formed, so a large common offset costs no digits. An infinite value makes its block non-finite in a way that
-does not depend on the order of merging: the mean is what plain addition gives (``inf``, ``-inf``, or NaN once
-both have been met) and the second moment is NaN.
+does not depend on the order of merging: the mean is the result of ordinary addition (``inf``, ``-inf``, or
+NaN once both have occurred) and the second moment is NaN.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Moments(_MomentArrays, BlockState):
 
     @property
     def row_variance(self) -> Floats:
-        """S^2 with the divisor n - 1; NaN where a block has one row, or its mean is not finite."""
+        """S^2 with the divisor n - 1; NaN if a block has one row, or its mean is not finite."""
         size = np.maximum(self.count, 2).astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
             return np.where((self.count >= 2) & np.isfinite(self.m2), self.m2 / (size - 1.0), np.nan)

@@ -1,8 +1,8 @@
-"""Moments of many files with few rows: all of them at once, kept as the few cells that hold anything.
+"""Moments of many files with few rows: all of them at once, stored as their few non-empty cells.
 
 A file with no more rows than there are blocks puts every row into a block of its own. Its moments fill a
-handful among hundreds of cells, so the dyadic tree over the files is walked by the filled cells alone: an
-empty one hands the other's bits on.
+few of hundreds of cells, so only the non-empty cells go through the dyadic tree over the files: merging with
+an empty cell keeps the bits of the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from distmom.numerics.blocks.weighted_moments import WeightedMoments
 def first_labels(rows: Ints, files: Ints, keys: Words, table: LabelTable) -> Ints:
     """Blocks of rows of the first run of their files: `labels.labels` for many files.
 
-    `rows` are numbers of rows in their file, below ``table.n_blocks``; `files` are places in `keys`.
+    `rows` are numbers of rows in their file, below ``table.n_blocks``; `files` are positions in `keys`.
     """
     choice, rotation = run_choices_of(np.zeros(keys.size, np.uint64), keys, table.n_blocks)
     blocks = table.forward[choice[files], rows].astype(np.int64) - rotation[files]
@@ -39,7 +39,7 @@ def file_moments(x: Floats, files: Ints, n_files: int, w: Floats | None = None) 
     """Moments of all rows of each file; `files` ascends; `w` are weights, if rows have such.
 
     Two passes about the first value of the file, in the order of the rows: a constant has a second moment of
-    exactly 0. Not finite where a value is not, or where differences overflow.
+    exactly 0. Not finite if a value is not, or if differences overflow.
     """
     count = np.bincount(files, minlength=n_files)
     first = np.cumsum(count) - count
@@ -74,16 +74,16 @@ def _sums(files: Ints, terms: Floats, n_files: int) -> Floats:
 def merge_over_files(
     cells: Ints, files: Ints, moments: BlockState, levels: int, *, compiled: bool = False
 ) -> tuple[Ints, BlockState]:
-    """Moments of each cell over all files, merged as the dyadic tree over the files' numbers merges them.
+    """Moments of each cell over all files, merged as by the dyadic tree over the files' numbers.
 
     Parameters
     ----------
     cells, files : ndarray of int64, shape (n,)
         Cell and file of each entry: ascending, no pair twice.
     moments : Moments or WeightedMoments of shape (n,)
-        Of the rows that the file has in the cell.
+        Moments of the rows of the file in the cell.
     levels : int
-        Levels of the tree: the files' numbers agree but for their last `levels` bits.
+        Levels of the tree: the files' numbers agree except for their last `levels` bits.
     compiled : bool
         Use the compiled merge (same bits).
 

@@ -1,4 +1,4 @@
-"""Running moments of those of very many cells, such as (group, block), that hold rows.
+"""Running moments of the non-empty ones of very many cells, such as (group, block).
 
 Same bits as `Cells` and the merges of its dense states: a merge with an empty block changes nothing.
 """
@@ -15,14 +15,14 @@ from distmom.numerics.blocks.cells import Cells
 from distmom.numerics.ranks.order import run_starts
 
 ROWS_TOGETHER = 1 << 18
-"""So many rows wait until they are sorted by cell."""
+"""This many rows wait before they are sorted by cell."""
 
 GROUPS_TOGETHER = 1 << 12
-"""Of so many groups the blocks are brought together at a time: some may have many."""
+"""Blocks of this many groups are collected at a time: some groups may have many."""
 
 
 class CellTable(NamedTuple):
-    """Moments of the cells that hold rows: their numbers ascend; arrays of one axis."""
+    """Moments of the non-empty cells: their numbers ascend; arrays of one axis."""
 
     ids: Ints
     moments: BlockState
@@ -47,7 +47,7 @@ class CellTable(NamedTuple):
         return found
 
     def groups(self, start: int, stop: int, width: int) -> CellTable:
-        """Those of consecutive groups, which are numbered from 0 then."""
+        """The cells of consecutive groups, renumbered from 0."""
         first, last = np.searchsorted(self.ids, [start * width, stop * width])
         part = slice(int(first), int(last))
         return CellTable(self.ids[part] - start * width, self.moments.each(lambda a: a[part].copy()))
@@ -91,12 +91,12 @@ def united(left: Any, right: Any) -> tuple[Any, Ints, Ints]:
 
 
 class SparseCells(Cells):
-    """As `Cells`, of which those with rows alone are held.
+    """As `Cells`, but only non-empty cells are stored.
 
     Parameters
     ----------
     left_out : (int, int)
-        Rows of cells from one number on, and below the other, are not wanted.
+        Rows of cells from the first number to below the second are not wanted.
     """
 
     filled_in_place = False
@@ -114,7 +114,7 @@ class SparseCells(Cells):
         return self._ids.nbytes + self._cells.nbytes
 
     def grow(self, n_cells: int) -> None:
-        """Room is made when rows come."""
+        """No effect: memory is allocated as rows arrive."""
 
     def add(self, x: Floats, gone: Bools | None, cells: Ints, w: Floats | None = None) -> None:
         """Add each value to its cell."""
@@ -129,7 +129,7 @@ class SparseCells(Cells):
             self._settle()
 
     def _settle(self) -> None:
-        """Add the rows that wait, in their order."""
+        """Add the waiting rows, in their order."""
         if not self._n_waiting:
             return
         x, cells = (np.concatenate([part[i] for part in self._waiting]) for i in (0, 1))
@@ -146,16 +146,16 @@ class SparseCells(Cells):
         super().add(x[order], None, places, np.concatenate(weights)[order] if weights else None)
 
     def drop(self, kept: Bools, width: int) -> None:
-        """Forget the cells of the groups that are not kept."""
+        """Drop the cells of the groups that are not kept."""
         self._settle()
         some = kept[self._ids // width]
         self._ids, self._cells = self._ids[some], self._cells[some]
 
     def take(self, n_blocks: int, n_once: int) -> CellTable:
-        """The cells, which start anew, with `n_blocks` to a group.
+        """The cells, with `n_blocks` per group; afterwards they are empty.
 
-        Every row is once in the first `n_once` blocks of its group; if there are such, each group has one
-        more cell, for these together.
+        Every row is once in the first `n_once` blocks of its group; if `n_once` is not 0, each group has one
+        more cell, for the total of these blocks.
         """
         self._settle()
         count, *rest = self._cells.T
@@ -175,7 +175,7 @@ class SparseCells(Cells):
 
 
 def _totals(blocks: BlockState, groups: Ints, *, compiled: bool) -> tuple[BlockState, Ints]:
-    """All blocks of each group together; and the groups, which ascend."""
+    """The total of all blocks of each group, and the groups, ascending."""
     runs = run_starts(groups)
     starts, lengths = runs[:-1], np.diff(runs)
     ranks = np.arange(groups.size) - np.repeat(starts, lengths)

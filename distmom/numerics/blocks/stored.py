@@ -1,4 +1,4 @@
-"""Moments of contiguous blocks, for rows that are exchangeable as they are stored."""
+"""Moments of contiguous blocks, for rows that are exchangeable in their stored order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from distmom.numerics.twins import compiled_twin
 _kernels = compiled_twin(__name__)
 
 LANES = 64
-"""Sums are taken in so many lanes, value i of a block in lane i modulo their number; then lane by lane."""
+"""Number of lanes of a sum: value i of a block goes to lane i modulo this number; then lane by lane."""
 
 
 def stored_moments(
@@ -41,22 +41,22 @@ def stored_moments(
     x : ndarray of float64, shape (n,)
         Values of consecutive rows of a lake.
     gone : ndarray of bool, shape (n + size of the rest,), or None
-        Rows that do not count, those of weight 0 included.
+        Rows that do not count, including those of weight 0.
     first : int
-        Number of the first of them in the whole lake.
+        Number of the first row in the whole lake.
     edges : ndarray of int64, shape (n_blocks + 1,)
         First row of each block, ascending (`labels.stored_edges`).
     rest : ndarray of float64
-        Further values of the leaf: what was read in two batches need not be copied together.
+        Further values of the leaf, so that two batches need not be copied together.
     weights : Weights, optional
-        Of the values and of the rest.
+        Weights of the values and of the rest.
     compiled : bool
         Use the compiled twin (same bits).
 
     Returns
     -------
     Moments, or WeightedMoments of weighted rows
-        Of shape (n_blocks + 1,): the blocks, empty where they have no rows here, and last all rows together.
+        Of shape (n_blocks + 1,): the blocks, empty if they have no rows here, and last all rows together.
     """
     if compiled and _kernels.ready("stored_blocks", x.size + rest.size):
         w, w_rest = (None, None) if weights is None else map(read_only, weights)
@@ -82,8 +82,8 @@ def _blocks(x: Floats, w: Floats | None, begin: Ints, end: Ints) -> BlockState:
     """Moments of the rows ``begin[k] … end[k] - 1``, at least one.
 
     The shift is one of the values: so without weights their second moment about it is at most n + 1 times
-    that about the mean, and of its 53 bits no more than the 17 of n are lost. With weights it is taken again,
-    about the mean, where it has lost more.
+    that about the mean, and of its 53 bits at most the 17 of n are lost. With weights the sum is repeated
+    about the mean if it has lost more.
     """
     n = end - begin
     place = np.arange(-(-int(n.max()) // LANES) * LANES)  # the rows laid out in lanes, padded with zeros

@@ -4,10 +4,10 @@ A block's value is the ratio m = sum w x / sum w. Its variance, for independent 
 w (x - m), hence sum w^2 (x - m)^2 / (sum w)^2 (the linearised variance of a ratio). So two sets of moments
 are kept, one with the masses w and one with the masses w^2, each merged by the formula of Chan, Golub &
 LeVeque (1983) with masses instead of counts. The second moment with the masses w, which would be cheaper,
-says nothing about that variance: it does not know how few rows carry the weight.
+is not informative about that variance: it does not depend on how few rows have most of the weight.
 
-Weights lie between `SMALLEST` and `LARGEST`, so that no product of their squares leaves the range of float64;
-a smaller one counts as 0, and a row of weight 0 is no row. With all weights equal to one power of two, every
+Weights are between `SMALLEST` and `LARGEST`, so that no product of their squares leaves the range of float64;
+a smaller one counts as 0, and rows of weight 0 do not count. If all weights equal one power of two, every
 number here has the bits of its counterpart in ``moments.py``.
 """
 
@@ -25,7 +25,7 @@ from distmom.numerics.twins import compiled_twin
 
 SMALLEST, LARGEST = 2.0**-200, 2.0**200
 LEAST_EFFECTIVE = 2.0
-"""Below two effective rows, as with a single row, the divisor n - 1 of a variance says nothing."""
+"""With fewer than two effective rows, as with one row, the divisor n - 1 of a variance is meaningless."""
 
 
 class _WeightedMomentArrays(NamedTuple):
@@ -45,7 +45,7 @@ class WeightedMoments(_WeightedMomentArrays, BlockState):
     count : ndarray of int64
         Rows of positive weight.
     weight, mean : ndarray of float64
-        Sum of w, and the block's value sum w x / sum w; 0 where there are no rows.
+        Sum of w, and the block's value sum w x / sum w; 0 if there are no rows.
     weight2, mean2, m2 : ndarray of float64
         Sum of w^2, sum w^2 x / sum w^2, and sum w^2 (x - mean2)^2.
     """
@@ -90,8 +90,8 @@ class WeightedMoments(_WeightedMomentArrays, BlockState):
         """Sum w^2 (x - mean)^2 / sum w^2, times n/(n - 1) with the effective number n of rows.
 
         Divided by n it is the linearised variance of the block's value. For fixed weights and rows of equal
-        variance its expectation is at most that variance, and nearer to it than with the divisor of the
-        rows' own number.
+        variance its expectation is at most that variance, and closer to it than with the number of rows as
+        divisor.
         """
         n = self.effective
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
@@ -101,7 +101,7 @@ class WeightedMoments(_WeightedMomentArrays, BlockState):
 
     @property
     def squares(self) -> tuple[Floats, Floats, Floats]:
-        """Those with the masses w^2."""
+        """The moments with the masses w^2."""
         return self.weight2, self.mean2, self.m2
 
     @staticmethod
@@ -127,7 +127,7 @@ class WeightedMoments(_WeightedMomentArrays, BlockState):
 
 
 def plain_rows(w: Floats, rest: Floats = NOTHING) -> Bools | None:
-    """Rows whose weight lies between `SMALLEST` and `LARGEST`; None if that is every row."""
+    """Rows whose weight is between `SMALLEST` and `LARGEST`; None if that is every row."""
     plain = np.empty(w.size + rest.size, np.bool_)
     for part, mine in ((w, plain[: w.size]), (rest, plain[w.size :])):
         np.logical_and(part >= SMALLEST, part <= LARGEST, out=mine)
