@@ -1,10 +1,10 @@
-"""How many distinct units each group has: from a sample of units by their hashes, which merges exactly.
+"""Number of distinct units in each group: from a sample of units by their hashes, which merges exactly.
 
-Of all distinct pairs (unit, group) those are kept whose 64-bit hash of the unit lies below a bound: there is
-none as long as there are fewer than `size` pairs, else it is the size-th smallest hash. Without a bound all
-pairs are there, and are counted. Else the bound tells which share of all hashes lies below it, and so how
-many units there are (bottom-k sketch; Bar-Yossef et al. 2002, Beyer et al. 2007). The sketch of a union
-follows from the sketches of its parts: they merge in any order, and repetitions change nothing.
+Among all distinct pairs (unit, group), those are kept for which the 64-bit hash of the unit is below a bound.
+With fewer than `size` pairs there is no bound; otherwise it is the size-th smallest hash. Without a bound all
+pairs are kept and counted. With one, the bound is the share of all hashes below it, which gives the number of
+units (bottom-k sketch; Bar-Yossef et al. 2002, Beyer et al. 2007). The sketch of a union follows from the
+sketches of its parts: they merge in any order, and repetitions change nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from distmom.numerics.blocks.labels import GOLDEN
 
 NO_BOUND = np.uint64(2**64 - 1)
 
-PIECE = 1 << 14  # rows offered at once: the first ones set a bound that most of the next do not pass
+PIECE = 1 << 14  # rows offered at once: the first ones set a bound that excludes most of the next
 
 
 class UnitSketch(NamedTuple):
@@ -29,18 +29,18 @@ class UnitSketch(NamedTuple):
     bound: np.uint64 = NO_BOUND
 
     def merge(self, other: UnitSketch, size: int) -> UnitSketch:
-        """The sketch of the union; both number the groups alike."""
+        """The sketch of the union; both use the same group numbers."""
         hashes = np.concatenate([self.hashes, other.hashes])
         groups = np.concatenate([self.groups, other.groups])
         return smallest(hashes, groups, size, min(self.bound, other.bound))
 
     def renumbered(self, numbers: Ints) -> UnitSketch:
-        """The same with group g called ``numbers[g]``."""
+        """The same with group g renumbered to ``numbers[g]``."""
         return smallest(self.hashes, numbers[self.groups], self.hashes.size + 1, self.bound)
 
     @property
     def exact(self) -> bool:
-        """Whether all pairs are there."""
+        """Whether all pairs are kept."""
         return bool(self.bound == NO_BOUND)
 
     @property
@@ -64,7 +64,7 @@ class UnitSketch(NamedTuple):
 
 
 def smallest(hashes: Words, groups: Ints, size: int, bound: np.uint64 = NO_BOUND) -> UnitSketch:
-    """The sketch of any pairs, of which those at or above a bound may be missing."""
+    """The sketch of any pairs; those at or above a bound may be missing."""
     order = np.lexsort((groups, hashes))
     hashes, groups = hashes[order], groups[order]
     new = np.ones(hashes.size, np.bool_)
@@ -77,11 +77,11 @@ def smallest(hashes: Words, groups: Ints, size: int, bound: np.uint64 = NO_BOUND
 
 
 class DistinctUnits:
-    """Collects the sketch of rows as they come.
+    """Collects the sketch of rows as they arrive.
 
-    Rows of units that were met before must cost little: a table holds words made of hash and group, one a
-    slot, which lets some pairs through again. (Two pairs with one word would be taken for one: of a million
-    pairs with probability 3e-8.)
+    Rows of units that occurred before must cost little: a table keeps words made of hash and group, one per
+    slot, which lets some pairs through again. (Two pairs with the same word would count as one: among a
+    million pairs with probability 3e-8.)
     """
 
     def __init__(self, size: int) -> None:
@@ -90,7 +90,7 @@ class DistinctUnits:
         self._words = np.zeros(1 << (32 * size - 1).bit_length(), np.uint64)  # 0 stands for an empty slot
 
     def offer(self, hashes: Words, groups: Ints, keep: Bools | None) -> None:
-        """Offer the units of rows: their hashes and their groups; anything where a row is not kept."""
+        """Offer the units of rows: their hashes and their groups; arbitrary where a row is not kept."""
         for start in range(0, hashes.size, PIECE):
             part = slice(start, start + PIECE)
             self._offer(hashes[part], groups[part], None if keep is None else keep[part])

@@ -1,7 +1,7 @@
-"""The large uniform sample of a column whose rows come with the codes of their groups.
+"""The large uniform sample of a column whose rows arrive with the codes of their groups.
 
-The samples of the groups have a key hashed for each row already, and the large one takes the same: its rows
-are those of the smallest keys whatever their group, so its size does not depend on how many groups there are.
+The samples of the groups already have a hashed key for each row, and the large sample uses the same keys: its
+rows are those of the smallest keys whatever their group, so its size does not depend on the number of groups.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from distmom.numerics.samples.pool import Part, RowPool
 from distmom.numerics.samples.pool_sampler import PLENTY, PoolSampler
 
 LEAST_PIECE = 4_096
-"""Rows are offered so many at a time, or more where few of them are taken."""
+"""Rows offered at a time; more if few of them are taken."""
 
 ALL = 2**64 - 1
 """The largest hash."""
@@ -29,7 +29,7 @@ class GroupPoolSampler(PoolSampler):
         super().__init__(size, quota)
         self._below = bound if bound < 1.0 else np.inf
         self._leaf = (np.uint64(0), -1)
-        self._mine: list[Part] = []  # of the leaf that has begun
+        self._mine: list[Part] = []  # of the current leaf
         self._n_mine = self._n_used = 0
 
     def offer_rows(
@@ -46,7 +46,7 @@ class GroupPoolSampler(PoolSampler):
     ) -> None:
         """Offer the rows ``first_row …`` of a file to the samples of the groups, and to this one.
 
-        `groups` are their codes in this sample, if others.
+        `groups` are their codes in this sample, if different.
         """
         groups = codes if groups is None else groups
         start = 0
@@ -71,16 +71,16 @@ class GroupPoolSampler(PoolSampler):
             start = stop
 
     def _bound(self) -> np.uint64:
-        """Hashes below it are wanted: those of keys up to the largest that may enter."""
+        """Hashes below this bound are wanted: those of keys up to the largest that may enter."""
         return np.uint64(ALL if self._below >= 1.0 else min((int(self._below * 2.0**53) + 1) << 11, ALL))
 
     def _lower(self) -> None:
-        """The sample is complete up to the last row of the quota of the leaf that has begun."""
+        """The sample is complete up to the last row of the quota of the current leaf."""
         keys = np.concatenate([part[0] for part in self._mine])
         self._below = min(self._below, float(np.partition(keys, self._quota - 1)[self._quota - 1]))
 
     def _thin(self) -> None:
-        """Keep the quota of the leaf that has begun."""
+        """Keep the quota of the current leaf."""
         self._lower()
         pool = RowPool.smallest(self._quota, self._below, *self._mine)
         self._mine = [pool.parts]

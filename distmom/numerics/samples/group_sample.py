@@ -1,7 +1,7 @@
 """Uniform samples of the rows of many groups at once: the rows with the smallest hashed keys.
 
-As in ``sample.py`` the smallest keys of a union are among the smallest of its parts, so any cutting of the
-work gives the same sample. Rows of different groups lie mixed, hence a key for each row here: a hash of
+As in ``sample.py`` the smallest keys of a union are among the smallest of its parts, so any division of the
+work gives the same sample. Rows of different groups are mixed, so here each row has a key: a hash of
 (file, row).
 """
 
@@ -22,7 +22,7 @@ _kernels = compiled_twin(__name__)
 NO_BOUND = np.uint64(0)
 
 CELLS_AT_ONCE = 1 << 18
-"""Rows of so many groups are put in order together."""
+"""Rows of this many groups are sorted together."""
 
 ROOM = 1.5  # a smaller buffer is thinned more often, a larger one fills the caches
 
@@ -43,7 +43,7 @@ class GroupSampler:
         self._keys = np.empty((0, room))  # of the rows kept of each group, in any order
         self._values = np.empty((0, room))
         self._fill = np.empty(0, np.int64)
-        self._last = np.empty(0, np.uint64)  # hashes above it are not needed
+        self._last = np.empty(0, np.uint64)  # hashes above these are not needed
         self._low = np.empty(0, np.uint64), np.empty(0, np.int64)
 
     def offer(
@@ -58,7 +58,7 @@ class GroupSampler:
     ) -> tuple[Words, Ints]:
         """Offer the rows ``first_row …`` of the file with this key; `codes` are their groups.
 
-        Returns hashes and places of the rows whose hash is below a `bound`, in memory that is used again.
+        Returns hashes and places of the rows whose hash is below a `bound`, in memory that is reused.
         """
         self._grow(n_groups)
         if self.compiled:

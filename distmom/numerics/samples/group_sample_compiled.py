@@ -12,7 +12,7 @@ from distmom.numerics._jit import entry, inline, njit
 from distmom.numerics.blocks.labels_compiled import mix
 
 U = np.uint64
-CHUNK = 2_048  # rows whose hashes are held at a time: they stay in the nearest cache
+CHUNK = 2_048  # rows hashed at a time: they stay in the nearest cache
 MOST_HALVINGS = 64
 FEW_GROUPS = 16  # with so many rows of a batch for each, groups are looked at once more for each batch
 

@@ -18,7 +18,7 @@ from distmom.numerics.twins import compiled_twin
 _kernels = compiled_twin(__name__)
 
 Part = tuple[Floats, Floats, Floats | None, Ints | None, Words | None, Ints | None]
-"""Keys, values, weights and groups of some rows; of which files they are, and their numbers there."""
+"""Keys, values, weights and groups of some rows, their files, and their numbers in these."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class RowPool(Record):
     values : ndarray of float64, shape (n,)
     weights : ndarray of float64, shape (n,), or None
     below : float
-        Infinite if these are all rows.
+        Bound of the keys; infinite if these are all rows.
     codes : ndarray of int64, shape (n,), or None
-        Numbers of the rows' groups, where there are groups.
+        Numbers of the rows' groups, if there are groups.
     files, rows : ndarray of uint64 and of int64, shape (n,), or None
-        Keys of the files, and numbers of the rows there.
+        Keys of the files, and numbers of the rows in them.
     """
 
     keys: Floats
@@ -62,7 +62,7 @@ class RowPool(Record):
         return cls(keys, values, weights, np.float64(below), *places)
 
     def sound(self, n_groups: int, *, weighted: bool) -> bool:
-        """Whether the arrays fit each other, and the groups."""
+        """Whether the arrays are consistent with each other and with the groups."""
         arrays = [a for a in (self.keys, self.values, self.weights, self.files, self.rows) if a is not None]
         codes = np.zeros(self.keys.size, np.int64) if self.codes is None else self.codes
         return (
@@ -84,11 +84,11 @@ class RowPool(Record):
         return RowPool(keys, values, weights, self.below, *places)
 
     def renumbered(self, where: Ints) -> RowPool:
-        """The same rows, group g of which is number ``where[g]`` now."""
+        """The same rows, with group g renumbered to ``where[g]``."""
         return self if self.codes is None else replace(self, codes=where[self.codes])
 
     def in_order(self) -> RowPool:
-        """The rows in the order of their keys, which is a random order that does not depend on the work."""
+        """The rows in the order of their keys: random, whatever the division of the work."""
         [found] = all_in_order([self])
         return found
 
@@ -108,9 +108,9 @@ class RowPool(Record):
 
 
 def all_in_order(pools: Sequence[RowPool]) -> tuple[RowPool, ...]:
-    """Samples of some columns, each `in_order`; where their rows are the same they have these in common."""
+    """Samples of some columns, each `in_order`; if their rows are the same they share their arrays."""
     found: list[RowPool] = []
-    last: RowPool | None = None  # whose order that is
+    last: RowPool | None = None  # the sample with that order
     order = np.empty(0, np.int64)
     for pool in pools:
         if last is not None and last.same_rows(pool):
@@ -118,14 +118,14 @@ def all_in_order(pools: Sequence[RowPool]) -> tuple[RowPool, ...]:
             continue
         last, order = pool, np.argsort(pool.keys)
         keys = pool.keys[order]
-        if (keys[1:] == keys[:-1]).any():  # hardly ever
+        if (keys[1:] == keys[:-1]).any():  # very rare
             last, order = None, np.lexsort((pool.values, pool.keys))
         found.append(pool.at(order))
     return tuple(found)
 
 
 def _of_parts(arrays: Sequence[Any], low: Sequence[Bools], n_kept: int, marked: Callable[..., int]) -> Any:
-    """The marked values of one array of each part, in no more memory; parts without rows may have none."""
+    """The marked values of one array of each part, without extra memory; parts without rows may have none."""
     some = [(a, m) for a, m in zip(arrays, low, strict=True) if a is not None]
     if not some:
         return None
@@ -138,7 +138,7 @@ def _of_parts(arrays: Sequence[Any], low: Sequence[Bools], n_kept: int, marked: 
 
 
 def _marked(a: Any, low: Bools, out: Any, at: int) -> int:
-    """Put the values that are marked into `out` from a place on; the place behind them."""
+    """Copy the marked values to `out` from a place on; return the place after them."""
     found = a if low.all() else a[np.flatnonzero(low)]
     out[at : at + found.size] = found
     return at + int(found.size)

@@ -1,7 +1,7 @@
 """Collects a large row sample leaf by leaf.
 
-A leaf offers at most a quota of its rows. What a leaf held back is known: its rows above the largest key that
-it offered. So the sample is complete below the least such key, and nothing above that key is kept.
+A leaf offers at most a quota of its rows. The rows that it kept back are known: those with keys above the
+largest key offered. So the sample is complete below the least such key, and nothing above that key is kept.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _kernels = compiled_twin(__name__)
 NO_ROWS, NONE = np.empty(0, np.int64), (NOTHING, NOTHING)
 
 LEAST_QUOTA, WHOLE = 256, 1_024
-"""Rows of a leaf that are offered at least; a leaf of so many rows (a file of few rows) offers all."""
+"""Least number of rows that a leaf offers; a leaf with no more rows (a file of few rows) offers all."""
 
 OFFERED = 1.5
-"""Leaves offer so many times their part of the sample, as far as it is known beforehand."""
+"""Leaves offer this many times their part of the sample, as far as it is known in advance."""
 
 PLENTY = 2
-"""So many samples may wait before the rows that stay are chosen."""
+"""Number of samples that may wait before the rows to keep are chosen."""
 
 HASHED = 85
-"""A leaf of at most so many times its quota, or of few rows, has a key hashed for each row; of a larger one
+"""A leaf with at most this many times its quota, or few rows, has a hashed key for each row; in a larger one
 only the rows that are taken get a key."""
 
 _STREAM = np.uint64(0x6A09E667F3BCC909)
-"""Parts these keys from those of other draws about the same file."""
+"""Separates these keys from those of other draws for the same file."""
 
 _WORD = 0xFFFFFFFFFFFFFFFF
 
@@ -56,7 +56,7 @@ def leaf_quota(size: int, n_rows: int) -> int:
 def key_bound(size: int, n_rows: int) -> float:
     """No key above it is among the `size` smallest of `n_rows` or more rows; 1: any may be.
 
-    With six standard errors to spare.
+    With a margin of six standard errors.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def pool_keys(keys: Words) -> Words:
 
 
 def pool_key(key: np.uint64) -> np.uint64:
-    """The same of one file, in Python's integers, which takes a tenth of the time."""
+    """The same for one file, with Python's integers, which takes a tenth of the time."""
     z = int(key) ^ int(_STREAM)
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _WORD
     z = (z ^ z >> 27) * 0x94D049BB133111EB & _WORD
@@ -87,7 +87,7 @@ def hashed_keys(key: np.uint64 | Words, leaf: int, rows: Ints) -> Floats:
 
 
 def _uniform(keys: Floats) -> Floats:
-    """1 - exp(-k) of keys below 1/`HASHED` or so, up to 1e-9 of it: the same bits everywhere."""
+    """1 - exp(-k) for keys below about 1/`HASHED`, up to 1e-9 of it: the same bits everywhere."""
     out = np.ones(1)
     for n in range(4, 1, -1):
         out = 1.0 - out * keys / n
@@ -95,7 +95,7 @@ def _uniform(keys: Floats) -> Floats:
 
 
 class Buffer:
-    """Room for rows that kernels draw: keys, values, weights if `weighted`, files, numbers there."""
+    """Room for rows that kernels draw: keys, values, weights if `weighted`, files, numbers in these."""
 
     def __init__(self, *, weighted: bool) -> None:
         self.n = 0
@@ -107,7 +107,7 @@ class Buffer:
         return np.empty(size), np.empty(size), weights, np.empty(size, np.uint64), np.empty(size, np.int64)
 
     def room(self, more: int) -> tuple[Floats, Floats, Floats, Words, Ints]:
-        """The arrays, with room for so many more rows from place `n` on."""
+        """The arrays, with room for `more` rows from place `n` on."""
         if self.n + more > self._arrays[0].size:
             old, self._arrays = self._arrays, self._empty(2 * (self.n + more))
             for before, now in zip(old, self._arrays, strict=True):
@@ -115,7 +115,7 @@ class Buffer:
         return self._arrays
 
     def taken(self) -> Part:
-        """The rows, which are none again then: to be copied at once."""
+        """The rows; the buffer is empty afterwards, so copy them at once."""
         n, (keys, values, weights, files, rows) = self.n, self._arrays
         self.n = 0
         return keys[:n], values[:n], weights[:n] if self._weighted else None, None, files[:n], rows[:n]
@@ -123,7 +123,7 @@ class Buffer:
 
 @dataclass
 class LastDraw:
-    """What was drawn last of a leaf whose rows all count: columns of the same rows draw the same.
+    """The last draw from a leaf whose rows all count: columns of the same rows draw the same.
 
     Attributes
     ----------
@@ -146,15 +146,15 @@ class PoolSampler:
     Parameters
     ----------
     size : int
-        Most rows.
+        Largest number of rows.
     quota : int
-        Most rows of a leaf.
+        Largest number of rows from a leaf.
     bound : float
-        Rows whose key is above it are not taken; of a leaf with missing rows it is larger in proportion.
+        Rows whose key is above it are not taken; for a leaf with missing rows it is larger in proportion.
     compiled : bool
         Draw with Numba (the same rows).
     last : LastDraw, optional
-        That of the columns of one pass, which have the same size and quota.
+        Shared by the columns of one pass, which have the same size and quota.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class PoolSampler:
     ) -> None:
         """Offer the rows of a leaf of the file with this key; those that are `gone` do not count.
 
-        `columns` are the values, and the weights where rows have some, each in two arrays.
+        `columns` are the values, and the weights if rows have any, each in two arrays.
         """
         if key != self._file:
             self._file, self._key = key, pool_key(key)
@@ -211,11 +211,11 @@ class PoolSampler:
 
     @property
     def _key_bound(self) -> float:
-        """Exponential keys above it are not needed: -log(1 - u) is less."""
+        """Exponential keys above this bound are not needed: -log(1 - u) is smaller."""
         return self._below * (1.0 + self._below) if self._below < 0.5 else np.inf
 
     def _drawn(self, leaf: int, n_rows: int, n_used: int, gone: Bools | None) -> tuple[Floats, Ints]:
-        """With keys for the rows that are taken alone."""
+        """A draw with keys only for the rows that are taken."""
         keys, rows = leaf_sample(self._key, leaf, n_rows, gone, self._quota, self._key_bound)
         full, keys = keys.size == self._quota, _uniform(keys)
         if full:
@@ -231,7 +231,7 @@ class PoolSampler:
         gone: Bools | None,
         columns: tuple[tuple[Floats, Floats], ...],
     ) -> None:
-        """The same, and their values, in one kernel: NumPy's calls take longer than the work."""
+        """The same, with their values, in one kernel: NumPy's calls take longer than the work."""
         if self._buffer is None:
             self._buffer = Buffer(weighted=len(columns) > 1)
         place = self._buffer.room(self._quota)
@@ -252,7 +252,7 @@ class PoolSampler:
         self._added(few)
 
     def _hashed(self, leaf: int, n_rows: int, n_used: int, gone: Bools | None) -> tuple[Floats, Ints]:
-        """With a key for each row, where many are wanted."""
+        """A draw with a key for each row, if many are wanted."""
         held_back = n_used > max(WHOLE, self._quota)
         if self._compiled and _kernels.ready("hashed_rows", n_rows):
             keys, rows = self._hashed_here(leaf, n_rows, n_used, gone, held_back=held_back)
@@ -272,7 +272,7 @@ class PoolSampler:
     def _hashed_here(
         self, leaf: int, n_rows: int, n_used: int, gone: Bools | None, *, held_back: bool
     ) -> tuple[Floats, Ints]:
-        """The rows up to the bound, or as many as are wanted with those that are next to them."""
+        """The rows up to the bound, or the wanted number of rows with those next to them."""
         keys, rows = np.empty(n_rows), np.empty(n_rows, np.int64)
         hidden = NONE_GONE if gone is None else gone
         enough = (self._quota + 6.0 * self._quota**0.5 + 16.0) / n_used if held_back else np.inf
@@ -302,7 +302,7 @@ class PoolSampler:
             self._settle()
 
     def add_files(self, keys: Words, rows: Ints, values: Floats, weights: Floats | None) -> None:
-        """Add all rows of files of one small leaf each: for each row its file's key and its number there."""
+        """Add all rows of files of one small leaf each: for each row its file's key and its number in it."""
         self.add(hashed_keys(pool_keys(keys), 0, rows), values, weights, None, keys, rows)
 
     def _settle(self) -> RowPool:

@@ -12,7 +12,7 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.samples.sample_compiled import distinct_rows, spacings, stream_start, take_rows
 
 U = np.uint64
-CHUNK = 2_048  # rows whose hashes are held at a time: they stay in the nearest cache
+CHUNK = 2_048  # rows hashed at a time: they stay in the nearest cache
 
 
 @entry(

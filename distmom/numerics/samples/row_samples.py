@@ -1,7 +1,7 @@
-"""The row numbers of exact random samples: B of n rows for each block, without or with replacement.
+"""Row numbers of exact random samples: B of n rows for each block, without or with replacement.
 
 The same draws as those of sampled means (``sample_tree.py``, ``sampled_leaf.py``), as numbers: for statistics
-that need the rows of a block together.
+that need all rows of a block together.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RowSamples:
     def numbers(self, first_block: int, n_blocks: int) -> Ints:
         """Row numbers in the lake of consecutive blocks, ascending in each; shape (n_blocks, block_size).
 
-        A row that is drawn several times (with replacement) is there as often.
+        A row that is drawn several times (with replacement) is repeated.
 
         Raises
         ------

@@ -1,9 +1,9 @@
 """A uniform sample of rows that merges exactly: the rows with the smallest random keys.
 
 Every row has an independent exponential key; a sample is the `size` rows with the smallest keys. The smallest
-of a union are the smallest of the parts' smallest, so samples merge without further draws and in any order.
-For a leaf the keys are not drawn row by row: the smallest keys of n rows are built upwards from spacings, and
-the rows they belong to are drawn without replacement, which costs nothing for rows that are not taken.
+keys of a union are the smallest among those of its parts, so samples merge without further draws and in any
+order. For a leaf the keys are not drawn row by row: the smallest keys of n rows are built upwards from
+spacings, and their rows are drawn without replacement, which costs nothing for rows that are not taken.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RowSample(NamedTuple):
         return cls(np.full((n_groups, size), np.inf), np.full((n_groups, size), np.nan))
 
     def each(self, change: Callable[[Floats, float], Floats]) -> RowSample:
-        """A change of shape of both arrays; its second argument is what stands for no row."""
+        """A change of shape of both arrays; its second argument is the padding value."""
         return RowSample(change(self.keys, np.inf), change(self.values, np.nan))
 
     def merge(self, other: RowSample, *, compiled: bool = False) -> RowSample:
@@ -58,7 +58,7 @@ class LeafSampler:
     Parameters
     ----------
     size : int
-        Most rows to take.
+        Largest number of rows to take.
     compiled : bool
         Use the compiled twin (same sample).
     """
@@ -98,7 +98,7 @@ class LeafSampler:
         return self._sample.keys[0], self._sample.values[0]
 
     def result(self, n_groups: int = 1) -> RowSample:
-        """The sample of all rows offered, as of groups: there is one."""
+        """The sample of all rows offered, as a sample of groups, with a single one."""
         return self._sample
 
 
@@ -131,7 +131,7 @@ def leaf_sample(
     gone : ndarray of bool, shape (n_rows,), or None
         Rows that do not count.
     size : int
-        Most rows to take.
+        Largest number of rows to take.
     below : float
         Keys above this bound are not needed (the largest key of a full sample, else infinity). It only saves
         work: keys below it are the same for any bound.

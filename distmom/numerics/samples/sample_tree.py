@@ -1,11 +1,11 @@
 """Exact random samples of B of n rows, without or with replacement, spread over the leaves of many files.
 
-A sample of rows is drawn in two steps. A binary tree over the leaves says how many rows each leaf gives: at
-every node the share of its left half is hypergeometric, with replacement binomial. Then each leaf draws its
-rows (``sampled_leaf.py``). Every set of B rows is equally likely (with replacement every sequence of B rows),
-also when files are tiny. The draw at a node is addressed by (key, block, node), so any window of leaves is
-computed on its own, from the totals beside its path to the root, and gives what the whole tree would give;
-blocks are independent, and more blocks keep the first ones.
+A sample of rows is drawn in two steps. A binary tree over the leaves determines the number of rows from each
+leaf: at every node the share of its left half is hypergeometric, with replacement binomial. Then each leaf
+draws its rows (``sampled_leaf.py``). Every set of B rows is equally likely (with replacement every sequence
+of B rows), even if files are tiny. The draw at a node is addressed by (key, block, node), so any window of
+leaves is computed on its own, from the totals beside its path to the root, with the same result as in the
+whole tree. Blocks are independent, and more blocks keep the first ones.
 
 The tree is the aligned one: node i of level l covers leaves ``i * 2**l`` to ``(i + 1) * 2**l - 1``.
 """
@@ -54,7 +54,7 @@ class SampleTree:
         self.n_rows = int(self._before[-1])
 
     def window(self, first_leaf: int, stop_leaf: int) -> SampleWindow:
-        """What a worker needs for the leaves ``first_leaf`` to ``stop_leaf - 1``.
+        """The data that a worker needs for the leaves ``first_leaf`` to ``stop_leaf - 1``.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class SampleTree:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleWindow:
-    """A contiguous range of leaves with what its samples depend on; small and picklable.
+    """A contiguous range of leaves with all that its samples depend on; small and picklable.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class SampleWindow:
     rows : ndarray of int64, shape (leaves of the window,)
     beside : tuple of (int, int)
         For each level from the leaves up, the rows of the node to the left of the window's nodes and of the
-        one to the right, where they are halves of a node the window shares in (else 0).
+        one to the right, if they are halves of a node that the window overlaps (else 0).
     """
 
     first_leaf: int
@@ -109,7 +109,7 @@ class SampleWindow:
         compiled: bool = False,
         first_block: int = 0,
     ) -> Ints:
-        """How many rows each block takes from each leaf of the window.
+        """Number of rows that each block takes from each leaf of the window.
 
         Parameters
         ----------
@@ -118,9 +118,9 @@ class SampleWindow:
         n_blocks, block_size : int
             K blocks of B rows each.
         replace : bool
-            Draw with replacement: the counts are multinomial, the chance of each half rounded to a float64.
+            Draw with replacement: counts are multinomial, each half's probability rounded to a float64.
         compiled : bool
-            Use Numba: about 0.3 instead of 2 microseconds a draw; a leaf and block cost at most one draw,
+            Use Numba: about 0.3 instead of 2 microseconds per draw; a leaf and block cost at most one draw,
             and each window about log2(L) more for each block.
         first_block : int
             Number of the first of the blocks.
@@ -174,7 +174,7 @@ def _split(
     compiled: bool,
 ) -> Ints:
     """Rows of the left half of each node, for each block: hypergeometric, with replacement binomial."""
-    # right already where nothing is left to chance
+    # already right if there is only one possible value
     to_left = np.where(right == 0, shares, 0) if replace else np.minimum(shares, left)
     some = replace | (shares < left + right)
     block, at = np.nonzero(some & (shares > 0) & (left > 0) & (right > 0))

@@ -1,9 +1,9 @@
 """Rows drawn from one leaf, without or with replacement, and the moments of their values for all blocks.
 
 With replacement every number is uniform on 0 ... n - 1. Without, Floyd's method: for ``j = n - b ... n - 1``
-take a number t uniform on 0 ... j, or j where t was taken before. All sets of b rows are equally likely;
-their order is not random. Of more than half the rows, the ones left out are drawn. The words come from the
-stream (key, block, leaf), 32 bits for each number.
+take a number t uniform on 0 ... j, or j if t was taken before. All sets of b rows are equally likely;
+their order is not random. If more than half of the rows are drawn, the ones left out are drawn. The words
+come from the stream (key, block, leaf), 32 bits for each number.
 
 ``compiled=True`` gives the same rows in the same order, and the same bits, from ``sampled_leaf_compiled.py``.
 
@@ -28,13 +28,13 @@ _kernels = compiled_twin(__name__)
 
 NONE_GONE, NO_CODES = np.empty(0, np.bool_), np.empty(0, np.int64)
 MAX_ROWS = (1 << 31) - 1
-_CHUNK_ROWS = 1 << 18  # drawn rows the twin holds at once
+_CHUNK_ROWS = 1 << 18  # drawn rows that the twin keeps in memory at once
 
 
 def leaf_sample(
     key: Key, block: int, leaf: int, n: int, b: int, *, replace: bool = False, compiled: bool = False
 ) -> Ints:
-    """`b` rows of a leaf of `n` rows: every set of distinct rows, or with replacement every sequence, alike.
+    """`b` rows of a leaf of `n` rows, uniform over sets of distinct rows, or sequences with replacement.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def leaf_sample(
     replace : bool
         Draw with replacement: rows may be drawn several times.
     compiled : bool
-        Use Numba: 3 nanoseconds a row instead of some 80.
+        Use Numba: 3 nanoseconds per row instead of about 80.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def fill_numbers(
     first_row : int
         Number, in the lake, of the leaf's first row.
     places : ndarray of int64, shape (K,)
-        Where in `out` each block's numbers begin; moved behind them.
+        Where in `out` each block's numbers begin; moved to the place after them.
     out : ndarray of int64
     """
     sizes = np.ascontiguousarray(counts, dtype=np.int64)
@@ -152,7 +152,7 @@ def sampled_leaf_moments(
     -------
     count : ndarray of int64, shape (n_groups, K)
     mean, m2 : ndarray of float64, shape (n_groups, K)
-        Both 0 where nothing was drawn.
+        Both 0 if nothing was drawn.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def _by_group(count: Ints, mean: Floats, m2: Floats) -> tuple[Ints, Floats, Floa
 
 
 def _frozen(a: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous read-only view: Arrow's memory is read-only, and one signature is compiled only once."""
+    """A contiguous read-only view: Arrow's memory is read-only, so a single signature is compiled."""
     view = np.ascontiguousarray(a).view()
     view.flags.writeable = False
     return view
@@ -237,7 +237,7 @@ def _cell_moments(values: Floats, cell: Ints, n_cells: int) -> tuple[Ints, Float
     def sums(weights: Floats) -> Floats:
         return np.bincount(cell, weights, minlength=n_cells).astype(np.float64, copy=False)
 
-    with np.errstate(over="ignore", invalid="ignore"):  # inf and overflow have their rules below
+    with np.errstate(over="ignore", invalid="ignore"):  # inf and overflow are handled below
         count = np.bincount(cell, minlength=n_cells)
         size = np.maximum(count, 1).astype(np.float64)
         shift = sums(values) / size
@@ -261,7 +261,7 @@ def _draw(key: Key, leaf: int, n: int, blocks: Words, sizes: Ints, replace: bool
     drawn = _bounded_rows(key, leaf, blocks, few, last + 1)
     rows = []
     for own, size, first in zip(np.split(drawn, np.cumsum(few)[:-1]), sizes, n - few, strict=True):
-        taken: dict[int, None] = {}  # a set that keeps its order
+        taken: dict[int, None] = {}  # an ordered set
         for step, row in enumerate(own.tolist(), first):
             taken[step if row in taken else row] = None
         mine = np.fromiter(taken, np.int64, len(taken))

@@ -16,7 +16,7 @@ from distmom.numerics.samples.group_sample import NO_BOUND, GroupSampler, row_wo
 from distmom.numerics.samples.sample import RowSample
 
 ROWS_TOGETHER = 1 << 18
-"""So many rows wait until they are sorted by group."""
+"""This many rows wait before they are sorted by group."""
 
 
 class SparseSample(NamedTuple):
@@ -28,7 +28,7 @@ class SparseSample(NamedTuple):
 
     @classmethod
     def smallest(cls, size: int, *parts: SparseSample) -> SparseSample:
-        """Of each group the rows with the smallest keys of all parts, at most `size`."""
+        """For each group the rows with the smallest keys among all parts, at most `size`."""
         groups, keys, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         order = np.lexsort((keys, groups))
         runs = run_starts(groups[order]) if order.size else np.zeros(1, np.int64)
@@ -49,7 +49,7 @@ class SparseSample(NamedTuple):
         return SparseSample(groups[order], self.keys[order], self.values[order])
 
     def of_groups(self, start: int, stop: int) -> SparseSample:
-        """Those of consecutive groups, which are numbered from 0 then."""
+        """The rows of consecutive groups, renumbered from 0."""
         first, last = np.searchsorted(self.groups, [start, stop])
         part = slice(int(first), int(last))
         return SparseSample(self.groups[part] - start, self.keys[part].copy(), self.values[part].copy())
@@ -109,7 +109,7 @@ class SparseSampler(GroupSampler):
         self._waiting, self._n_waiting = [], 0
 
     def drop(self, kept: Bools) -> None:
-        """Forget the rows of the groups that are not kept."""
+        """Drop the rows of the groups that are not kept."""
         self._settle()
         some = kept[self._sample.groups]
         groups, keys, values = self._sample

@@ -1,7 +1,7 @@
-"""Means of stretches of neighbouring rows: what is left of the order in which the rows of a column lie.
+"""Means of stretches of neighbouring rows: a summary of the order of the rows of a column.
 
-The rows of a file are cut where their numbers are multiples of a size, a power of two. Where stretches get
-too many, each takes in its neighbour, as in a dyadic tree: the result does not depend on how the work is cut.
+The rows of a file are divided at multiples of a size, a power of two. If there are too many stretches, each
+absorbs its neighbour, as in a dyadic tree: the result does not depend on the division of the work.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS, together
 from distmom.numerics.samples.pool import RowPool
 
 LEAST_ROWS, FINE_ROWS = 512, 32
-"""Rows of a stretch at first, and where a large sample holds all rows, which are `FEW_ROWS`."""
+"""Initial rows of a stretch; and those used if a large sample contains all rows, at most `FEW_ROWS`."""
 
 FEW_ROWS = 16_384
 
 MOST = 8_192
-"""Stretches kept of a column. Files in larger numbers leave nothing of the order."""
+"""Most stretches kept of a column. With more files than this nothing of the order is kept."""
 
 FREE_ROWS = 1 << 23
-"""From so many rows on a stretch is a leaf, whose mean is known."""
+"""From this number of rows on a stretch is a leaf, whose mean is known."""
 
 
 def stretch_rows(n_rows: int) -> int:
-    """Rows of a stretch at first, of about so many rows in all.
+    """Initial rows of a stretch, for about `n_rows` rows in all.
 
-    Below `FREE_ROWS` they are those of states, which do not know how many rows will come: the means are
+    Below `FREE_ROWS` they are those of states, which do not know how many rows will follow: the means are
     then the same.
 
     Examples
@@ -66,14 +66,14 @@ class Stretches(Record):
 
     @classmethod
     def of(cls, rows: int, *parts: tuple[Words, Ints, Floats, Floats]) -> Stretches:
-        """Those of some parts, in the order of the lake where a stretch is in two of them."""
+        """The stretches of some parts, which are in the order of the lake if a stretch is in two of them."""
         files, numbers, mass, mean = (np.concatenate([part[i] for part in parts]) for i in range(4))
         order = np.lexsort((numbers, files))
         found = cls(files[order], numbers[order], mass[order], mean[order], np.int64(rows))
         return found._met()
 
     def _met(self) -> Stretches:
-        """The same with neighbours of one number as one."""
+        """The same with neighbours of equal number merged."""
         found = self
         while (
             same := (found.files[1:] == found.files[:-1]) & (found.numbers[1:] == found.numbers[:-1])
@@ -101,18 +101,18 @@ class Stretches(Record):
         return found
 
     def of_rows(self, rows: int) -> Stretches:
-        """Stretches of so many rows, a power of two times those of these."""
+        """Stretches of `rows` rows, a power of two times the present number."""
         found = self
         while 0 < found.rows < rows:
             found = Stretches(found.files, found.numbers // 2, found.mass, found.mean, 2 * found.rows)._met()
         return found
 
     def merge(self, other: Stretches) -> Stretches:
-        """Those of the union of two disjoint sets of rows, the ones here being first."""
+        """The stretches of the union of two disjoint sets of rows; these come first."""
         return self.joined(other, np.inf)
 
     def joined(self, other: Stretches, most_rows: float) -> Stretches:
-        """The same, as `few` has it."""
+        """The same, limited as by `few`."""
         rows = max(int(self.rows), int(other.rows)) if self.rows and other.rows else 0
         both = [one.of_rows(rows) for one in (self, other)]
         if not rows:
@@ -122,7 +122,7 @@ class Stretches(Record):
         )
 
     def sound(self) -> bool:
-        """Whether the arrays fit each other."""
+        """Whether the arrays are consistent."""
         arrays: tuple[Any, ...] = (self.files, self.numbers, self.mass, self.mean)
         kinds = "uiff"
         return all(
@@ -151,8 +151,8 @@ class StretchSums:
     ) -> None:
         """Add a leaf of the file with this key; rows that are `gone` do not count.
 
-        `whole` are mass and mean of its used rows; `columns` the values, and the weights where rows have
-        some, each in two arrays.
+        `whole` are mass and mean of its used rows; `columns` are the values, and the weights if rows have
+        any, each in two arrays.
         """
         first = first_row // self._rows
         if self._rows == LEAF_ROWS:
@@ -191,7 +191,7 @@ class StretchSums:
             self._settle()
 
     def add_files(self, keys: Words, rows: Ints, x: Floats, w: Floats | None) -> None:
-        """Add all used rows of small files: for each row its file's key and its number there."""
+        """Add all used rows of small files: for each row its file's key and its number in the file."""
         if not x.size:
             return
         numbers = rows // self._rows
@@ -205,7 +205,7 @@ class StretchSums:
             self._append(keys[starts], numbers[starts], mass[some], sums[some] / mass[some])
 
     def _settle(self) -> Stretches:
-        """Up to stretches of a leaf: larger ones are made of whole branches of the tree over leaves."""
+        """Merge up to stretches of a leaf: larger ones consist of whole branches of the tree over leaves."""
         keys, numbers, mass, mean = zip(*self._leaves, strict=True) if self._leaves else ((),) * 4
         leaves = np.array(keys, np.uint64), np.array(numbers, np.int64), np.array(mass), np.array(mean)
         found = Stretches.of(self._rows, *self._parts, leaves).few(LEAF_ROWS)
@@ -214,12 +214,12 @@ class StretchSums:
         return self._found[0]
 
     def result(self) -> Stretches:
-        """Those of all rows offered."""
+        """The stretches of all rows offered."""
         return self._settle().few()
 
 
 def stretches_of(pools: Sequence[RowPool], kept: Sequence[Stretches]) -> tuple[Stretches, ...]:
-    """The stretches that were kept of each column, or finer ones where a sample holds all rows."""
+    """The stretches that were kept for each column, or finer ones if a sample contains all rows."""
     found = []
     for i, stretches in enumerate(kept):
         pool = pools[i] if pools else None
@@ -229,7 +229,7 @@ def stretches_of(pools: Sequence[RowPool], kept: Sequence[Stretches]) -> tuple[S
 
 
 def of_pool(pool: RowPool) -> Stretches:
-    """Stretches of the rows of a sample; of none where it does not know their places."""
+    """Stretches of the rows of a sample; empty if it does not know their positions."""
     sums = StretchSums(FINE_ROWS)
     if pool.files is not None and pool.rows is not None:
         order = np.lexsort((pool.rows, pool.files))

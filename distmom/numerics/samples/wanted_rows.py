@@ -1,4 +1,4 @@
-"""Which rows of a range are wanted, in few bytes: their numbers, or a bit for every row of the range."""
+"""The wanted rows of a range in few bytes: their numbers, or a bit for every row of the range."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from distmom.numerics.arrays import Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WantedRows:
-    """Rows that a unit of work shall find; small and picklable.
+    """Rows that a unit of work must find; small and picklable.
 
     Attributes
     ----------
     n_wanted : int
     file_starts : ndarray of int64, shape (files,)
-        Number, among the rows of the unit, of the row 0 of each of its files: negative for a part of a file
+        Number, among the rows of the unit, of row 0 of each of its files: negative for a part of a file
         that begins further down.
     packed : ndarray of int64, uint32 or uint8
         Numbers of the wanted rows among the rows of the unit, ascending; as uint8 one bit for each row from
@@ -34,7 +34,7 @@ class WantedRows:
 
     @classmethod
     def of(cls, rows: Ints, file_starts: Ints) -> WantedRows:
-        """Pack the numbers of distinct rows, ascending, whatever takes fewer bytes."""
+        """Pack the numbers of distinct rows, ascending, in whichever form takes fewer bytes."""
         first, span = (int(rows[0]), int(rows[-1] - rows[0]) + 1) if rows.size else (0, 0)
         narrow = rows.size == 0 or int(rows[-1]) < 1 << 32
         if span < 8 * rows.size * (4 if narrow else 8):
@@ -50,7 +50,7 @@ class WantedRows:
         return np.flatnonzero(np.unpackbits(self.packed.view(np.uint8))) + self.first
 
     def by_file(self) -> list[Ints]:
-        """Of each file the numbers of its wanted rows, counted from its own first row."""
+        """For each file the numbers of its wanted rows, counted from its first row."""
         rows = self.rows()
         ends = np.searchsorted(rows, self.file_starts[1:])
         return [part - start for part, start in zip(np.split(rows, ends), self.file_starts, strict=True)]
@@ -78,7 +78,7 @@ def wanted_in(
     first_file, n_files : int
         The files.
     part : (int, int) or None
-        Rows of the one file that matter.
+        Relevant rows of the single file.
     """
     starts = first_rows[first_file : first_file + n_files]
     low, high = int(starts[0]), int(first_rows[first_file + n_files])
