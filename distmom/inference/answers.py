@@ -64,7 +64,7 @@ class Intervals(OfGroups):
     order_low, order_high : ndarray of float64
         Order statistics of the blocks of the answer; under ``"auto"`` moved with the estimate from the
         median to the location, and at least Student's interval.
-        Their actual confidence level (at least the requested one): the probability of covering the median of
+        Actual confidence level (at least the requested one): the probability of covering the median of
         the distribution of one block mean, whose distance to the mean is of smaller order.
         distribution of one block mean, whose distance to the mean is of smaller order.
     order_rank : ndarray of int64

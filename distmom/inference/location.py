@@ -90,7 +90,7 @@ def location(kept: Merger, centre: Floats, n_blocks: Ints, se: Floats) -> Locati
     Returns
     -------
     Location
-        The one of `centre` if a kept block is non-finite, or there is one block.
+        The `centre` alone if a kept block is non-finite, or there is only one block.
     """
     mass = np.where(kept.filled, kept.blocks.mass, 0.0)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

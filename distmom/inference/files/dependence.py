@@ -208,7 +208,7 @@ def in_order(pieces: Pieces) -> bool:
     """Whether rows are sorted by value or by a related column: a monotone curve explains all.
 
     The curve is fitted to all files in the order of their names, or in that of their means if stretches
-    within files show the trend as well. The residual variance must be no more than chance gives the rows.
+    within files show the trend as well. The residual variance must be no more than chance explains.
     """
     from scipy.special import chdtri
 

@@ -33,7 +33,7 @@ count as at least `LEAST_AWAY` away."""
 LEAST_AWAY, BY_CHANCE = 2.0, 0.05
 
 ROUNDING = 1e-6
-"""Relative difference, and more, that summing in another order may cause in means of files."""
+"""A little more than the relative difference that the order of summation causes in means of files."""
 
 
 def odd_files(mass: Floats, mean: Floats, within: float) -> Bools:

@@ -1,7 +1,7 @@
 """The mean of rows of which a given share may be bad.
 
 Any set that leaves out a share of the rows and has a small variance has nearly the right mean, whatever the
-bad rows are. So does the largest window of order statistics whose standard deviation is nearly the least.
+bad rows are. So the largest window of order statistics with nearly the least scale is used.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def growth(whole: Any, parts: Sequence[Any], m: int, n: int) -> Floats:
 
 
 def explained(first: Any, again: Any, grown: Floats) -> Floats:
-    """How much of the difference between all rows and the sample growth may explain.
+    """How much of the difference between the means of all rows and of the sample growth may explain.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class Look:
     share : float, optional
         Share of all rows that may be bad.
     whose : callable, optional
-        Says to which group key the rows of a second group belong.
+        Finds conditions that describe the rows of a second group.
     """
 
     pool: RowPool

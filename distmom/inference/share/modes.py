@@ -37,7 +37,7 @@ WIDE = 0.25
 """Least log scale of a second mode, relative to that of the rows inside (capped at 1)."""
 
 FEW = 9
-"""This many rows show wide from narrow, and copies: fewer are narrow by chance, and face weaker tests."""
+"""This many rows distinguish wide from narrow, and copies: fewer are narrow by chance: weaker tests."""
 
 SPAN = 2.7
 """Sizes span decades: 1% of the rows inside exceed this many medians (log-normal: sigma > 0.43)."""

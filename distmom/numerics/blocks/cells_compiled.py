@@ -32,7 +32,7 @@ def step(v, mass, before, mean, m2):
 
 @inline
 def _add(v, c, table):
-    """One value; the cell's number is unsigned, so that Numba does not ask whether it counts from the end."""
+    """One value; the cell's number is unsigned, so that Numba does not check for negative indices."""
     table[c, 0], table[c, 1], table[c, 2] = step(v, 1.0, table[c, 0], table[c, 1], table[c, 2])
 
 
@@ -56,8 +56,8 @@ def add_rows(x, w, gone, cells, table):
 def add_blocks(x, gone, codes, first_row, key, forward, n_blocks, magic, table):
     """The same for the cells code * n_blocks + label // width, with ``magic = ceil(2**MAGIC_BITS / width)``.
 
-    The loop over labels has no branch, no division and no look-up, so that it is done for several rows at
-    once; cells are held for one run of rows at a time, in the nearest cache.
+    The loop over labels has no branch, no division and no look-up, so that it processes several rows at
+    once; the cells of one run of rows at a time are kept in the nearest cache.
     """
     some_gone = gone.size > 0
     k_labels = forward.shape[1]

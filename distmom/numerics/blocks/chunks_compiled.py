@@ -14,7 +14,7 @@ from distmom.numerics.blocks.moments_compiled import total_row
 
 @entry("=f8[] b1[] i8 i8 u8 u2[,] f8 i8[] f8[] f8[]", pays=160e6)
 def leaf_chunks(x, gone, first_row, chunk_rows, key, forward, shift, count, mean, m2):
-    """Moments of the blocks of a leaf, and last of all its rows; whether some block has lost its digits."""
+    """Moments of the blocks of a leaf, and last of all its rows; returns whether a block lost digits."""
     k = count.size - 1
     missing = count[:k]  # from 0 downwards: minus the rows
     s1 = mean[:k]
@@ -41,7 +41,7 @@ def leaf_chunks(x, gone, first_row, chunk_rows, key, forward, shift, count, mean
 
 @njit
 def add_chunks(x, first_row, chunk_rows, key, forward, shift, s1, s2, missing):
-    """Add ``x - shift`` and its square to the blocks, and take the rows off `missing`.
+    """Add ``x - shift`` and its square to the blocks, and subtract the rows from `missing`.
 
     Each addition to a block waits for the one before. Chunks of one run have different blocks, so four of
     them are summed side by side, each in its own order.
@@ -51,7 +51,7 @@ def add_chunks(x, first_row, chunk_rows, key, forward, shift, s1, s2, missing):
     chunk = first_row // chunk_rows
     run = chunk // k_blocks
     place = chunk - run * k_blocks
-    left = (chunk + 1) * chunk_rows - first_row  # rows of the first chunk that are still to come
+    left = (chunk + 1) * chunk_rows - first_row  # remaining rows of the first chunk
     i = 0
     while i < n:
         choice, rotation = run_choice(run, key, k_blocks)

@@ -21,7 +21,7 @@ LEAST_AHEAD = 2048  # values to prefetch: fetching one takes as long as adding h
 
 @njit
 def add_part(x, gone, first, run, key, forward, shift, s1, s2, missing):
-    """Add some rows of one run, from place `first` of it on, one by one; they are no run for `missing`."""
+    """Add some rows of one run, from place `first` of it on, one by one; no run in `missing`."""
     k_blocks = s1.size
     choice, rotation = run_choice(run, key, k_blocks)
     blocks = forward[choice]
@@ -59,7 +59,7 @@ def gather(x, start, gone, run, key, inverse, forward, shift, rows, missing, ahe
         n_hidden = 0
         for j in range(k_blocks):
             n_hidden += hidden[j]
-        if n_hidden * MANY_GONE > k_blocks:  # marks would mislead a branch
+        if n_hidden * MANY_GONE > k_blocks:  # marks would cause mispredicted branches
             for k in range(k_blocks):
                 value, out = rows[k], hidden[places[k]]
                 missing[k] += out
@@ -135,7 +135,7 @@ def add_four(rows, shift, s1, s2):
 
 @njit
 def finish(runs, shift, count, mean, m2):
-    """Turn (missing, s1, s2) into (count, mean, m2) in place; whether some block has lost its digits."""
+    """Turn (missing, s1, s2) into (count, mean, m2) in place; returns whether some block lost its digits."""
     lost = False
     for k in range(count.size):
         c = runs - count[k]
@@ -167,7 +167,7 @@ def middle_value(x, rest, gone):
         place = p * n // SHIFT_PROBES if n > SHIFT_PROBES else p
         value = x[place] if place < x.size else rest[place - x.size]
         if math.isfinite(value) and not (gone.size > 0 and gone[place]):
-            j = found  # insertion sort: there are few
+            j = found  # insertion sort: there are only a few
             while j > 0 and probes[j - 1] > value:
                 probes[j] = probes[j - 1]
                 j -= 1

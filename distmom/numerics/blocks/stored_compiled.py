@@ -21,7 +21,7 @@ ROWS_TOGETHER = 4
 def add_lanes(x, lane, shift, s1, s2):
     """Add ``x - shift`` and its square to the lanes in turn, the first value to `lane`.
 
-    Four values of a lane are taken at a time, which saves loads and stores of the sums.
+    Four values of a lane are added at a time, which saves loads and stores of the sums.
     """
     begin = min(x.size, (LANES - lane) % LANES)
     add_one_by_one(x[:begin], lane, shift, s1, s2)
@@ -74,7 +74,7 @@ def one_block(x, rest, gone):
 
 @njit
 def pack(x, gone, out, n):
-    """Copy the values that count to `out`, from place n on; the place after them."""
+    """Copy the values that count to `out`, from place n on; returns the place after them."""
     for i in range(x.size):
         out[n] = x[i]
         n += not gone[i]
@@ -132,7 +132,7 @@ def one_weighted_block(x, w, rest, w_rest, gone):
 
 @njit
 def packed(x, rest, gone, out):
-    """Put the values that count into `out`, which has a place more than there are; their number."""
+    """Copy the values that count to `out`, which has one place more than needed; returns their number."""
     n = x.size
     return pack(rest, gone[n:], out, pack(x, gone[:n], out, 0))
 

@@ -60,7 +60,7 @@ def add_one(row, sums):
 
 @njit
 def add_four(rows, sums):
-    """Add four rows to each block, one after the other: loads and stores of the sums are saved."""
+    """Add four rows to each block, one after the other, which saves loads and stores of the sums."""
     for k in range(rows.shape[1]):
         s0, s1, s2, s3, s4 = sums[0, k], sums[1, k], sums[2, k], sums[3, k], sums[4, k]
         for r in range(RUNS_TOGETHER):

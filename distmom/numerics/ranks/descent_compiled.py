@@ -8,18 +8,18 @@ import numpy as np
 
 from distmom.numerics._jit import anew
 
-SMALL = 32  # groups of so few places are taken pair by pair
+SMALL = 32  # groups of at most this size are processed pair by pair
 ONE_RANK, SMALL_GROUP = -1, -2
 
 
 @anew
 def groups(starts):
-    """Of each group of ranks that agree in their higher bits: its places, and what becomes of it.
+    """For each group of ranks that agree in their higher bits: its places, and how to process it.
 
     `starts[r]` places have a rank below r, so in the sorted order a group fills the places from the start of
     its lowest rank on. Yields its first place, the first one of the ranks that have the next bit, its end,
-    that bit, and how often the group has been moved, modulo 2: ranks that lack the bit shall be moved before
-    the others. The bit is `ONE_RANK` where all ranks are equal, `SMALL_GROUP` where there are few places.
+    that bit, and how often the group has been moved, modulo 2: ranks that lack the bit must be moved before
+    the others. The bit is `ONE_RANK` if all ranks are equal, `SMALL_GROUP` if there are few places.
     """
     n_ranks = starts.size - 1
     bits = 0

@@ -1,4 +1,4 @@
-"""Compiled counts of concordant and discordant rows; the NumPy twin and all words are in ``order.py``."""
+"""Compiled counts of concordant and discordant rows; the NumPy twin and explanations are in ``order.py``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -10,7 +10,7 @@ from distmom.numerics.ranks.descent_compiled import SMALL_GROUP, groups
 
 @njit
 def _finish(ranks, places, counts, first, last, parity, lesser):
-    """Count a small group pair by pair, its rows stand in their first order; how many pairs it has."""
+    """Count a small group pair by pair, with its rows in their original order; returns its pairs."""
     total = 0
     for i in range(first, last):
         count = 0
@@ -24,9 +24,9 @@ def _finish(ranks, places, counts, first, last, parity, lesser):
 
 @njit
 def _split(ranks, places, counts, first, middle, last, bit, parity):
-    """Move the rows of a group that lack the bit before those that have it; how many pairs that gives.
+    """Move the rows of a group that lack the bit before those that have it; returns the pairs found.
 
-    A row that has it is the greater one of a pair with each row before it that lacks it.
+    A row that has it forms a pair, as the greater one, with each row before it that lacks it.
     """
     to = 1 - parity
     zero, one = first, middle
@@ -48,10 +48,10 @@ def _split(ranks, places, counts, first, middle, last, bit, parity):
 
 @entry("i4[,] none none i8[] none", "i4[,] i4[,] i4[,] i8[] i8[]", pays=2e6)
 def count_lesser(ranks, places, counts, starts, lesser):
-    """Pairs of places of which the later one has the greater rank; for each place their number into `lesser`.
+    """Pairs of places whose later one has the greater rank; for each place their number into `lesser`.
 
-    `ranks`, `places` and `counts` have shape (2, n), their first lines hold the ranks, 0 ... n - 1 and zeros.
-    The last two and `lesser` may be None: then only the total is found.
+    `ranks`, `places` and `counts` have shape (2, n), their first lines are the ranks, 0 ... n - 1 and zeros.
+    The last two and `lesser` may be None: then only the total is computed.
     """
     total = 0
     for first, middle, last, bit, at in groups(starts):

@@ -1,4 +1,4 @@
-"""Compiled sums of the weights of concordant and discordant rows; all words are in ``order_weights.py``."""
+"""Compiled sums of the weights of concordant and discordant rows; see ``order_weights.py``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -10,7 +10,7 @@ from distmom.numerics.ranks.descent_compiled import SMALL_GROUP, groups
 
 @njit
 def _finish(ranks, runs, rows, masses, concordant, discordant, first, last, at, alike, unlike):
-    """Take a small group pair by pair, in the order of x, and write the sums of its rows."""
+    """Process a small group pair by pair, in the order of x, and write the sums of its rows."""
     for i in range(first, last):
         for j in range(first, i):
             if runs[at, j] == runs[at, i] or ranks[at, j] == ranks[at, i]:
@@ -28,7 +28,7 @@ def _finish(ranks, runs, rows, masses, concordant, discordant, first, last, at, 
 
 @njit
 def _forwards(ranks, runs, masses, concordant, discordant, first, last, bit, at):
-    """Add the rows of the group with a lesser x: those of the same run of x wait until it has ended."""
+    """Add the rows of the group with a smaller x: those of the same run of x wait until it ends."""
     lacking = having = wait_lacking = wait_having = 0.0
     run = -1
     for i in range(first, last):
@@ -77,7 +77,7 @@ def _backwards(ranks, runs, rows, masses, concordant, discordant, first, middle,
 def sweep(ranks, runs, rows, masses, concordant, discordant, starts, alike, unlike):
     """Weights of the concordant and discordant rows of each row into `alike` and `unlike`.
 
-    All arrays but the last three have shape (2, n); their first lines hold the ranks of y, the runs of x, the
+    All arrays but the last three have shape (2, n); their first lines are the ranks of y, the runs of x, the
     numbers and the weights of the rows in the order of x, and zeros.
     """
     for first, middle, last, bit, at in groups(starts):

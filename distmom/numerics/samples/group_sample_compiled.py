@@ -14,7 +14,7 @@ from distmom.numerics.blocks.labels_compiled import mix
 U = np.uint64
 CHUNK = 2_048  # rows hashed at a time: they stay in the nearest cache
 MOST_HALVINGS = 64
-FEW_GROUPS = 16  # with so many rows of a batch for each, groups are looked at once more for each batch
+FEW_GROUPS = 16  # with this many rows of a batch per group, groups are checked once more for each batch
 
 
 @inline
@@ -26,7 +26,7 @@ def _word(row, key):
 def thin(keys, values, size, bound):
     """Drop the larger keys of a full buffer, but never one of the `size` smallest.
 
-    Returns how many are left, in front, and the bound that all of them are below. Keys are uniform below the
+    Returns how many are left, in front, and a bound above all of them. Keys are uniform below the
     old bound, so the first guess is nearly always right: no need to select the `size` smallest exactly.
     """
     full = keys.size
@@ -45,7 +45,7 @@ def thin(keys, values, size, bound):
         else:
             break
         pivot = 0.5 * (low + high)
-    else:  # so many equal keys: some of them have to go
+    else:  # too many equal keys: some of them must be dropped
         pivot = high
     left = np.int64(0)
     for i in range(full):
@@ -59,9 +59,9 @@ def thin(keys, values, size, bound):
 
 @entry("u8 i8 i8[] =f8[] b1[] i8 u8[] f8[,] f8[,] i8[] u8 u8[] i8[]")
 def offer_rows(key, first_row, codes, x, gone, size, last, keys, values, fill, bound, low_words, low_rows):
-    """Keep rows whose hash is not above the last one that their group wants; thin a group's full buffer.
+    """Keep rows whose hash is at most the last one wanted for their group; thin a group's full buffer.
 
-    Most rows are turned away, in loops without branches. Rows whose hash is below `bound` are listed; returns
+    Most rows are rejected, in loops without branches. Rows whose hash is below `bound` are listed; returns
     how many they are.
     """
     n_low = np.int64(0)

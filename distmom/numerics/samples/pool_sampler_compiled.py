@@ -23,7 +23,7 @@ CHUNK = 2_048  # rows hashed at a time: they stay in the nearest cache
 def draw_rows(names, sizes, which, bounds, columns, out, at):
     """The sample of one leaf, into the arrays `out` from place `at` on.
 
-    Returns how many rows have keys of at most `below`, and what that is from now on. `bound` is that of the
+    Returns how many rows have keys of at most `below`, and its new value. `bound` is that of the
     exponential keys of which the uniform ones are made; `used` and `gone` are those of `distinct_rows`.
     """
     key, file = names
@@ -71,9 +71,9 @@ def last_word(below):
 
 @entry("u8 i8 i8 b1[] f8 f8[] i8[]", pays=500e6)
 def hashed_rows(key, leaf, n_rows, gone, below, keys, rows):
-    """Rows that count whose hashed key is at most `below`, and these keys: how many they are.
+    """Rows that count and whose hashed key is at most `below`, and these keys; returns their number.
 
-    Most rows are turned away, in loops without branches.
+    Most rows are rejected, in loops without branches.
     """
     last = last_word(below)
     if last < 0:

@@ -24,13 +24,13 @@ def row_uniform(start, index):
 
 @inline
 def stream_start(key, stream):
-    """Where the words of a stream begin."""
+    """The start of the words of a stream."""
     return mix(U(stream) * U(0x9E3779B97F4A7C15) + key)
 
 
 @njit
 def spacings(key, stream, n_used, below, keys):
-    """Smallest keys of n_used rows, ascending, into `keys`; how many are not above the bound."""
+    """Smallest keys of n_used rows, ascending, into `keys`; returns how many are at most the bound."""
     start = stream_start(key, stream)
     at = 0.0
     for j in range(keys.size):
@@ -142,7 +142,7 @@ def offer_leaf(key, leaf, x, rest, gone, keys, values):
     if 2 * n_used < n:  # too many rejections: draw among the used rows instead
         used = np.empty(n_used + 1, np.int64)
         pool = 0
-        for row in range(n):  # without a branch, which a filter's marks would mislead
+        for row in range(n):  # without a branch, which a filter's marks would mispredict
             used[pool] = row
             pool += not gone[row]
     rows = np.empty(n_fresh, np.int64)

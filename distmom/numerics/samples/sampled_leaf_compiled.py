@@ -20,7 +20,7 @@ _RANGE = U(1 << 32)
 
 @njit
 def fill_halves(key, index, block, node, count, c0, c1, c2, c3):
-    """The four 32-bit words of `count` counters, each word in its own array: so the loop is vectorised."""
+    """The four 32-bit words of `count` counters, each word in its own array: this vectorises the loop."""
     for i in range(count):
         w0, w1, w2, w3 = philox(key, index + U(i), block, node)
         c0[i], c1[i], c2[i], c3[i] = np.uint32(w0), np.uint32(w1), np.uint32(w2), np.uint32(w3)
@@ -83,7 +83,7 @@ def sample_rows(key, block, leaf, n, size, replace, bitmap, halves, out):
 
 @entry("u8 i8 u8 i8 i8[] b1 i8 i8[] i8[]")
 def fill_numbers(key, first_block, leaf, n, sizes, replace, first_row, places, out) -> None:
-    """The rows of each block, as numbers from `first_row` on, into its places of `out`, which move on."""
+    """The rows of each block, as numbers from `first_row` on, into its places of `out`, which advance."""
     bitmap = np.zeros(n // 64 + 1, dtype=np.uint64)
     halves = _words()
     rows = np.empty(sizes.max(), dtype=np.int32)
@@ -102,7 +102,7 @@ def _words():
 
 @njit
 def drop(rows, size, gone):
-    """Take rows that are gone out of the drawn ones; how many are left."""
+    """Remove rows that are gone from the drawn ones; returns how many are left."""
     if gone.size == 0:
         return size
     used = 0
@@ -146,7 +146,7 @@ def moments(x, rows, values):
 
 @njit
 def group_moments(x, codes, rows, values, groups, sums, count, mean, m2):
-    """The same of each group, with their numbers of rows."""
+    """The same for each group, with its number of rows."""
     n_groups = count.size
     shift, s1, s2 = sums[0], sums[1], sums[2]
     sums[:] = 0.0
