@@ -64,15 +64,15 @@ class Intervals(OfGroups):
     order_low, order_high : ndarray of float64
         Order statistics of the blocks of the answer; under ``"auto"`` moved with the estimate from the
         median to the location, and at least Student's interval.
+    order_level : ndarray of float64
         Actual confidence level (at least the requested one): the probability of covering the median of
         the distribution of one block mean, whose distance to the mean is of smaller order.
-        distribution of one block mean, whose distance to the mean is of smaller order.
     order_rank : ndarray of int64
         The rank l: the l-th smallest and the l-th largest block mean; 0 if there is no interval.
     order_reason : ndarray of int64
         `NoInterval` codes.
+    cantelli_low, cantelli_high, cantelli_centre : ndarray of float64
         Interval with plug-in scale, and the estimate at its centre, which under ``"auto"`` is not
-        `RuleAnswer.estimate`.
         `RuleAnswer.estimate`.
     cantelli_blocks : ndarray of int64
         Number of blocks K_e of the centre; 0 if there is no interval.
@@ -145,7 +145,7 @@ class RuleAnswer(OfGroups):
     row_estimate : ndarray of float64, shape (n_groups,)
         Answer of the row blocks, which is `estimate` unless the files come first.
     row_margin, file_margin : ndarray of float64, shape (n_groups,)
-        Margins of error with which the two answers are compared; NaN where they are not.
+        Margins of error for the comparison of the two answers; NaN if they are not compared.
     file_estimate : ndarray of float64, shape (n_groups,)
         Answer of the cells of files; NaN if there are too few.
     disagree : ndarray of bool, shape (n_groups,)

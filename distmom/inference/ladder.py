@@ -124,7 +124,7 @@ class Merger:
             places = (k.astype(np.float64) * self._middle[:, None, :] / twice).astype(np.int64)
         else:
             places = k * self._middle[:, None, :] // twice
-        # empty fine blocks after the last row would point behind the last coarse block
+        # empty fine blocks after the last row would point past the last coarse block
         return np.asarray(np.minimum(places, np.maximum(k - 1, 0)))
 
     def at(self, n_blocks: int | Ints) -> tuple[Ints, Floats]:
@@ -153,7 +153,7 @@ class Merger:
         return (places.sums(self.count) if self.weighted else mass), mean
 
     def moments_at(self, n_blocks: int | Ints) -> BlockState:
-        """As `at`, with the second moments: mean NaN where empty, m2 NaN where the mean is not finite."""
+        """As `at`, with the second moments: mean NaN if empty, m2 NaN if the mean is not finite."""
         places = self._places(_of_groups(n_blocks))
         if isinstance(self.blocks, WeightedMoments):
             _, _, _, weight2, mean2, m2 = self.blocks

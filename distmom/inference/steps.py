@@ -29,7 +29,7 @@ LEVELS_AT_ONCE = 1 << 15
 
 
 def factors(n_blocks: Ints, n_tests: Ints, delta: float) -> Floats:
-    """`width_factor` of each number of blocks at delta/n_tests; infinite where there are no blocks."""
+    """`width_factor` of each number of blocks at delta/n_tests; infinite if there are no blocks."""
     most = int(n_tests.max(initial=1)) + 1
     codes = n_blocks * most + n_tests
     kinds = np.unique(codes)
@@ -63,7 +63,7 @@ def over_columns(flags: Bools, n_columns: int) -> Bools:
 def climb(merger: Merger, levels: Ints, usable: Bools, finest: Finest, n_columns: int = 1) -> Ladder:
     """Median and margin of error at every level: with one standard error for the whole ladder.
 
-    h_K = se * sqrt(K) * factor(K, 0.001/(|L| n_columns)), times the `inflation` where rows have weights:
+    h_K = se * sqrt(K) * factor(K, 0.001/(|L| n_columns)), times the `inflation` if rows have weights:
     together the intervals of all |L| levels, of all columns of a vector, hold with probability 0.999 if the
     blocks are clean.
     """
@@ -92,7 +92,7 @@ def first_meeting(ladder: Ladder) -> Ints:
         high = np.where(ladder.usable, ladder.median + ladder.margin, np.inf)
         low = np.maximum.accumulate(low[:, ::-1], axis=1)[:, ::-1]
         high = np.minimum.accumulate(high[:, ::-1], axis=1)[:, ::-1]
-        meets = (low <= high) & ladder.usable  # a non-finite median is NaN and meets nothing
+        meets = (low <= high) & ladder.usable  # a non-finite median is NaN and overlaps nothing
     return np.asarray(np.argmax(meets, axis=1))
 
 

@@ -123,7 +123,7 @@ class Descent:
 
 @dataclass(frozen=True)
 class DescentOutcome:
-    """What a descent found: `x` is the best averaged point on held-out blocks, or the last one."""
+    """The result of a descent: `x` is the best averaged point on held-out blocks, or the last one."""
 
     x: Floats
     status: DescentStatus

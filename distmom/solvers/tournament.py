@@ -143,7 +143,7 @@ class Oracle(Protocol):
     """Disjoint parts of the data: for distances, for matches, and perhaps for those of the finalists."""
 
     def losses(self, part: int) -> Floats:
-        """Block losses of the candidates in a part, shape (m, K); infinite where one is not finite."""
+        """Block losses of the candidates in a part, shape (m, K); infinite if one is not finite."""
         ...
 
     def bounds(self) -> Floats:

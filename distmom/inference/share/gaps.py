@@ -223,7 +223,7 @@ def _admitted(y: Floats, runs: Runs, left: _Kept) -> bool:
 
 
 def _beside(y: Floats, runs: Runs, kept: _Kept, stays: _Kept, far: float) -> _Kept:
-    """What is kept if the variance of a second mode does not count: codes on the other side are found."""
+    """The rows kept if the variance of a second mode does not count: codes on the other side are found."""
     above = stays.last < kept.last
     inner = rows_apart(y[stays.first : stays.last], far)
     if above and inner.n_low:
@@ -236,7 +236,7 @@ def _beside(y: Floats, runs: Runs, kept: _Kept, stays: _Kept, far: float) -> _Ke
 
 
 def _cut(y: Floats, kept: _Kept, c: float, cut: float, side: int) -> _Kept:
-    """What is kept within a cut on one side of the centre, or on both (side 0)."""
+    """The rows kept within a cut on one side of the centre, or on both (side 0)."""
     first, last, lo, hi = kept.first, kept.last, kept.lo, kept.hi
     if side <= 0 and (f := int(np.searchsorted(y, c - cut, side="right"))) > first:
         first, lo = f, c - cut
@@ -338,7 +338,7 @@ class _Sides:
 
 
 def _ranks(distances: tuple[Floats, ...], t: Floats, side: Literal["left", "right"]) -> Ints:
-    """How many distances are less than t, or at most t."""
+    """Number of distances less than t, or at most t."""
     return np.asarray(sum(np.searchsorted(u, t, side) for u in distances))
 
 

@@ -103,7 +103,7 @@ class GivenShare:
 
 
 def given_share(y_sorted: Floats, share: float, n: int) -> GivenShare:
-    """Average rows of which a given share may be anything.
+    """Average rows of which a given share may be arbitrary.
 
     Rows that stand apart are left out. If the standard deviation of the rest exceeds `KAPPA` times the least
     possible, the largest window that does not exceed it is taken.

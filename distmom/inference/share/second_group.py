@@ -161,5 +161,5 @@ def _cut(u: Floats, n: int, most: int) -> tuple[float, float] | None:
 
 
 def _values(u: Floats) -> int:
-    """How many different values there are."""
+    """Number of different values."""
     return int(np.count_nonzero(np.diff(u))) + 1

@@ -115,13 +115,13 @@ class Paired:
 
 
 def _same(x: float, y: float) -> bool:
-    """Whether a root stays where it was."""
+    """Whether a root no longer moves."""
     return x == y or (math.isfinite(y) and abs(x - y) <= ATOL + RTOL * abs(y))
 
 
 @dataclass(frozen=True)
 class Lift:
-    """A relative difference, NaN where there is none; its interval; why one of them is missing."""
+    """A relative difference, NaN if there is none; its interval; why one of them is missing."""
 
     value: float
     interval: Interval | None

@@ -116,7 +116,7 @@ def jackknife_variance(kernel: Kernel, sums: tuple[PairSums, ...], weights: Weig
 def jackknife_by_sample(
     kernel: Kernel, sums: tuple[PairSums, ...], weights: Weights = None
 ) -> tuple[Value, ...]:
-    """What the rows of each sample contribute to `jackknife_variance`."""
+    """Contribution of the rows of each sample to `jackknife_variance`."""
     found = []
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         for sample in range(len(kernel.degrees)):

@@ -107,7 +107,7 @@ class Kernel:
 
     @property
     def compiled(self) -> Any | None:
-        """What the compiled tiles inline: a function of their own, `Inlined`, or one that Numba compiled.
+        """The function that compiled tiles inline: one of their own, `Inlined`, or one that Numba compiled.
 
         None: tiles are made with NumPy.
         """

@@ -45,7 +45,7 @@ def duels(values: Floats) -> tuple[Bools, Floats]:
     Notes
     -----
     Two candidates may both be unbeaten (ties, even K), but never both lose. O(m^2 K) time, O(m K) memory
-    in addition to the result.
+    beyond the result.
 
     Examples
     --------

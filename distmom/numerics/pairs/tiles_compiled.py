@@ -1,6 +1,6 @@
 """Compiled tiles of pairs; the NumPy twin with the same bits, and the order of all sums, are in ``tiles.py``.
 
-`_pair_sums` is compiled for each kernel of the table `FILLS`, with what that names in the place of `_fill`,
+`_pair_sums` is compiled for each kernel of the table `FILLS`, with its functions in place of `_fill`,
 `_lanes` and so on; and for each compiled function of a user, anew in each process.
 """
 
@@ -109,14 +109,14 @@ FILLS: dict[str, tuple[Any, dict[str, Any]]] = {
     "metric": (_fill_columns, {"_term": _square, "_finish": _metric_hinge}),
     **{name: (_fill_ranking, {"_loss": compiled_value(LOSSES[name])}) for name in names_of("margin")},
 }
-"""For each name of `Inlined` what puts the kernel of each lane with row j of y into `out`, and its functions.
+"""For each name of `Inlined` the function that writes the kernel of each lane and row j of y to `out`.
 
-`first` is the first column that is no label. "function" is a user's, itself the first argument.
+`first` is the first column that is not a label. "function" is a user's, itself the first argument.
 """
 
 N_PARAMETERS = {name: 2 if fill is _fill_ranking else 1 for name, (fill, _) in FILLS.items()}
 N_PARAMETERS |= {"absolute": 0, "euclidean": 0}
-"""How many parameters `Inlined` has for each name."""
+"""Number of parameters of `Inlined` for each name."""
 
 
 @inline
@@ -131,7 +131,7 @@ def _as_columns(rows):
 
 @anew
 def _halve(values, size):
-    """Sum by adding the upper half to the lower one until one value is left; `values` are lost."""
+    """Sum by adding the upper half to the lower one until one value is left; `values` are overwritten."""
     while size > 1:
         if size == 16:  # the same additions, written out
             a, b, c, d = (
@@ -192,7 +192,7 @@ def _pair_sums(k, x, y, first, same, of_x, of_y, tile, left, right):
     """Sums of a kernel over pairs of rows of x and y: for each row of x into `left`, of y into `right`.
 
     Returns the sum of squares. With `same`, x and y are the same rows and each pair counts once. Sums of y
-    are not taken where `right` has size 0.
+    are not computed if `right` has size 0.
     """
     total = 0.0
     sums, squares, rows = np.empty(tile), np.empty(tile), np.empty((4, tile))
@@ -214,11 +214,11 @@ def _pair_sums(k, x, y, first, same, of_x, of_y, tile, left, right):
 @entries_for(name for name in FILLS if name != "function")
 @cache
 def pair_sums(name: str) -> Any:
-    """`_pair_sums` of a name of `FILLS`; kept on disk, but for users' functions."""
+    """`_pair_sums` of a name of `FILLS`; kept on disk, except for users' functions."""
     template, functions = FILLS[name]
     fill = anew(standing_for(template, name, **functions))
     lanes = _as_rows if template is _fill_rows else _as_columns
-    tile = anew(standing_for(_tile, name, _fill=fill))  # not kept of its own: it is part of what uses it
+    tile = anew(standing_for(_tile, name, _fill=fill))  # not kept by itself: it is part of its callers
     made = standing_for(_pair_sums, name, _tile=tile, _lanes=lanes)
     if name == "function":
         return anew(made)
