@@ -21,7 +21,7 @@ LEAST_AHEAD = 2048  # values to prefetch: fetching one takes as long as adding h
 
 @njit
 def add_part(x, gone, first, run, key, forward, shift, s1, s2, missing):
-    """Add some rows of one run, from place `first` of it on, one by one; no run in `missing`."""
+    """Add some rows of one run from its place `first` on, one by one; not a run counted by `missing`."""
     k_blocks = s1.size
     choice, rotation = run_choice(run, key, k_blocks)
     blocks = forward[choice]
