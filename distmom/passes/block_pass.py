@@ -66,7 +66,7 @@ def _evaluated(
     merger = UnitMerger(len(units), merge)
     found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
     if sorted_ is not None:
-        remove_folder(sorted_.folder)  # there may be more to regroup; on failure the folder of the whole run goes
+        remove_folder(sorted_.folder)  # there may be more to regroup; a failure removes the run's folder
     return tuple(state for _, state in found.parts)
 
 

@@ -88,7 +88,7 @@ def reading_memory(read: ReadOptions, extent: Extent | None) -> Memory:
     known = extent or Extent(read.batch_rows, read.batch_rows, read.batch_rows, {})
     found = known.reading(read.names, read.batch_rows, DICTIONARY_BYTES)
     rows, n_values = min(LEAF_ROWS, known.rows), len(read.value_names)
-    # smaller batches wait until they fill a leaf and are joined then; batches of texts end with each row group
+    # smaller batches wait until they fill a leaf and are joined then; those of texts end with each row group
     joined = read.batch_rows < LEAF_ROWS or any(chunk.text for chunk in known.chunks.values())
     held = 2 * n_values * rows * 8 if joined and known.rows > 1 else 0
     leaf = LEAF_COPIES * 8 * rows
