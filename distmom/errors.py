@@ -81,8 +81,7 @@ _LIBRARIES = tuple({str(Path(path)) + os.sep for path in (*get_paths().values(),
 
 @lru_cache(maxsize=1 << 14)
 def is_own_code(file: str | None) -> bool:
-    """Whether a module's file is the user's Python code: neither part of distmom nor of an installed
-    library."""
+    """Whether a module's file is the user's own code: not part of distmom or of an installed library."""
     if not file or not file.endswith(".py"):
         return False
     installed = {"site-packages", "dist-packages"} & set(Path(file).parts)

@@ -166,8 +166,7 @@ def _through_pipe() -> Iterator[_Lines]:
 
 
 def _drain(reading: int, lines: _Lines) -> None:
-    """Read until the run ends: workers that are still shutting down may keep the other end open for
-    longer."""
+    """Read until the run ends: workers that are shutting down may keep the other end open for longer."""
     with open(reading, encoding="utf-8", errors="backslashreplace") as pipe:
         for line in pipe:
             if line == f"{_END}\n":

@@ -36,8 +36,7 @@ def asking(ask: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def stoppable(cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Make `check_stopped` raise `Stopped` in this thread once ``cancelled()`` is true, while one unit
-    runs."""
+    """Make `check_stopped` raise `Stopped` in this thread once ``cancelled()``, while one unit runs."""
 
     def ask() -> None:
         if cancelled():

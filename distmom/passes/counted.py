@@ -54,8 +54,7 @@ class CellMap:
 
 
 def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
-    """Merge fine blocks by their used rows, shape (n_groups, n_fine), as the levels of the ladder are
-    merged."""
+    """Merge fine blocks by their used rows, shape (n_groups, n_fine), like the levels of the ladder."""
     nothing = np.zeros(count.shape)
     inside = Merger(Moments(count, nothing, nothing)).index(n_blocks)
     starts = np.cumsum(n_blocks) - n_blocks

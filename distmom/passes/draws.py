@@ -143,8 +143,7 @@ def draw_tuples(
     *,
     replace: bool = False,
 ) -> DrawPlan:
-    """Samples of tuples of rows of all lakes; for each lake, the first rows of all tuples, then the second
-    rows.
+    """Samples of tuples of rows of all lakes; per lake, the first rows of all tuples, then the second ones.
 
     They come from the random stream of `key`. `degrees` are the rows of each lake in a tuple; with `replace`
     tuples may repeat in a sample.

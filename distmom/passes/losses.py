@@ -231,8 +231,7 @@ def _split(where: Filter | None, names: Collection[str]) -> tuple[tuple[Bound, .
 
 
 def whole_leaves(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same rows, whole leaves at a time, so that results of functions and models do not depend on
-    batches."""
+    """The same rows in whole leaves, so that results of functions and models do not depend on batches."""
     held: list[Batch] = []
     for batch in batches:
         start = 0

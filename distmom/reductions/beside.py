@@ -22,8 +22,7 @@ class BothStates(Record):
 
 @dataclass(frozen=True)
 class Beside:
-    """Two reductions of the same rows, without groups; `places` are the positions of their columns in a
-    row."""
+    """Two reductions of the same rows, without groups; `places` are the places of their columns in a row."""
 
     first: Reduction
     second: Reduction

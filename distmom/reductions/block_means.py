@@ -130,8 +130,7 @@ class BlockMeans:
         return SKETCH_OF_GROUPS if self.grouped else SKETCH
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
-        """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know about
-        it."""
+        """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know."""
         if not self.rowwise:
             from distmom.reductions.accumulate.leafwise import LeafwiseMeans
 

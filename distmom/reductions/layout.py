@@ -20,8 +20,7 @@ from distmom.numerics.blocks.stored import stored_moments
 
 @dataclass(slots=True)
 class Place:
-    """Where rows are: the key of their file, the number of the first row in it, the file's number in its
-    unit.
+    """Where rows are: their file's key, the first row's number in it, the file's number in its unit.
 
     Also the hashes of the units of the rows, if units were requested.
     """
@@ -129,8 +128,7 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
 
 
 def contiguous(rows: LeafRows, first: int, edges: Ints, compiled: bool) -> BlockState:
-    """Moments of the contiguous blocks between these edges, then of all rows; row 0 has the number
-    `first`."""
+    """Moments of the contiguous blocks between these edges, then of all rows; row 0 is number `first`."""
     return stored_moments(
         rows.x, rows.gone, first, edges, rest=rows.rest, weights=rows.weights, compiled=compiled
     )

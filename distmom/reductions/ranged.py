@@ -64,8 +64,7 @@ class RangedMeans:
     most: float
 
     def begin(self, n_files: int, window: Any = None) -> SparseMeans:
-        """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know about
-        it."""
+        """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know."""
         return SparseMeans(self.means, n_files, window, self.n_known, self.most)
 
     def of_range(self, accumulator: SparseMeans, encoder: RangeCodes) -> RangedState:

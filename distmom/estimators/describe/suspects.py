@@ -208,8 +208,7 @@ def _enough(facts: UnitFacts) -> Bools:
 
 
 def _mean(facts: UnitFacts) -> Iterator[SuspectUnit]:
-    """Files whose mean is off by more than the standard deviation of a row; a mean of -inf or inf always
-    is."""
+    """Files whose mean is off by more than a row's standard deviation; a mean of -inf or inf always is."""
     mean = np.where(facts.n_used > 0, facts.mean, np.nan)
     non_finite = (facts.n_used > 0) & ~np.isfinite(facts.mean)
     std = _std(facts)

@@ -52,8 +52,7 @@ class FileTree:
         self._run: list[BlockState] = []
 
     def push_leaf(self, blocks: BlockState) -> None:
-        """Add the next leaf of the file: shape (columns, groups, n_blocks + 1); the last block has all
-        rows."""
+        """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), the last with all rows."""
         if not self._spec.leaves_fold:
             self._leaves.push(blocks)
             return

@@ -111,8 +111,7 @@ class LeafwiseMeans(MeansKeeper):
         self._tree.push_leaf(first.stacked(*others))
 
     def _enter(self, leaf: Rows, number: int, place: Place) -> list[BlockState]:
-        """Moments of the columns of a set; values are searched for NaN and infinity only if the sums show
-        some.
+        """Moments of the columns of a set; searched for NaN and infinity only if the sums show some.
 
         So the values of a clean leaf need no check. After a leaf that was not clean, the next one is searched
         first, which avoids summing it twice.
@@ -144,8 +143,7 @@ class LeafwiseMeans(MeansKeeper):
         return found
 
     def _blocks(self, number: int, columns: list[LeafRows], anything: bool) -> list[BlockState] | None:
-        """Sample each column and return its moments; None as soon as one is not finite, unless `anything` is
-        allowed."""
+        """Sample each column; return its moments, or None if any is not finite and not `anything`."""
         blocks = []
         for rows in columns:
             blocks.append(self._spec.layout.leaf(rows, self._window, compiled=self._spec.compiled))

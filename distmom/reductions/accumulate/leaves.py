@@ -87,8 +87,7 @@ def _join_masks(masks: list[Mask], pieces: list[Rows]) -> Mask:
 
 
 def stretches(rows: Rows, size: int) -> Iterator[tuple[Rows, bool]]:
-    """Cut rows at the ends of stretches of `size` rows of the file; the flag says whether a stretch ends
-    there."""
+    """Cut rows at the ends of stretches of `size` rows of the file; the flag marks where a stretch ends."""
     start = 0
     while start < rows.n_rows:
         stop = min(rows.n_rows, start + size - (rows.first_row + start) % size)

@@ -31,8 +31,7 @@ class SmallFile(NamedTuple):
 
 
 class ColumnRows(NamedTuple):
-    """Used rows of one column of many files: place of the file, row in it, value, weight; moments of the
-    files."""
+    """Used rows of one column of many files: place of the file, row, value, weight; moments of the files."""
 
     files: Ints
     rows: Ints
@@ -145,8 +144,7 @@ class Together:
         return ColumnRows(files, self._row_of[used], x, w, file_moments(x, files, len(self.files), w))
 
     def odd_files(self) -> list[SmallFile]:
-        """Files with odd weights, or with values that are non-finite or so large that differences
-        overflow."""
+        """Files with odd weights, or values that are non-finite or so large that differences overflow."""
         odd = self._odd.copy()
         for column in self._columns.values():
             odd |= ~(np.isfinite(column.whole.mean) & np.isfinite(column.whole.m2))

@@ -115,8 +115,7 @@ class SparseMeans(RowwiseMeans):
             self._files.change(partial(_of_groups, kept=kept, width=self._all))
 
     def state(self, encoder: RangeCodes) -> tuple[SparseState | None, tuple[RowPool, ...]]:
-        """The state of the groups in the range (None if there are none), and the large samples of all
-        rows."""
+        """The state of the groups in the range (None if none), and the large samples of all rows."""
         pools = tuple(pool.result() for pool in self._pools)
         tables, hashes = self._files.root, encoder.hashes
         codes = np.flatnonzero(encoder.inside)

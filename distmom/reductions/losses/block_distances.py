@@ -50,8 +50,7 @@ class _LeafDistances:
         return self._sums
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
-        """Add the leaf's rows of the first part, a piece at a time, so that a block of pairs stays in the
-        cache."""
+        """Add the leaf's rows of the part, a piece at a time, so that a block of pairs stays in cache."""
         of = self._spec.of
         blocks = of.parts.n_blocks
         cells = of.parts.cells(rows, key)

@@ -146,8 +146,7 @@ class BlockKernel:
         return left.followed_by(right)
 
     def _one(self, rows: list[Floats]) -> tuple[Any, ...]:
-        """For one block: sizes, tuples, means of the parts, variance, its components and the weight of the
-        tuples."""
+        """For one block: sizes, tuples, means of parts, variance, its components and weight of tuples."""
         kernel = self.kernel
         weights: Weights = None
         if self.weighted:
