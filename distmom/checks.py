@@ -14,8 +14,7 @@ from distmom.errors import ConfigError
 def check_choice(
     name: str, value: Any, allowed: Sequence[str], retired: Mapping[str, str] | None = None
 ) -> None:
-    """Raise ConfigError unless the value is an allowed word; a `retired` word is answered with the new
-    one."""
+    """Raise ConfigError unless the value is an allowed word; for a `retired` word it names the new one."""
     if value not in allowed:
         now = retired.get(value) if retired and isinstance(value, str) else None
         if now in allowed:

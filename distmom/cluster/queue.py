@@ -196,8 +196,7 @@ def best_cut(units: Sequence[Unit]) -> int:
 
 
 def _evenness(unit: Unit) -> tuple[bool, int]:
-    """Evenness of the place after a unit: whether a file ends there, and how often its number can be
-    halved."""
+    """Evenness of the place after a unit: whether a file ends there, how often its number can be halved."""
     if unit.rows is None:
         place = unit.first_file + len(unit.files)
         return True, place & -place

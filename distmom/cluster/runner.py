@@ -113,8 +113,14 @@ def run_units(
     RunResult
         Bit-for-bit identical for every executor, window, cut into units and order of arrival.
 
-    Notes ----- The first error cancels all units in flight, and so does KeyboardInterrupt. A unit whose
-    workers died too often is run once more by itself, because a scheduler also blames innocent neighbours.
+    Notes
+    -----
+    The first error cancels all units in flight, and so does KeyboardInterrupt. A unit whose workers died too
+    often is run once more by itself, because a scheduler also blames innocent neighbours.
+
+    States of more than 1 MB are usually not sent one by one from a cluster: up to 16 units are sent together,
+    and come back as one state. This process then holds about as many states as units run and, for each of
+    them, one state per bit of the number of units, whatever that number is.
     """
     if merger is None:
         merger = UnitMerger(max((u.first_file + len(u.files) for u in units), default=0), merge)

@@ -72,8 +72,7 @@ class ReadAndReduce:
         return outcome
 
     def _attempt(self, unit: Unit, bad: dict[int, str]) -> UnitOutcome | None:
-        """The outcome without the files of these numbers; None if another is bad, which is then added to
-        them."""
+        """The outcome without the files of these numbers; None if another is bad, which is then added."""
         accumulator = self.reduction.begin(len(unit.files), unit.window)
         encoder: KeyEncoder | RangeEncoder | None = None
         if self.n_keys:

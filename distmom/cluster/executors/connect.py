@@ -30,8 +30,7 @@ GIVEN, ACTIVE = "executor: the client", "the active Dask client"
 
 @contextmanager
 def thread_left_to_units() -> Iterator[None]:
-    """In a task of a worker: release its thread, which may be the only one, while this task waits for
-    others."""
+    """In a worker's task: release its thread, which may be the only one, while this task waits for others."""
     from distributed import get_worker, rejoin, secede
 
     with ExitStack() as stack:
@@ -43,8 +42,7 @@ def thread_left_to_units() -> Iterator[None]:
 
 
 def active_client() -> Any:
-    """The current Dask client. It exists only if distributed was imported; importing it here would take 0.6
-    s.
+    """The current Dask client, if distributed was imported; importing it here would take 0.6 s.
 
     A client inherited by a fork does not count: its event loop was not copied.
     """

@@ -69,9 +69,11 @@ def describe(
     NoAnswerError
         There are no rows.
 
-    Notes ----- One pass. Robust mean, interval and status are bit-for-bit those of `distmom.mean` with the
-    same seed, unless a share of the rows is screened out: then mean, interval, standard deviation and Gini's
-    difference are those of the remaining rows of a sample of 16,384.
+    Notes
+    -----
+    One pass. Robust mean, interval and status are bit-for-bit those of `distmom.mean` with the same seed,
+    unless a share of the rows is screened out: then mean, interval, standard deviation and Gini's difference
+    are those of the remaining rows of a sample of 16,384.
 
     A file is named if one of its figures in a column is more than 8 robust standard deviations from the
     median over all files, and if the difference is material: another mean, unit, sign, constants, missing

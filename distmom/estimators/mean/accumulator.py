@@ -73,10 +73,12 @@ class MeanAccumulator:
     ConfigError
         If an option is wrong or depends on the number of rows.
 
-    Notes ----- The result depends only on the rows and their order, not on the batches. It is bit-for-bit
-    that of `distmom.mean` for a file with this name and these rows (an array in memory has the name "").
-    Times are counted from a day in the middle of the first batch that has any; a first batch of 1,024 rows
-    gives identical bits.
+    Notes
+    -----
+    The result depends only on the rows and their order, not on the batches. It is bit-for-bit that of
+    `distmom.mean` for a file with this name and these rows (an array in memory has the name ""). Times are
+    counted from a day in the middle of the first batch that has any; a first batch of 1,024 rows gives
+    identical bits.
 
     Memory: at most one state (the sums of each column and group) per binary digit of the number of leaves of
     131,072 rows, and the rows of the current leaf (of eight leaves with groups).
@@ -215,8 +217,8 @@ class MeanAccumulator:
         return any(file.size for file in self._files())
 
     def _go_on(self, made: Made) -> None:
-        """Read like this from now on; the sums get other columns before any row, once list lengths are
-        known."""
+        """Read like this from now on; once list lengths are known, before any row, the sums' columns
+        change."""
         if made.read.vectors != self._made.read.vectors:
             self._begin(made, self.name, self._others, None)
         self._made = made

@@ -26,8 +26,7 @@ STREAMS = "streams"
 
 
 class LakeCounts(NamedTuple):
-    """Counts that blocks may depend on: rows of the lake, rows that pass the filter, units (such as
-    files)."""
+    """Counts blocks may depend on: rows of the lake, rows that pass the filter, units (such as files)."""
 
     n_rows: int | None = None
     n_valid: int | None = None

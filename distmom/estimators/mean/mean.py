@@ -159,9 +159,11 @@ def mean(
     ResourceError
         There is not enough memory, or the cluster was lost.
 
-    Notes ----- *Intervals.* ``order`` covers the median of the distribution of one block mean, which is close
-    to the mean for large blocks. ``cantelli`` would be valid with probability 1 - delta if the variance of a
-    block mean were known; the variance is estimated, so coverage is asymptotic in the block size. See
+    Notes
+    -----
+    *Intervals.* ``order`` covers the median of the distribution of one block mean, which is close to the mean
+    for large blocks. ``cantelli`` would be valid with probability 1 - delta if the variance of a block mean
+    were known; the variance is estimated, so coverage is asymptotic in the block size. See
     :doc:`/statistics/intervals` and :doc:`/statistics/promises`.
 
     *Blocks.* Under ``"auto"`` 945 fine blocks are tested against each other, and outlying ones are screened

@@ -65,10 +65,12 @@ def merge_states(
     ResourceError
         If the merged state cannot be written.
 
-    Notes ----- States are merged in the order of their folders and files, whatever the order of the
-    arguments, so the same states give bit-for-bit identical results. Merging some of them first changes sums
-    only by rounding, and does not change counts. Two files are the same if their full paths are equal. Times
-    that count from different days are converted.
+    Notes
+    -----
+    States are merged in the order of their folders and files, whatever the order of the arguments, so the
+    same states give bit-for-bit identical results. Merging some of them first changes sums only by rounding,
+    and does not change counts. Two files are the same if their full paths are equal. Times that count from
+    different days are converted.
 
     Files in different folders may have the same names. So the assignment of rows and files to blocks depends
     on the folder, too, and a bad file is found among a hundred ``part-0.parquet``. Blocks therefore differ

@@ -64,8 +64,7 @@ class BlockLines:
         return Estimates(answer, promise, d, method)
 
     def _matrices(self, a: Ints, b: Ints) -> Moments:
-        """The entries of all matrices, line by line; one non-finite entry makes its whole matrix
-        non-finite."""
+        """The entries of all matrices, line by line; one non-finite entry makes its matrix non-finite."""
         values, variance = self._values[:, a, b], self.blocks.variance[:, a, b]
         values = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
         each = [self._placed(values[:, d], variance[:, d]) for d in range(a.size)]

@@ -86,8 +86,7 @@ def _with(rows: RowSource, one: Pass, names: tuple[str, ...]) -> RowSource:
 def _statistics(
     options: UStatOptions, draws: Draws, sources: Sequence[RowSource], seed: int, progress: Progress | None
 ) -> list[DrawnStatistics]:
-    """Samples of rows of one column (or set of columns) with all pairs, or samples of pairs of all
-    columns."""
+    """Samples of rows of a column (or set of columns) with all pairs, or samples of pairs of all columns."""
     plan, spread = draws.plan, options.rows.interval != "none"
     if draws.n_pairs is None:
         kernel = BlockKernel(options.kernel, options.statistic, spread)  # type: ignore[arg-type]

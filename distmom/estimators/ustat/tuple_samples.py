@@ -108,11 +108,13 @@ class SampledTuples:
 
         NaN if the variance is unknown.
 
-        Notes ----- `theory.resampled_margin` with the variance of one sample's value, ``Var(U_n) + (N - M)/(N
-        - 1) (Var h - Var U_n)/M`` without and ``(1 - 1/M) Var(U_n) + Var(h)/M`` with replacement. M are the
-        pairs of the smallest sample, and a = 1/pi, where pi is the probability that the largest sample uses a
-        given row (of the most densely sampled lake, if there are several). Samples without a pair do not
-        count. The variances are estimated, so the statement is asymptotic.
+        Notes
+        -----
+        `theory.resampled_margin` with the variance of one sample's value, ``Var(U_n) + (N - M)/(N - 1) (Var h
+        - Var U_n)/M`` without and ``(1 - 1/M) Var(U_n) + Var(h)/M`` with replacement. M are the pairs of the
+        smallest sample, and a = 1/pi, where pi is the probability that the largest sample uses a given row
+        (of the most densely sampled lake, if there are several). Samples without a pair do not count. The
+        variances are estimated, so the statement is asymptotic.
         """
         var_u, var_h = (float(one) for one in self.variances(n_used))
         filled = self.moments.count[self.moments.count > 0]

@@ -144,10 +144,12 @@ def ustatistic(
         The rows of one block do not fit into memory, or sorted rows into the scratch folder, or the cluster
         was lost.
 
-    Notes ----- *Blocks.* With a given number of blocks the answer is the median of that many complete
-    U-statistics. Under ``"auto"`` rows form up to 945 fine blocks of at least 64 rows, and the value of a
-    block of the answer is the mean of the statistics of its fine blocks. Degenerate kernels (such as the
-    energy distance of two equal distributions) need few blocks; ``"auto"`` takes 9.
+    Notes
+    -----
+    *Blocks.* With a given number of blocks the answer is the median of that many complete U-statistics. Under
+    ``"auto"`` rows form up to 945 fine blocks of at least 64 rows, and the value of a block of the answer is
+    the mean of the statistics of its fine blocks. Degenerate kernels (such as the energy distance of two
+    equal distributions) need few blocks; ``"auto"`` takes 9.
 
     *Intervals* are those of `distmom.mean`. For a ratio (`concordance`) ``cantelli`` is Fieller's interval.
     Samples of rows and of pairs share rows, so only ``cantelli`` is valid for them.

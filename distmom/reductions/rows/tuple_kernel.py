@@ -30,13 +30,15 @@ class TupleKernel:
     compiled : bool
         Use compiled kernels also for small blocks (same pairs).
 
-    Notes ----- The rows of a block, in the order of files and rows, are shuffled in a way that depends only
-    on the seed, the block's number and its number of rows. The first two rows are a pair, then the next two,
-    and so on: floor(B/2) pairs. Each of several samples has an order of its own, and there are min_t
-    floor(B_t/d_t) tuples; in the other samples random rows are left over. One order for all blocks would pair
-    the same places of a sorted column everywhere, and blocks would err together (simulated: order intervals
-    at 90% covered 25%). Pairing rows by their places, as in (X_i, X_{i + n/2}), estimates another parameter
-    where a column is sorted: 1.594 instead of 1.128 for the Gini mean difference of normal rows.
+    Notes
+    -----
+    The rows of a block, in the order of files and rows, are shuffled in a way that depends only on the seed,
+    the block's number and its number of rows. The first two rows are a pair, then the next two, and so on:
+    floor(B/2) pairs. Each of several samples has an order of its own, and there are min_t floor(B_t/d_t)
+    tuples; in the other samples random rows are left over. One order for all blocks would pair the same
+    places of a sorted column everywhere, and blocks would err together (simulated: order intervals at 90%
+    covered 25%). Pairing rows by their places, as in (X_i, X_{i + n/2}), estimates another parameter where a
+    column is sorted: 1.594 instead of 1.128 for the Gini mean difference of normal rows.
     """
 
     kernel: Kernel
