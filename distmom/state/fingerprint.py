@@ -54,8 +54,7 @@ class Fingerprint:
     def of(
         cls, question: Mapping[str, Any], design: Mapping[str, Any], seed: int, shown_seed: int | str
     ) -> Fingerprint:
-        """The form that is saved: with the seed and the version of the draws, all values suitable for
-        JSON."""
+        """The form that is saved: with the seed and the version of the draws, and only JSON values."""
         drawn = {"version of the draws": DRAW_VERSION, "rng": shown(f"0x{seed:032x}", shown_seed)}
         return cls(plainly({**question, **drawn}), plainly(design))
 

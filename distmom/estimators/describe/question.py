@@ -70,7 +70,7 @@ class DescribeQuestion(RowsQuestion):
         return open_columns(self.scan, self.columns, self.by, self.broken)
 
     def without(self, error: BadFileError) -> DescribeQuestion:
-        """The question without the column; raises the error if the column was requested or unknown."""
+        """The question for the other columns; raises the error if the column may not be left out."""
         of_all, column = not names_of("columns", self.columns), error.column
         types = self.opened[2].types
         if not of_all or column not in types or len(types) == 1 or len(self.broken) >= MOST_BROKEN:

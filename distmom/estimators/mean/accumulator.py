@@ -217,8 +217,7 @@ class MeanAccumulator:
         return any(file.size for file in self._files())
 
     def _go_on(self, made: Made) -> None:
-        """Read like this from now on; once list lengths are known, before any row, the sums' columns
-        change."""
+        """Read like this from now on; once list lengths are known, before any row, sums change columns."""
         if made.read.vectors != self._made.read.vectors:
             self._begin(made, self.name, self._others, None)
         self._made = made
