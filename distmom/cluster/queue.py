@@ -96,7 +96,7 @@ LARGE_STATE = 1_000_000
 """Bytes above which states are merged on workers."""
 
 MOST_UNITS = 16
-"""Units of a batch, so that a lost worker costs only a few seconds of work."""
+"""Most units of a batch, so that a lost worker costs only a few seconds of work."""
 
 
 @dataclass(frozen=True, slots=True)

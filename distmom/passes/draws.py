@@ -34,7 +34,7 @@ DRAWN_BYTES = 50
 CHUNKS_PER_THREAD = 4
 
 CHUNK_BYTES = 4_000_000
-"""Rows sent to a worker together, unless a single block has more."""
+"""Bytes of rows sent to a worker together, unless a single block has more."""
 
 
 class Drawn(NamedTuple):

@@ -62,7 +62,7 @@ ANSWERING = 5
 answers."""
 
 ANSWERED_BYTES = 1 << 25
-"""Most such sums that are answered at a time."""
+"""Most bytes of such sums that are answered at a time."""
 
 UNASKED = 4
 """Without a limit, groups take one part in this many of the machine's memory."""

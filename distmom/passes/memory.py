@@ -20,7 +20,7 @@ ROW_BYTES = 4
 """Bytes per value in a file, for a rough number of rows."""
 
 UNIT_TABLE_BYTES = 12_000_000
-"""Tables that look up the hashes of a column's units, and the units met so far."""
+"""Bytes of tables that look up the hashes of a column's units, and the units met so far."""
 
 UNKNOWN_GROUPS = 100
 """Assumed groups, if footers do not bound their number."""
@@ -29,7 +29,7 @@ ARENA_BYTES = 10_000_000
 """Memory kept by allocators for each thread, and its stack."""
 
 LEAF_COPIES = 4
-"""Arrays for the rows of a leaf, one column at a time: values, masks, draws, places."""
+"""Number of arrays for the rows of a leaf, one column at a time: values, masks, draws, places."""
 
 AT_WORK = 2
 """States of a unit at work: that of a leaf or file, besides that of all before it."""
@@ -38,7 +38,7 @@ GROUPED_ROW_BYTES = 300
 """Bytes per row of a batch that is assigned to its group: code, cell and hashes."""
 
 GROWN = 1.35
-"""Spare room for groups while they are being found; states that are passed on have none."""
+"""Factor for spare room of groups while they are being found; states that are passed on have none."""
 
 ANSWER, RESULT_BYTES = 7, 20_000
 """Copies of a column's sums while the rule merges and sorts its blocks; bytes of its result."""

@@ -17,7 +17,7 @@ from distmom.reductions.rows.keep_rows import BlockRange
 from distmom.reductions.rows.sort_rows import BlockBuckets
 
 RANGE_BYTES = 512_000_000
-"""Rows that a unit of work keeps, unless one block alone has more; keeping more saves passes."""
+"""Bytes of rows that a unit of work keeps, unless one block alone has more; keeping more saves passes."""
 
 WORDS = 14
 """Words of memory for each row of the block that is being evaluated: sorted copies, ranks, means at rows."""

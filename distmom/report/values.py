@@ -12,7 +12,7 @@ import numpy as np
 from distmom.lake.columns.times import duration_text
 
 TIMED = ("step_seconds", "step_seconds_")
-"""Resources used by a learner, which may differ between equal ones."""
+"""Times measured by a learner, which differ between equal learners."""
 
 
 def same(a: Any, b: Any) -> bool:

@@ -72,7 +72,7 @@ def decisive(versions: Versions, names: Sequence[str] = EXACT + FIRST_TWO) -> tu
 
 @lru_cache(maxsize=1)
 def decisive_here() -> tuple[str, ...]:
-    """This part of the versions here: every task carries and compares it."""
+    """The decisive versions in this process: every task carries and compares them."""
     return decisive(versions_here())
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
 
 HARMLESS = ("missing", "no values")
-"""Missing rows do not contribute to an answer."""
+"""Findings about missing rows, which do not contribute to an answer."""
 
 
 def files_alone(

@@ -59,8 +59,8 @@ MANY_FILES = 1 << 40
 yet."""
 
 LARGE_FILE, SHARES = 64_000_000, 6
-"""Files above this size, and above this multiple of a thread's share, are cut into several units. For this
-their rows must be counted, and parts may begin within a row group, whose first rows are then decoded in
+"""Files above this size, and above one part in this many of a thread's share, are cut into several units. For
+this their rows must be counted, and parts may begin within a row group, whose first rows are then decoded in
 vain."""
 
 POOL, POOL_OF_STATE = 65_536, 16_384

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 SECOND = "a second pass follows if rows are screened out"
-"""What plans report on data that can be read again."""
+"""The remark in plans on data that can be read again."""
 
 
 @dataclass

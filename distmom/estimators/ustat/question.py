@@ -44,7 +44,7 @@ from distmom.passes.scan import Scan
 from distmom.report import Results
 
 ADDED = ("n_files", "n_bytes", "n_units")
-"""What the plans of the passes over all samples report on each sample."""
+"""Figures in the plans of the passes over each sample that are added up."""
 
 
 @dataclass

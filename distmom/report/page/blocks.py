@@ -15,7 +15,7 @@ DISTRIBUTIONS = (
     "No method has a valid interval for all data: it cannot allow for values so rare and so large that these "
     "rows hold none of them. If such values matter, the interval is too narrow."
 )
-"""Distributions for which no interval is guaranteed, because of heavy tails."""
+"""The remark that no interval is valid for every distribution, because of heavy tails."""
 
 
 def how_made(r: EstimateResult) -> str:
