@@ -124,7 +124,7 @@ def plan_units(
         reading.
     unit_bytes, max_files : int, optional
         Largest unit. Default: 128 MB and 500 files, less for small inputs. A single file may be larger:
-        it is cut where its rows are known and it exceeds twice ``unit_bytes`` (the second part of a row group
+        it is cut if its rows are known and it exceeds twice ``unit_bytes`` (the second part of a row group
         has to decode the first).
     leaf_rows : int, optional
         Rows of a leaf; ``distmom.numerics.blocks.leaf.LEAF_ROWS`` unless a test says otherwise.

@@ -73,7 +73,7 @@ class Regrouping(NamedTuple):
 
     ranges: list[list[Cut]]
     needed: int  # bytes of memory of the largest unit of work
-    disk: int = 0  # bytes of sorted rows on disk; 0 where the lake is read again for every range
+    disk: int = 0  # bytes of sorted rows on disk; 0 if the lake is read again for every range
     room: int = 0  # bytes of rows that are sorted together
     note: str | None = None  # for people who look at the plan
 

@@ -111,7 +111,7 @@ class Scan:
         return self._n_rows
 
     def with_where(self, where: Any) -> Scan:
-        """The same lake under a further condition; listing and footers are kept."""
+        """The same lake under a condition, if it has none yet; listing and footers are kept."""
         if where is None or where is self.where:
             return self
         if self.where is not None:

@@ -36,7 +36,7 @@ class MeanState:
         Ascending and distinct.
     n_rows : ndarray of int64, shape (G,)
         Rows that passed the filter.
-    counts : ndarray of int64, shape (C, G, 3), or (1, G, 3) where rows are vectors
+    counts : ndarray of int64, shape (C, G, 3), or (1, G, 3) if rows are vectors
         Nulls, NaNs and infinities among them. With weights these are counts of the rows that have a weight,
         and one more line at the end counts the rows without: null, NaN or zero.
     moments : Moments or WeightedMoments, of shape (C, G, n_blocks + n_cells)

@@ -147,7 +147,7 @@ def paper_margin_mou(variance: float) -> float:
 def paper_margin_morm(variance: float, tau: float) -> float:
     """Median of randomized means or U-statistics with `morgu_blocks`: sqrt((3/tau) V_B).
 
-    The tail of W_n is that at tau - q, where the published proof has 1/2 - q. With B rows out of n the
+    The tail of W_n is the one at tau - q, not at 1/2 - q as in the published proof. With B rows out of n the
     exponent n/B needs no floor (Finner 1992).
 
     Parameters

@@ -98,7 +98,7 @@ def repeated_vector_factor(n_blocks: int, delta: float, outlying: int = 0) -> fl
     If the median of all R K points is farther than C_alpha r from the mean, more than a share alpha of them
     is farther than r, so on average over the partitions more than alpha K - o of the K - o others. That share
     obeys the exponential bound of `repeated_p` at every alpha in place of 1/2, and by Hoelder's inequality
-    over the partitions with the average of trace(Sigma)/B over all blocks where these differ in size.
+    over the partitions with the average of trace(Sigma)/B over all blocks if these differ in size.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ Versions = Mapping[str, str]
 _compared: WeakKeyDictionary[Client, set[tuple[str, str]]] = WeakKeyDictionary()
 
 
-# As text, which any Python can run, also where this package is missing: a worker that is asked to call a
+# As text, which any Python can run, even without this package: a worker that is asked to call a
 # function that it does not have, or code of another Python, may die of it.
 _QUESTION = f"""
 import platform

@@ -75,7 +75,7 @@ class GroupsLook:
 
     @cached_property
     def near(self) -> tuple[Apart, dict[int, Apart]]:
-        """What is reported if nothing is screened out: second clusters of rows within a single group.
+        """What is reported if nothing is screened out: second groups of rows within a single group.
 
         Groups may differ by powers of ten.
         """
@@ -113,7 +113,7 @@ class GroupsLook:
         return lows, highs
 
     def most(self, apart: tuple[Apart, dict[int, Apart]]) -> Floats:
-        """The share of each group's rows that may be beyond its cuts: half for a second cluster."""
+        """The share of each group's rows that may be beyond its cuts: half for a second group of rows."""
         most = np.full(self.n_groups, MOST)
         most[[g for g, one in apart[1].items() if one.times is not None]] = HALF
         return most

@@ -89,7 +89,7 @@ class PartitionFields:
         return (self[g] for g in range(len(self)))
 
     def flags(self, g: int) -> tuple[Status, ...]:
-        """What is wrong with a group."""
+        """The flags of a group."""
         return flags_of(int(self.found.status[g]))
 
     def __getitem__(self, g: int) -> dict[str, Any]:

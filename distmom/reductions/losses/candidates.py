@@ -40,7 +40,7 @@ class Candidate:
         return [self.name, *(columns[i] for i in self.places)]
 
     def predict(self, rows: Rows, path: str, counted: Bools | None = None) -> Floats:
-        """Predictions for the rows; NaN where a column of predictions is null.
+        """Predictions for the rows; NaN if a column of predictions is null.
 
         Functions and models see only the rows that are `counted`; predictions for the others are NaN.
         """
