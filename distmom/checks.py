@@ -1,4 +1,4 @@
-"""Checks of arguments: one line that says parameter, rule, value received and remedy."""
+"""Checks of arguments: each failure is one line with parameter, rule, value received and remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from distmom.errors import ConfigError
 def check_choice(
     name: str, value: Any, allowed: Sequence[str], retired: Mapping[str, str] | None = None
 ) -> None:
-    """ConfigError unless the value is one of the allowed words; for a `retired` word it names the new one."""
+    """Raise ConfigError unless the value is an allowed word; for a `retired` word it names the new one."""
     if value not in allowed:
         now = retired.get(value) if retired and isinstance(value, str) else None
         if now in allowed:
@@ -24,13 +24,13 @@ def check_choice(
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """The end of a message about an unknown word: the nearest allowed one, if any is near."""
+    """The end of a message about an unknown word: the nearest allowed word, if one is close enough."""
     near = difflib.get_close_matches(word, list(words), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> None:
-    """ConfigError unless the value is a whole number, at least `least` and at most `most`."""
+    """Raise ConfigError unless the value is a whole number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise ConfigError(f"{name}: must be a whole number of at least {least}, not {value!r}")
     if most is not None and int(value) > most:
@@ -38,14 +38,14 @@ def check_count(name: str, value: Any, least: int = 1, most: int | None = None) 
 
 
 def check_fraction(name: str, value: Any, below: float, example: str) -> None:
-    """ConfigError unless the value lies strictly between 0 and `below`."""
+    """Raise ConfigError unless the value is strictly between 0 and `below`."""
     good = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not good or not math.isfinite(value) or not 0.0 < value < below:
         raise ConfigError(f"{name}: must lie between 0 and {below:g}, {example}, not {value!r}")
 
 
 def check_positive(name: str, value: Any, *, zero: bool = False, finite: bool = True) -> None:
-    """ConfigError unless the value is a positive number."""
+    """Raise ConfigError unless the value is a positive number."""
     number = math.nan if isinstance(value, bool) or not isinstance(value, numbers.Real) else float(value)
     if not (number > 0.0 or (zero and number == 0.0)) or (finite and math.isinf(number)):
         words = "a number of at least 0" if zero else "a positive number"
@@ -53,7 +53,7 @@ def check_positive(name: str, value: Any, *, zero: bool = False, finite: bool = 
 
 
 def whole(value: Any) -> Any:
-    """A float that is a whole number, such as 1e9, as an int; anything else as it is."""
+    """Convert a whole-number float, such as 1e9, to an int; return anything else unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

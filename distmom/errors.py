@@ -1,4 +1,4 @@
-"""Expected failures: one line that says parameter or file, rule, value received, remedy; and exit codes."""
+"""Expected failures and exit codes: each message is one line with parameter or file, rule, value, remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NoReturn
 
 
 class DistmomError(Exception):
-    """An expected failure; the command line prints its one line and ends with ``exit_code``."""
+    """An expected failure; the command line prints its one-line message and exits with ``exit_code``."""
 
     exit_code = 1
 
@@ -38,13 +38,13 @@ class NoAnswerError(DistmomError, ValueError):
 
 
 class DoubtfulResultError(DistmomError, ValueError):
-    """A result has a status that `raise_if` was told to refuse (exit code 7)."""
+    """A result has a status that `raise_if` refuses (exit code 7)."""
 
     exit_code = 7
 
 
 class UnknownResultError(ConfigError, LookupError):
-    """There is no such result among `Results`, or more than one (exit code 2)."""
+    """`Results` contains no such result, or more than one (exit code 2)."""
 
 
 class ResourceError(DistmomError, RuntimeError):
@@ -58,12 +58,12 @@ class DoubtfulResultWarning(UserWarning):
 
 
 class BadFileError(DataError):
-    """A file cannot be read or does not fit the others; ``on_bad_file="skip"`` goes on without it.
+    """A file cannot be read or does not match the others; ``on_bad_file="skip"`` continues without it.
 
     Attributes
     ----------
     column : str or None
-        The column that cannot be read, if it is a single one.
+        The column that cannot be read, if there is only one.
     """
 
     def __init__(self, message: str, column: str | None = None) -> None:
@@ -72,7 +72,7 @@ class BadFileError(DataError):
 
 
 class AccessError(ResourceError):
-    """The store refuses access; never taken for a bad file, since others would be refused as well."""
+    """The store refuses access; never treated as a bad file, because the other files would be refused too."""
 
 
 _OURS = str(Path(__file__).parent) + os.sep
@@ -81,7 +81,7 @@ _LIBRARIES = tuple({str(Path(path)) + os.sep for path in (*get_paths().values(),
 
 @lru_cache(maxsize=1 << 14)
 def is_own_code(file: str | None) -> bool:
-    """Whether a module's file is the user's Python code: neither ours nor that of an installed library."""
+    """Whether a module's file is the user's own code: not part of distmom or of an installed library."""
     if not file or not file.endswith(".py"):
         return False
     installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
@@ -89,16 +89,16 @@ def is_own_code(file: str | None) -> bool:
 
 
 def place_of(error: BaseException) -> str:
-    """Where code of the user failed, such as "own.py, line 3"; empty if the error is not from it.
+    """Where user code failed, such as "own.py, line 3"; empty if the error does not come from user code.
 
-    It is where the innermost frame of that code is inside of ours: libraries may have been called from there.
+    This is the innermost frame of user code called from distmom; it may have called libraries itself.
     """
     if isinstance(error, SyntaxError) and is_own_code(error.filename):
         return f"{error.filename}, line {error.lineno}"
     place = ""
     for frame, line in walk_tb(error.__traceback__):
         file = frame.f_code.co_filename
-        if file == "<dynamic-code>":  # that travelled by value
+        if file == "<dynamic-code>":  # code that was pickled by value
             file = frame.f_globals.get("__file__") or f"<{frame.f_globals.get('__name__')}>"
         if is_own_code(file) or file.startswith(("<stdin>", "<string>", "<ipython", "<__main__>")):
             place = f"{file}, line {line}"
@@ -109,9 +109,9 @@ def place_of(error: BaseException) -> str:
 
 @contextmanager
 def blaming(parameter: str) -> Iterator[None]:
-    """Turn failures inside user code, given as this parameter, into one line.
+    """Turn failures inside user code that was passed as this parameter into a one-line ConfigError.
 
-    ConfigError; what fails elsewhere stays as it is.
+    Failures elsewhere are not changed.
     """
     try:
         yield
@@ -127,9 +127,9 @@ def blaming(parameter: str) -> Iterator[None]:
 def leave(code: int) -> NoReturn:
     """End the process with an exit code, including those of signals (above 128).
 
-    Where a signal met code that runs from a string (a dataclass being made while a module is imported),
-    Python takes the KeyboardInterrupt for unhandled at its very end, whoever caught it, and dies of SIGINT.
-    All work is ended by then, so nothing but the streams is left to be closed.
+    If a signal interrupted code that runs from a string (such as a dataclass created during an import),
+    Python treats the KeyboardInterrupt as unhandled when it exits, even if it was caught, and dies of SIGINT.
+    All work has ended by then, so only the streams remain to be closed.
     """
     if code > 128:
         for stream in (sys.stdout, sys.stderr):

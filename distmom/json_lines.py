@@ -1,4 +1,4 @@
-"""Standard error as one JSON object a line, whoever writes there: this process, its libraries, workers."""
+"""Standard error as one JSON object per line, from every writer: this process, its libraries, its workers."""
 
 from __future__ import annotations
 
@@ -16,51 +16,51 @@ _END = "\0end of the run"
 
 
 def asked(words: Sequence[str]) -> bool:
-    """Whether the words of a command line ask for such lines; known before any of them is understood."""
+    """Whether a command line asks for JSON lines; decided before its words are parsed."""
     given = list(words)
     return FLAG in (given[: given.index("--")] if "--" in given else given)
 
 
 def json_line(event: str, message: str, level: str = "info", at: float | None = None, **fields: Any) -> str:
-    """An object with time, level, event and message, and the fields of the event."""
+    """An object with time, level, event, message and the fields of the event."""
     time = datetime.now(UTC) if at is None else datetime.fromtimestamp(at, UTC)
     line = {"time": time.isoformat(timespec="milliseconds"), "level": level, "event": event}
     return json.dumps(line | {"message": message, **fields}, allow_nan=False, default=str)
 
 
 def failure(words: Sequence[str], text: str, code: int) -> str:
-    """The line about a failure of a command line before, or after, anything else is known of it."""
+    """The line for a failed command, whether or not its arguments were parsed."""
     return json_line("error", text, "error", exit_code=code) if asked(words) else f"distmom: {text}"
 
 
 class _Lines:
-    """What passes to the real standard error: objects as they are, other lines as the message of one."""
+    """Writes to the real standard error: objects unchanged, other lines as the message of an object."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
         self._rest, self._lock = "", threading.Lock()
 
     def take(self, text: str) -> None:
-        """Text as it comes, in pieces of any length."""
+        """Take text in pieces of any length."""
         with self._lock:
             *lines, self._rest = (self._rest + text).split("\n")
             for line in lines:
                 self._say(line)
 
     def close(self) -> None:
-        """Also say what ended without a new line."""
+        """Also write a last line that has no line break."""
         if self._rest:
             self.take("\n")
 
     def _say(self, line: str) -> None:
         if line.strip():
-            with suppress(OSError, ValueError):  # that nobody reads is no reason to fail
+            with suppress(OSError, ValueError):  # a missing reader is no reason to fail
                 self.out.write(f"{line if _is_ours(line) else json_line('stderr', line, 'warning')}\n")
                 self.out.flush()
 
 
 def _is_ours(line: str) -> bool:
-    """Whether a line is an object that tells of an event."""
+    """Whether a line is an object that reports an event."""
     if not line.startswith('{"time"'):
         return False
     try:
@@ -71,7 +71,7 @@ def _is_ours(line: str) -> bool:
 
 
 class _Stream:
-    """Takes the place of a standard error that is no file of this process, such as in a test."""
+    """Replaces a standard error that is not a file of this process, as in a test."""
 
     encoding = "utf-8"
 
@@ -83,20 +83,20 @@ class _Stream:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: output is not buffered."""
 
     def isatty(self) -> bool:
-        """It is not for people."""
+        """False: the output is not read by people."""
         return False
 
 
 class JsonStderr:
-    """Whether standard error is such lines, and what makes them.
+    """Whether standard error consists of JSON lines, and the code that produces them.
 
     Attributes
     ----------
     finished : bool
-        Whether the event ``finish`` was told: kept by who tells it, since the lines pass later.
+        Whether the event ``finish`` was reported; set by the reporter, because the lines are written later.
     """
 
     def __init__(self) -> None:
@@ -105,12 +105,12 @@ class JsonStderr:
 
     @property
     def active(self) -> bool:
-        """Whether lines are objects now."""
+        """Whether lines are currently written as objects."""
         return self._lines is not None
 
     @contextmanager
     def on(self, wanted: bool = True) -> Iterator[None]:
-        """Make it so for the duration of a run; nothing changes where it is so already."""
+        """Write JSON lines for the duration of a run; no effect if they are on already."""
         if not wanted or self.active or sys.stderr is None:
             yield
             return
@@ -145,7 +145,7 @@ def _in_place() -> Iterator[_Lines]:
 
 @contextmanager
 def _through_pipe() -> Iterator[_Lines]:
-    """Read what the file descriptor gets, which processes that are started from now on inherit."""
+    """Read everything written to the file descriptor, which processes started from now on inherit."""
     sys.stderr.flush()
     real, (reading, writing) = os.dup(2), os.pipe()
     os.dup2(writing, 2)
@@ -166,7 +166,7 @@ def _through_pipe() -> Iterator[_Lines]:
 
 
 def _drain(reading: int, lines: _Lines) -> None:
-    """Until the run ends: workers that still end may hold the other side open for longer."""
+    """Read until the run ends: workers that are shutting down may keep the other end open for longer."""
     with open(reading, encoding="utf-8", errors="backslashreplace") as pipe:
         for line in pipe:
             if line == f"{_END}\n":

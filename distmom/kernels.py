@@ -1,7 +1,7 @@
-"""Kernels of U-statistics: the catalogue, and kernels of your own functions.
+"""Kernels of U-statistics: the catalogue, and kernels built from your own functions.
 
-Each function here gives a small object that ``kernel=`` options take; ``named("gini")`` gives the same by
-name.
+Each function here returns a small object for ``kernel=`` options; ``named("gini")`` returns the same object
+by name.
 """
 
 from distmom.keywords import answering

@@ -1,4 +1,4 @@
-"""Wrong calls of public functions and classes: what to write instead of a keyword that is no parameter."""
+"""Wrong calls of public functions and classes: suggests what to write instead of an unknown keyword."""
 
 from __future__ import annotations
 
@@ -68,20 +68,20 @@ PLACES: dict[str, str] = {
     "weight": "weights=…",
     "contaminated": "contamination=…",
 }
-"""The keywords of other packages and of the past, and where their meaning lies now."""
+"""Keywords of other packages and of earlier versions, and their present equivalents."""
 
 OWN_PLACES: dict[tuple[str, str], str] = {
     ("difference", "block_by"): "unit=…",
     ("compare", "bandwidth"): "statistics=dm.kernels.mmd(bandwidth)",
     ("compare", "pair_budget"): "that of dm.CompletePairs(), always; for another use dm.ustatistic",
 }
-"""The same where one function has a place of its own."""
+"""The same, for functions with their own equivalents."""
 
 
 def bound(owner: str, call: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> BoundArguments:
-    """The arguments as the call takes them.
+    """The arguments bound to the signature.
 
-    TypeError for the first keyword that it does not have, and for what is missing or too much.
+    Raise TypeError for the first unknown keyword, and for missing or surplus arguments.
     """
     if not any(one.kind is Parameter.VAR_KEYWORD for one in call.parameters.values()):
         refuse_unknown(owner, kwargs, call.parameters)
@@ -92,17 +92,17 @@ def bound(owner: str, call: Signature, args: tuple[Any, ...], kwargs: Mapping[st
 
 
 def refuse_unknown(owner: str, given: Collection[str], parameters: Collection[str]) -> None:
-    """TypeError for the first keyword that is none of the parameters."""
+    """Raise TypeError for the first keyword that is not a parameter."""
     for name in given:
         if name not in parameters:
             raise wrong_keyword(owner, name, parameters)
 
 
 def answering(public: Any, place: str = "") -> Any:
-    """A public function or class, by the name that callers know, whose wrong calls say what is right.
+    """Wrap a public function or class, under its public name, so that wrong calls explain the right one.
 
-    A class is changed in place, so that its objects are what they were; a function takes the place of the
-    plain one in its own module, where pickle looks for it.
+    A class is changed in place, so that its objects keep their type; a wrapped function replaces the original
+    in its own module, where pickle looks for it.
     """
     owner = place + getattr(public, "__name__", "")
     if isinstance(public, type):
@@ -120,7 +120,7 @@ def answering(public: Any, place: str = "") -> Any:
 
 
 def _checked(owner: str, function: Callable[..., Any], skip: int) -> Callable[..., Any]:
-    """The function after a look at its arguments, of which the first `skip` are the object itself."""
+    """The function with its arguments checked first; the first `skip` of them are the object itself."""
     whole = signature(function)
     call = whole.replace(parameters=list(whole.parameters.values())[skip:])
 
@@ -134,7 +134,7 @@ def _checked(owner: str, function: Callable[..., Any], skip: int) -> Callable[..
 
 
 def wrong_keyword(owner: str, name: str, parameters: Collection[str]) -> TypeError:
-    """The error for a keyword that a function does not have: its place now, or the nearest name."""
+    """The error for an unknown keyword: its present equivalent, or the nearest name."""
     own, place = OWN_PLACES.get((owner, name)), PLACES.get(name, "")
     head, place = re.split("[=,(]", place)[0], own or place
     if own or head in parameters or head.startswith("dm."):

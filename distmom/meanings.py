@@ -1,4 +1,4 @@
-"""Statuses: what each means, what was done, what to do. Reports, ``distmom explain`` and the docs read it."""
+"""Statuses: meaning, action taken, advice. Reports, ``distmom explain`` and the docs use this table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from distmom.remedies import AGAIN, OF_BLOCKS, Remedies
 from distmom.status import Status
 
 IN_GENERAL = Remedies(*(re.sub(r"(.+) \((.+)\)", r"`\1` (`\2`)", option) for option in OF_BLOCKS))
-"""Options where no command is meant, as Markdown."""
+"""Options in Markdown, for texts without a particular command."""
 
 
 class StatusMeaning(NamedTuple):
@@ -20,10 +20,10 @@ class StatusMeaning(NamedTuple):
     statuses : tuple of Status
         One, or several that mean nearly the same.
     meaning, done, do : str
-        What it means, what was done about it, what to do; empty where there is nothing.
+        Meaning, action taken and advice; empty if there is none.
     ways : tuple of str
-        What else to do if the command has the option that stands there in braces, a field of `Remedies`;
-        ``{again}`` is how one asks with other options.
+        More advice, for commands that have the option in braces, a field of `Remedies`; ``{again}`` stands
+        for how to run again with other options.
     """
 
     statuses: tuple[Status, ...]
@@ -34,11 +34,11 @@ class StatusMeaning(NamedTuple):
 
     @property
     def code(self) -> int:
-        """With what a command ends that has such a result, without --fail-on."""
+        """Exit code of a command with such a result, without --fail-on."""
         return 5 if any(status.no_answer for status in self.statuses) else 0
 
     def advice(self, of: Remedies = IN_GENERAL, again: str = AGAIN["run"]) -> str:
-        """What to do with the options of a command."""
+        """The advice, with the options of a command."""
         options = {name: option for name, option in of._asdict().items() if option}
         known = [way for way in self.ways if {*re.findall(r"{(\w+)}", way)} <= {*options, "again"}]
         return "; ".join([self.do, *(way.format(**options, again=again) for way in known)])

@@ -1,7 +1,7 @@
-"""The memory of a run, piece by piece: each room declares its own, the plan sums them.
+"""The memory of a run, piece by piece: each package declares its own pieces, and the plan sums them.
 
-What only the rows tell, such as how many groups there are, is not planned. So who is about to take much more
-asks before whether the limit bears it (`look_ahead`).
+Sizes known only once rows are read, such as the number of groups, cannot be planned. Code that is about to
+allocate much more therefore first checks that the limit allows it (`look_ahead`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from distmom.stopping import check_stopped
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One thing that is held.
+    """One piece of memory.
 
     Attributes
     ----------
@@ -24,11 +24,11 @@ class Held:
         Its name in messages and plans.
     n_bytes : float
     each : bool
-        Every thread holds one; otherwise the process does.
+        Whether every thread holds one; otherwise the process holds one.
     remedy : str
-        What makes it smaller.
+        How to reduce it.
     sure : bool
-        If not, there may be less, which is known only once rows are read; nothing is refused because of it.
+        If false, the piece may turn out smaller once rows are read; a run is not refused because of it.
     """
 
     name: str
@@ -40,57 +40,57 @@ class Held:
 
 @dataclass(frozen=True)
 class Memory:
-    """All that is held at the same time.
+    """All pieces held at the same time.
 
     Attributes
     ----------
     pieces : tuple of Held
     at_once : int, optional
-        Units of work that there are: no more threads are at work then.
+        Number of units of work: no more threads than this are busy.
     """
 
     pieces: tuple[Held, ...] = ()
     at_once: int | None = None
 
     def __add__(self, other: Memory) -> Memory:
-        """Both at once."""
+        """Both, held at the same time."""
         few = [n for n in (self.at_once, other.at_once) if n is not None]
         return Memory(self.pieces + other.pieces, min(few) if few else None)
 
     def times(self, n: int, name: str) -> Memory:
-        """The same with so many of a piece."""
+        """`n` copies of this memory, under one name."""
         pieces = (replace(p, n_bytes=n * p.n_bytes) if p.name == name else p for p in self.pieces)
         return Memory(tuple(pieces), self.at_once)
 
     @property
     def sure(self) -> Memory:
-        """What is held in any case."""
+        """The pieces that are certain to be held."""
         return Memory(tuple(piece for piece in self.pieces if piece.sure), self.at_once)
 
     def busy(self, threads: int) -> int:
-        """Threads of so many that are at work."""
+        """How many of `threads` threads are busy."""
         return threads if self.at_once is None else min(threads, max(1, self.at_once))
 
     @property
     def of_thread(self) -> float:
-        """Bytes that every thread holds."""
+        """Bytes held by every thread."""
         return sum(piece.n_bytes for piece in self.pieces if piece.each)
 
     @property
     def of_process(self) -> float:
-        """Bytes that a process holds once."""
+        """Bytes held once per process."""
         return sum(piece.n_bytes for piece in self.pieces if not piece.each)
 
     def needed(self, threads: int) -> float:
-        """Bytes of a process of so many threads."""
+        """Bytes needed by a process with `threads` threads."""
         return self.of_process + self.busy(threads) * self.of_thread
 
     def or_larger(self, other: Memory, threads: int) -> Memory:
-        """Of two that are not held at the same time, the one of which such a process needs more."""
+        """The larger of two that are not held at the same time, for a process with `threads` threads."""
         return max(self, other, key=lambda memory: memory.needed(threads))
 
     def shares(self, threads: int) -> dict[str, float]:
-        """Bytes of each piece in such a process, the largest first."""
+        """Bytes of each piece in a process with `threads` threads, largest first."""
         found: dict[str, float] = {}
         threads = self.busy(threads)
         for piece in self.pieces:
@@ -110,17 +110,17 @@ class Memory:
 _ALLOWED: ContextVar[float | None] = ContextVar("distmom_allowed", default=None)
 
 Check = Callable[[float], None]
-"""Raises ResourceError where the process cannot hold so many bytes more."""
+"""Raises ResourceError if the process cannot hold this many more bytes."""
 
 _CHECK: ContextVar[Check | None] = ContextVar("distmom_check", default=None)
 
 WORTH_A_LOOK = 1_000_000
-"""Bytes: what takes less is seen by the next who looks."""
+"""Bytes; smaller allocations are noticed at the next check."""
 
 
 @contextmanager
 def allowed(n_bytes: float) -> Iterator[None]:
-    """So many bytes for the unit of work that runs in this thread, for what only a file can tell."""
+    """Allow `n_bytes` to the unit of work in this thread, for sizes known only from a file."""
     token = _ALLOWED.set(n_bytes)
     try:
         yield
@@ -129,13 +129,13 @@ def allowed(n_bytes: float) -> Iterator[None]:
 
 
 def allowed_bytes() -> float | None:
-    """Bytes that this thread may hold; None where nobody said."""
+    """Bytes that this thread may hold; None if no limit was set."""
     return _ALLOWED.get()
 
 
 @contextmanager
 def watched(check: Check | None) -> Iterator[None]:
-    """Have `look_ahead` ask `check` in this thread; nobody where it is None."""
+    """Make `look_ahead` call `check` in this thread; None means no check."""
     token = _CHECK.set(check)
     try:
         yield
@@ -144,9 +144,9 @@ def watched(check: Check | None) -> Iterator[None]:
 
 
 def look_ahead(n_bytes: float) -> None:
-    """Ask whether so many bytes may be taken now.
+    """Check that `n_bytes` may be allocated now.
 
-    ResourceError if the limit does not bear them; Stopped if the run is over.
+    Raises ResourceError if they exceed the limit, and Stopped if the run is over.
     """
     if n_bytes >= WORTH_A_LOOK and (check := _CHECK.get()) is not None:
         check_stopped()

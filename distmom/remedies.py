@@ -1,4 +1,4 @@
-"""Which options of a command its results may advise, as the command line and Python say them."""
+"""Options of a command that its results may advise, in the notation of the command line or of Python."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ ALLOWED = "--contamination N (contamination=N)"
 
 
 class Remedies(NamedTuple):
-    """What the command that made a result takes; empty where it has no such option.
+    """Options of the command that made a result; empty if it has no such option.
 
     Attributes
     ----------
     where : str
-        That leaves rows out.
+        The option that leaves rows out.
     files : str
-        That keeps the rows of a file together in a block.
+        The option that keeps the rows of a file together in a block.
     scattered : str
-        For bad rows that are scattered.
+        The option for scattered bad rows.
     allowed : str
-        For an interval that allows for N bad rows.
+        The option for an interval that allows for N bad rows.
     """
 
     where: str = WHERE
@@ -34,14 +34,14 @@ class Remedies(NamedTuple):
 
 
 OF_BLOCKS = Remedies(files=FILES, scattered=SCATTERED, allowed=ALLOWED)
-"""Of means and U-statistics."""
+"""Options of means and U-statistics."""
 
 Sums = Literal["run", "states", "batches"]
-"""Where the sums of an answer come from: of a run that read them, merged states, batches of a stream."""
+"""Where the sums of an answer come from: a run over files, merged states, or batches of a stream."""
 
 AGAIN: dict[Sums, str] = {
     "run": "run again",
     "states": "make the states again",
     "batches": "begin again, before the first batch,",
 }
-"""What one does to have a result with other options."""
+"""How to obtain a result with other options."""

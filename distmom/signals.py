@@ -1,8 +1,8 @@
-"""Signals that end a program: each unwinds like Ctrl-C, and the exit code says which one it was.
+"""Signals that end a program: each unwinds like Ctrl-C, and the exit code shows which signal it was.
 
-Containers, batch systems and ``timeout`` end a program by SIGTERM, a terminal that is closed by SIGHUP.
-Python dies of both where it stands, and leaves temporary files and worker processes behind. Only a program
-hears them (`Endings.heard`): in a process that uses this package as a library, signals are its own.
+Containers, batch systems and ``timeout`` end a program with SIGTERM, a closing terminal with SIGHUP. By
+default Python dies of both at once, and leaves temporary files and worker processes behind. Only a program
+handles them (`Endings.heard`): a process that uses this package as a library keeps its own handlers.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ INTERRUPTED = 128 + signal.SIGINT
 
 
 class Endings:
-    """What became of the signals that end a program."""
+    """The state of the signals that end a program."""
 
     def __init__(self) -> None:
-        self._asked: int | None = None  # by which the end was asked for
+        self._asked: int | None = None  # the signal that asked for the end
         self._deliver: Handler = signal.default_int_handler
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Raise KeyboardInterrupt for SIGTERM and SIGHUP too, for the duration of a program.
+        """Also raise KeyboardInterrupt for SIGTERM and SIGHUP, for the duration of a program.
 
-        Only in the main thread, and where the system's own handler stands: what was told to ignore a signal
-        (``nohup``), or has a handler of its own, stays as it is.
+        Only in the main thread, and only for signals with the default handler: a process that ignores a
+        signal (``nohup``), or has its own handler, is not changed.
         """
         main = threading.current_thread() is threading.main_thread()
         ours = [number for number in ENDINGS if main and signal.getsignal(number) is signal.SIG_DFL]
@@ -48,7 +48,7 @@ class Endings:
 
     @contextmanager
     def delivered_to(self, handler: Handler) -> Iterator[None]:
-        """Have a handler decide when to raise, for as long as something must not be left half done."""
+        """Let a handler decide when to raise, while work is going on that must not be left half done."""
         before, self._deliver = self._deliver, handler
         try:
             yield
@@ -60,12 +60,12 @@ class Endings:
         self._deliver(number, frame)
 
     def check(self) -> None:
-        """Raise once more: what a handler raises may be swallowed by what it interrupts, such as imports."""
+        """Raise again: code interrupted by a handler, such as an import, may swallow the exception."""
         if self._asked is not None and threading.current_thread() is threading.main_thread():
             raise KeyboardInterrupt
 
     def told(self) -> tuple[str, int]:
-        """How messages call the end, and its exit code."""
+        """The name of the end in messages, and its exit code."""
         if self._asked is None:
             return "interrupted", INTERRUPTED
         return _WORDS[signal.Signals(self._asked).name], 128 + self._asked

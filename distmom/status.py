@@ -7,16 +7,16 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """What a result's `status` and `flags` say: texts, so that ``found.status == "ok"`` holds.
+    """Values of a result's `status` and `flags`: strings, so ``found.status == "ok"`` is true.
 
-    The members are declared in the order in which they decide: of several words the first is the status.
+    The members are in order of precedence: the first of several flags is the status.
 
     Attributes
     ----------
     fine : bool
-        Whether there is nothing to look into.
+        Whether there is nothing to check.
     no_answer : bool
-        Whether the result must not be relied upon: a program that has such a result ends with 5.
+        Whether the result must not be used: a program with such a result exits with code 5.
 
     Examples
     --------
@@ -28,7 +28,7 @@ class Status(StrEnum):
     NO_ROWS = "no rows"
     NO_FINITE_ANSWER = "no finite answer"
     BREAKDOWN_POINT_EXCEEDED = "breakdown point exceeded"
-    # of a training whose model is not what was asked for
+    # of a training whose model is not the requested one
     NOT_CONVERGED = "not converged"
     STILL_IMPROVING = "still improving"
     CLUSTER_TOO_SMALL = "cluster too small"
@@ -41,7 +41,7 @@ class Status(StrEnum):
     DOMINATED_BY_FEW_ROWS = "dominated by few rows"
     SAMPLE_MEAN = "sample mean, no guarantee"
     ROWS_IN_ORDER = "rows in order"
-    # of columns that are described
+    # of described columns
     COUNTED_ONLY = "counted only"
     NO_VALUES = "no values"
     # of candidates in a tournament
@@ -57,12 +57,12 @@ class Status(StrEnum):
 
     @property
     def fine(self) -> bool:
-        """Whether there is nothing to look into."""
+        """Whether there is nothing to check."""
         return self in _FINE
 
     @property
     def no_answer(self) -> bool:
-        """Whether the result must not be relied upon."""
+        """Whether the result must not be used."""
         return self in (Status.NO_ROWS, Status.NO_FINITE_ANSWER, Status.BREAKDOWN_POINT_EXCEEDED)
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ RETIRED_STATUSES = {
     "plain mean, no guarantee": Status.SAMPLE_MEAN,
     "share set aside": Status.SHARE_SCREENED_OUT,
 }
-"""Words of before 0.1.0, and what they are now."""
+"""Words from before 0.1.0, and their present forms."""
 
 _FINE = (
     *(Status.OK, Status.COUNTED_ONLY, Status.CHAMPION, Status.FINALIST, Status.BEATEN),
@@ -84,7 +84,7 @@ _FINE = (
 
 
 def listed_statuses(text: str) -> list[str]:
-    """Words of a list that commas separate; those with a comma of their own stay whole.
+    """Words of a comma-separated list; words that contain a comma stay whole.
 
     Examples
     --------

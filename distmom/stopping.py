@@ -1,4 +1,4 @@
-"""Work that is given up: it asks now and then whether it should go on, also while it waits."""
+"""Cancelling work: it checks now and then, also while waiting, whether it should continue."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 
 EVERY = 0.2
-"""Seconds between two questions."""
+"""Seconds between two checks."""
 
 _here = threading.local()
 
 
 class Stopped(BaseException):
-    """The run was cancelled. Not an Exception, so that no handler on the way takes it for a failure."""
+    """The run was cancelled. Not an Exception, so that no handler treats it as a failure."""
 
 
 def check_stopped() -> None:
-    """Raise if the work of this thread should not go on, as `asking` said."""
+    """Raise if the work of this thread should stop, according to `asking`."""
     if (ask := getattr(_here, "ask", None)) is not None:
         ask()
 
 
 @contextmanager
 def asking(ask: Callable[[], None]) -> Iterator[None]:
-    """Have `check_stopped` call ``ask`` in this thread, which may raise."""
+    """Make `check_stopped` call ``ask`` in this thread; it may raise."""
     before = getattr(_here, "ask", None)
     _here.ask = ask
     try:
@@ -36,7 +36,7 @@ def asking(ask: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def stoppable(cancelled: Callable[[], bool]) -> Iterator[None]:
-    """Have `check_stopped` raise `Stopped` in this thread once ``cancelled()``, while one unit runs."""
+    """Make `check_stopped` raise `Stopped` in this thread once ``cancelled()``, while one unit runs."""
 
     def ask() -> None:
         if cancelled():
@@ -47,7 +47,7 @@ def stoppable(cancelled: Callable[[], bool]) -> Iterator[None]:
 
 
 def wait(seconds: float) -> None:
-    """Sleep, unless the work is given up meanwhile."""
+    """Sleep, unless the work is cancelled meanwhile."""
     end = monotonic() + seconds
     check_stopped()
     while (left := end - monotonic()) > 0:

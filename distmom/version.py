@@ -1,3 +1,3 @@
-"""The version of this package; imports nothing, so that every room may ask."""
+"""The version of this package; imports nothing, so every package may import it."""
 
 VERSION = "0.1.0"

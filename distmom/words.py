@@ -1,4 +1,4 @@
-"""How messages are said: on one line, and in flags or keys where a caller knows no objects of Python."""
+"""How messages are worded: on one line, and with flags or keys for callers who do not use Python objects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    """The text on one line, without signs that a terminal would obey: they are shown as escapes."""
+    """The text on one line, with control characters shown as escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -30,28 +30,28 @@ def counted(n: int, what: str) -> str:
 
 @dataclass(frozen=True)
 class Wording:
-    """How a message of the package is said to a caller who knows no objects.
+    """The wording of messages for callers who do not use Python objects.
 
     Attributes
     ----------
     kinds : mapping of str to str
-        What classes are called.
+        Names of classes.
     heads : mapping of str to str
-        What stands before the fields of a call, where that is something else; also of the call
+        Text before the fields of a call, if it differs; also for the call
         ``"SampledBlocks(replace=True)"``.
     fields : mapping of str to mapping
-        For each class what its fields are called, in the order in which a call takes them.
+        For each class, the names of its fields, in the order in which a call takes them.
     names : mapping of str to str
-        What parameters are called: where a message begins with one, says that two do not go together, or
-        gives a value.
+        Names of parameters, used if a message begins with one, says that two cannot be combined, or gives a
+        value.
     value : str
-        How a name and its value stand together, such as ``"{} {}"``.
+        Format of a name and its value, such as ``"{} {}"``.
     shown : callable
-        A value as it is written.
+        Formats a value.
     between : str
-        What stands between fields.
+        Separator of fields.
     phrases : mapping of str to str
-        What else is said otherwise.
+        Other phrases to replace.
     """
 
     kinds: Mapping[str, str]
@@ -64,7 +64,7 @@ class Wording:
     phrases: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, text: str) -> str:
-        """The message in these words; what stands in quotes is left as it is.
+        """The message in this wording; quoted text is not changed.
 
         Examples
         --------
@@ -114,7 +114,7 @@ class Wording:
         return self.names[found["name"] or found["long"]]
 
     def _call(self, kind: str, inside: str) -> str:
-        """A call: what stands before its fields, and these."""
+        """A call: the text before its fields, and the fields."""
         bare, flags = self.kinds.get(kind, kind), self.fields.get(kind, {})
         replaced = f"{kind}(replace=True)" if "replace=True" in inside else kind
         told = [self.heads.get(replaced, self.heads.get(kind, bare))]

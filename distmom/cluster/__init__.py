@@ -1,7 +1,6 @@
-"""Units of work, and the runner that takes them through threads or a Dask cluster.
+"""Units of work, and the runner that executes them on threads or a Dask cluster.
 
-The only room that imports Dask, and only once a cluster is asked for: importing this package loads none
-of it.
+The only package that imports Dask, and only if a cluster is used: importing this package does not load Dask.
 """
 
 from distmom.cluster.calls import Call, run_calls

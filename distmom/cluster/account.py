@@ -1,4 +1,4 @@
-"""The memory that this process holds, measured during a run, beside the projection."""
+"""The memory that this process holds, measured during a run and compared with the projection."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from distmom.errors import ResourceError
 from distmom.memory import Check
 
 HELD = Path("/proc/self/statm")
-"""Where Linux reports the resident pages, and how many of them belong to files."""
+"""File in which Linux reports resident pages, and how many of them belong to files."""
 
 FILE_BYTES = 70_000_000
-"""Of libraries and other files so much counts, what a plain program has: the system takes the rest back when
-it needs it, and after libraries were installed it shows twice as much."""
+"""Bytes of libraries and other files that count, as in a plain program: the system reclaims the rest when
+needed, and reports twice as much after libraries were installed."""
 
 
 SOON = 0.1
-"""Seconds within which a thread takes what it asked for: others that ask count it with what is held."""
+"""Seconds within which a thread allocates what it announced; until then it counts as held in other checks."""
 
 
 def resident_bytes() -> int | None:
@@ -36,8 +36,8 @@ def resident_bytes() -> int | None:
 class Account:
     """The memory of this process, compared with a limit that was set.
 
-    What it held beyond a plain program before the run does not count: it is the caller's, or Numba, which a
-    run that does not compile has not projected.
+    Memory beyond that of a plain program before the run does not count: it belongs to the caller, or to
+    Numba, which is not in the projection of a run that does not compile.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class Account:
 
     @property
     def look(self) -> Check | None:
-        """Asks for the run whether its limit bears more; None without a limit."""
+        """The check that tells a run whether its limit allows more; None without a limit."""
         return None if self.limit is None else self.check
 
     def check(self, more: float = 0.0) -> None:
-        """ResourceError if the limit does not bear what is held and so much more.
+        """Raise ResourceError if the limit does not allow what is held and `more` bytes.
 
-        Freed memory is given back before.
+        Freed memory is released first.
         """
         if self.limit is None:
             return
@@ -81,7 +81,7 @@ class Account:
         )
 
     def _wanted(self, more: float) -> tuple[int, float]:
-        """Bytes that are held, and with so many more and what other threads are about to take."""
+        """Bytes held now, and with `more` and what other threads are about to allocate."""
         held, me, since = (resident_bytes() or 0) - self._others, threading.get_ident(), monotonic() - SOON
         self._asked = {t: asked for t, asked in self._asked.items() if t != me and asked[2] > since}
         coming = (max(0.0, n_bytes - max(0, held - then)) for then, n_bytes, _ in self._asked.values())

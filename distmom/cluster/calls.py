@@ -1,4 +1,4 @@
-"""Independent calls of functions as units of work: simulations, which read no file."""
+"""Independent function calls as units of work: simulations, which read no files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from distmom.cluster.runner import Progress, run_units
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that depends on its arguments alone; if its worker is lost it is repeated.
+    """A call that depends only on its arguments; it is repeated if its worker is lost.
 
     Attributes
     ----------
     name : str
         Its name in messages.
     function : callable
-        Of a module that workers can import.
+        A function of a module that workers can import.
     arguments : tuple
-        Small and picklable, as is what the function returns.
+        Small and picklable, like the value the function returns.
     n_rows, n_bytes : int
-        Rows and bytes that it works on, for progress alone.
+        Rows and bytes that it processes, used only for progress.
     """
 
     name: str
@@ -38,14 +38,14 @@ class Call:
 def run_calls(
     calls: Sequence[Call], executor: Executor, progress: Progress | None = None, **options: Any
 ) -> list[Any]:
-    """What the calls return, in their order, wherever and in whichever order they ran.
+    """The return values of the calls, in their order, wherever and in whatever order they ran.
 
     Parameters
     ----------
     **options
-        As for `run_units`, which see also for errors.
+        As for `run_units`, which also lists the errors.
     """
-    from distmom.lake.source import FileRef  # with PyArrow, which this room does without
+    from distmom.lake.source import FileRef  # imports PyArrow, which this package avoids
 
     units = [
         Unit(number, 0, number, (FileRef(call.name, call.n_bytes, 0),), n_bytes=call.n_bytes, window=call)

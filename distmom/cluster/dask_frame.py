@@ -20,7 +20,7 @@ from distmom.lake.source import Batch, BatchReader, FileRef, ReadOptions, Source
 from distmom.numerics.arrays import Ints
 
 PARTITION_BYTES = 64_000_000
-"""Stands for the unknown size of a partition: each is its own unit of work."""
+"""Placeholder for the unknown size of a partition: each is its own unit of work."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class DaskFrame(Source):
     pattern : MemoryLake
         A frame without rows, with the columns and types.
     files : tuple of FileRef
-        One for each partition, with its number as path: the key of the labels of its rows.
+        One per partition, with its number as path, which keys the labels of its rows.
     """
 
     frame: Any
@@ -49,7 +49,7 @@ class DaskFrame(Source):
         return np.array([len(compute_partition(self.frame, file)) for file in chosen], np.int64)
 
     def reader(self, options: ReadOptions) -> DaskReader:
-        """A reader of these columns, after the checks that data in memory undergoes."""
+        """A reader of these columns, after the checks for data in memory."""
         pattern = self.pattern.checked(options)
         options = pattern.options
         names = list(dict.fromkeys(name for name, _ in roles_of(options)))
@@ -59,13 +59,13 @@ class DaskFrame(Source):
 
 @dataclass(frozen=True)
 class DaskReader(BatchReader):
-    """Computes a partition and reads it as data in memory; goes to workers with the frame's graph."""
+    """Computes a partition and reads it like data in memory; sent to workers with the frame's graph."""
 
     options: ReadOptions
     frame: Any
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
-        """Batches of the rows ``[start, stop)`` of a partition, all of which is in memory meanwhile."""
+        """Batches of the rows ``[start, stop)`` of a partition, which is in memory as a whole meanwhile."""
         source = open_memory(compute_partition(self.frame, file))
         if source.n_rows:
             reader = source.checked(self.options)
@@ -77,7 +77,7 @@ class DaskReader(BatchReader):
                 )
             known, found = self.options.scales, reader.options.scales
             for name in sorted(known.keys() | found.keys()):
-                if known.get(name) != found.get(name):  # it would be counted from another day
+                if known.get(name) != found.get(name):  # its times would be counted from another day
                     raise DataError(
                         f"partition {int(file.path)} of the Dask frame: the type of column {name!r} is not "
                         "that of the frame; give all partitions one type"
@@ -107,7 +107,7 @@ def open_frame(data: Any) -> DaskFrame | None:
 def compute_partition(frame: Any, file: FileRef) -> Any:
     """The partition as a data frame, computed in this thread.
 
-    DataError, which names the partition and the cause, if its graph fails.
+    If its graph fails, DataError names the partition and the cause.
     """
     import dask
 
@@ -125,12 +125,12 @@ def compute_partition(frame: Any, file: FileRef) -> Any:
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""Python 3.11 holds a lock while a cached property is computed: two threads that turn the same expression
-into graphs would wait for each other for ever."""
+"""Python 3.11 holds a lock while a cached property is computed: two threads that convert the same expression
+to graphs would deadlock."""
 
 
 def _has_futures(part: Any) -> bool:
-    """Whether it was persisted on a cluster: then its data lies with the workers."""
+    """Whether it was persisted on a cluster, so that its data is on the workers."""
     if "distributed" not in sys.modules:
         return False
     from distributed import futures_of
@@ -139,7 +139,7 @@ def _has_futures(part: Any) -> bool:
 
 
 def _get_from_cluster(graph: dict[Any, Any], keys: list[Any]) -> Any:
-    """Ask the cluster that holds the data; a task leaves its thread to others while it waits."""
+    """Get data from the cluster that holds it; a task releases its thread while it waits."""
     from distributed import default_client, get_worker, worker_client
 
     try:

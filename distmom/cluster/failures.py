@@ -1,4 +1,4 @@
-"""Which failures are worth another attempt, and what the last one says to the user."""
+"""Which failures are worth another attempt, and the message for the last one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
 from distmom.errors import ConfigError, DataError, DistmomError, ResourceError, place_of
 
-# The same answer would come again: waiting helps neither a wrong path nor a full disk.
+# The result would be the same: waiting does not help with a wrong path or a full disk.
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 _FINAL_NUMBERS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENAMETOOLONG, errno.EMFILE}
 
@@ -35,7 +35,7 @@ def explain(error: BaseException, unit: Unit | UnitBatch, n_attempts: int) -> Di
         return DataError(f"{where}: cannot be read ({what}); every worker needs access to it")
     if isinstance(error, OSError):
         return ResourceError(f"{where}: {what}; free the resource and run again")
-    if isinstance(error.__cause__, ModuleNotFoundError):  # Dask's scheduler takes tasks apart as well
+    if isinstance(error.__cause__, ModuleNotFoundError):  # Dask's scheduler unpacks tasks as well
         what = one_line(error.__cause__)
     if "No module named" in what:
         return ResourceError(
@@ -48,7 +48,7 @@ def explain(error: BaseException, unit: Unit | UnitBatch, n_attempts: int) -> Di
 
 
 def killed(unit: Unit | UnitBatch) -> ResourceError:
-    """Workers died whenever they ran ``unit``, also when it ran alone."""
+    """The error if workers died whenever they ran ``unit``, even alone."""
     return ResourceError(
         f"{unit.name}: every worker that read it died, most likely out of memory; "
         "give workers more memory (memory_limit), fewer threads each, or read fewer columns"
@@ -56,7 +56,7 @@ def killed(unit: Unit | UnitBatch) -> ResourceError:
 
 
 def lost(unit: Unit | UnitBatch, n_attempts: int) -> ResourceError:
-    """``unit`` was lost with its workers or scheduler more often than allowed."""
+    """The error if ``unit`` was lost with its workers or scheduler too often."""
     return ResourceError(
         f"{unit.name}: lost {n_attempts} times together with its worker or the scheduler; "
         "check that workers live long enough and run again"
@@ -64,7 +64,7 @@ def lost(unit: Unit | UnitBatch, n_attempts: int) -> ResourceError:
 
 
 def stuck(trouble: str, patience: float) -> ResourceError:
-    """Nothing could run for ``patience`` seconds."""
+    """The error if nothing could run for ``patience`` seconds."""
     return ResourceError(
         f"the cluster did not respond for {patience:g} seconds ({trouble}); "
         "check its scheduler and workers, then run again"

@@ -1,9 +1,9 @@
 """Ctrl-C, and the other signals that end a program, at the right moment.
 
 Python raises KeyboardInterrupt between any two instructions of the main thread: in the middle of starting a
-cluster, which then cannot be ended, or in a callback that swallows it. While an executor lives the signal is
-therefore only noted; the runner asks for it several times a second, cancels its work and raises. A second
-Ctrl-C raises at once.
+cluster, which then cannot be ended, or in a callback that swallows it. While an executor exists the signal is
+therefore only recorded; the runner checks for it several times a second, cancels its work and raises. A
+second Ctrl-C raises at once.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class _Interrupts:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Note a signal instead of raising; what is noted when this ends is raised then.
+        """Record a signal instead of raising; a recorded signal is raised when the block ends.
 
-        Only in the main thread and outermost; SIGINT only where the handler is Python's own, the others only
-        in a program that hears them. A failure that a signal led to, such as that of a worker which got it
-        too, is none of its own.
+        Only in the main thread and in the outermost block; SIGINT only if the handler is Python's own, other
+        signals only in a program that handles them. A failure caused by a signal, such as that of a worker
+        which received it too, is not a failure of its own.
         """
         main = threading.current_thread() is threading.main_thread()
         if self._deferred or not main:
@@ -60,7 +60,7 @@ class _Interrupts:
             signal.default_int_handler(number, frame)
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if a signal was noted, in the main thread, to which it was sent."""
+        """Raise KeyboardInterrupt if a signal was recorded, in the main thread, to which it was sent."""
         if self._noted and threading.current_thread() is threading.main_thread():
             self._noted = 0
             raise KeyboardInterrupt
@@ -68,10 +68,10 @@ class _Interrupts:
 
     @contextmanager
     def blocked(self) -> Iterator[None]:
-        """Keep a terminal's signals from threads and processes that start meanwhile: they inherit the mask.
+        """Block a terminal's signals in threads and processes that start meanwhile: they inherit the mask.
 
-        Ctrl-C, or the end of the terminal, goes to all processes; ending our workers is our own part. SIGTERM
-        is left to them: by it Dask ends workers that take too much memory.
+        Ctrl-C, or closing the terminal, signals all processes, but we stop our workers ourselves. SIGTERM is
+        not blocked: Dask uses it to stop workers that take too much memory.
         """
         main = threading.current_thread() is threading.main_thread()
         if not main or not hasattr(signal, "pthread_sigmask"):

@@ -1,4 +1,4 @@
-"""Memory and processors: limits given in words, what this process may use, and what a run will take."""
+"""Memory and processors: limits given as texts, what this process may use, and what a run will take."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def program(executor: Executor, *, compiled: bool = True) -> Memory:
 
 
 def thread_memory(executor: Executor, n_units: int | None = None) -> int:
-    """Bytes that each thread of a process has for itself, where there are so many units of work.
+    """Bytes available to each thread of a process, with this number of units of work.
 
-    Of the program, where it may be one without compiled kernels, only what is there in any case is left out.
+    If the program may run without compiled kernels, only the certain part of its memory is subtracted.
     """
     threads = executor.threads_per_process
     busy = threads if n_units is None else max(1, min(threads, n_units))
@@ -68,7 +68,7 @@ def thread_memory(executor: Executor, n_units: int | None = None) -> int:
 
 
 def told_memory(memory: Memory, executor: Executor) -> dict[str, Any]:
-    """What a plan says of its memory: all of a process, and its parts, in words."""
+    """A plan's report on its memory: the total of a process, and its parts, in words."""
     threads = executor.threads_per_process
     shares = {name: in_words(n) for name, n in memory.shares(threads).items() if n >= LEAST_TOLD}
     return {"projected_memory_per_process": in_words(memory.needed(threads)), "memory": shares}
@@ -77,19 +77,19 @@ def told_memory(memory: Memory, executor: Executor) -> dict[str, Any]:
 def check_memory(memory: Memory, executor: Executor, worst: str, *, remedy: str | None = None) -> None:
     """Refuse a run that does not fit into a process, before anything is read.
 
-    ResourceError, which says how many threads would fit, if `memory` of the executor's threads exceeds its
-    limit.
+    ResourceError, with the number of threads that would fit, if `memory` for the executor's threads exceeds
+    its limit.
 
     Parameters
     ----------
     memory : Memory
-        All that is held at the same time, the program too.
+        Everything held at the same time, including the program.
     executor : Executor
         With ``threads_per_process``, and ``memory``, the bytes that a process may use.
     worst : str
         Name of the largest unit (``Unit.name``).
     remedy : str, optional
-        Where not even one thread fits; else that of the largest piece.
+        The remedy if not even one thread fits; by default that of the largest piece.
     """
     threads, limit, memory = executor.threads_per_process, executor.memory, memory.sure
     needed = memory.needed(threads)
@@ -109,7 +109,7 @@ def check_memory(memory: Memory, executor: Executor, worst: str, *, remedy: str 
 
 
 def give_back() -> None:
-    """Give freed memory back to the system, where its C library can: small objects among it hold it else."""
+    """Return freed memory to the system, if its C library can; small objects would otherwise retain it."""
     import ctypes
 
     try:

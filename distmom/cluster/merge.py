@@ -17,16 +17,16 @@ Nodes = dict[tuple[int, int], S | None]
 
 @dataclass(frozen=True, slots=True)
 class Merged(Generic[S]):
-    """What a merger made of a part of the units; picklable if the states are.
+    """The result of a merger for part of the units; picklable if the states are.
 
     Attributes
     ----------
     files : dict
         Nodes of the tree over file numbers.
     parts : dict
-        Number of a file that is not complete: its leaves, and the nodes of its own tree.
+        For each incomplete file, by number: its leaves, and the nodes of its own tree.
     lost : frozenset of int
-        Files of which a part was bad.
+        Files with a bad part.
     """
 
     files: Nodes[S]
@@ -35,7 +35,7 @@ class Merged(Generic[S]):
 
     @property
     def done(self) -> Done:
-        """What needs no reading any more."""
+        """What does not need reading any more."""
         return Done(self.files.keys(), {number: nodes.keys() for number, (_, nodes) in self.parts.items()})
 
     @property
@@ -57,7 +57,7 @@ class UnitMerger(Generic[S]):
 
     Notes
     -----
-    Holds O(log n) states while units arrive nearly in order. A state ``None`` (nothing read) is left out.
+    It holds O(log n) states if units arrive nearly in order. A state ``None`` (nothing read) is left out.
     """
 
     def __init__(self, n_files: int, merge: Callable[[S, S], S]) -> None:
@@ -78,8 +78,8 @@ class UnitMerger(Generic[S]):
         Parameters
         ----------
         skipped : bool
-            The unit left out a bad file. If it is a part of a file, the file's other parts are left out too:
-            otherwise what counts of a bad file would depend on where it was cut.
+            The unit skipped a bad file. If the unit is a part of a file, the other parts are left out too:
+            otherwise the rows that count would depend on where the bad file was cut.
         """
         if not self.n_files:
             raise ValueError("a listing without files has no units")
@@ -101,14 +101,14 @@ class UnitMerger(Generic[S]):
             self._files.push(0, number, None if number in self._lost else tree.root)
 
     def merged(self) -> Merged[S]:
-        """What the units so far have become, for `add` of another merger."""
+        """The merged units so far, for `add` of another merger."""
         parts = {number: (tree.n, tree.waiting) for number, tree in self._parts.items()}
         return Merged(self._files.waiting, parts, frozenset(self._lost))
 
     def add(self, merged: Merged[S]) -> None:
-        """Add all that another merger has made of units that this one has not seen.
+        """Add the result of another merger for units that this one has not seen.
 
-        It may have been one of a shorter listing, the start of this one, if its units were whole nodes.
+        The other may be for a shorter listing, the start of this one, if its units were whole nodes.
         """
         if not self.n_files and (merged.files or merged.parts):
             raise ValueError("a listing without files has no units")

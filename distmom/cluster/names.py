@@ -1,4 +1,4 @@
-"""What tasks are called on a dashboard and in a performance report: "mean: read", "gini: sort"."""
+"""Names of tasks on a dashboard and in a performance report: "mean: read", "gini: sort"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ASKED: ContextVar[str] = ContextVar("distmom_asked", default="distmom")
 
 @contextmanager
 def asked(what: str) -> Iterator[None]:
-    """Tasks of runs inside are called so: by the function that was called, or the kernel it has."""
+    """Name the tasks of runs in this block, by the called function or its kernel."""
     before = _ASKED.set(what)
     try:
         yield
@@ -22,9 +22,9 @@ def asked(what: str) -> Iterator[None]:
 
 
 def task_name(work: Any) -> str:
-    """What was asked, and the step that this work says to be.
+    """What was asked for, and the step that this work reports.
 
-    Dask takes a name up to its first dash for that of the group, and what follows a dash for numbers.
+    Dask takes a name up to its first dash as the name of the group, and what follows a dash as numbers.
     """
     said = (_ASKED.get(), getattr(work, "step", "compute"))
     return ": ".join(" ".join(re.sub(r"\W", " ", word).split()) for word in said)

@@ -42,12 +42,12 @@ class NotebookProgress:
             self._draw(f"<div>{self.title} {bar} {rate}</div>", f"{self.title}: {rate}")
 
     def end(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._shown is not None:
             self._draw("", "")
 
     def _draw(self, html: str, text: str) -> None:
-        """Both are kept in the notebook's file: readers without HTML see the text, not an object's name."""
+        """Both are saved in the notebook's file: viewers without HTML show the text, not an object's name."""
         shown = {"text/html": html, "text/plain": text}
         if self._shown is None:
             display = import_module("IPython.display").display

@@ -1,4 +1,4 @@
-"""What travels between the runner and its executors: small, picklable, without any statistics."""
+"""Objects passed between the runner and its executors: small, picklable, without any statistics."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UnitOutcome:
-    """What one unit of work gives back.
+    """The result of one unit of work.
 
     Attributes
     ----------
     state : object
         The reduction's state of this unit, ``None`` if nothing was read; the `Merged` states of a batch.
     n_rows, n_bytes : int
-        Rows and bytes read, for progress alone.
+        Rows and bytes read, used only for progress.
     skipped : tuple
-        One small picklable record per bad file left out.
+        One small picklable record per skipped bad file.
     """
 
     state: Any
@@ -38,12 +38,12 @@ class UnitOutcome:
 
 
 Work = Callable[[Any], UnitOutcome]
-"""Takes a `Unit`; what goes to executors takes a `UnitBatch` as well."""
+"""Takes a `Unit`; work given to executors takes a `UnitBatch` as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class WithinMemory:
-    """Work that knows how many bytes its thread may hold, and whom to ask; picklable if both are."""
+    """Work with the number of bytes its thread may hold, and the check to call; picklable if both are."""
 
     work: Work
     n_bytes: int
@@ -51,7 +51,7 @@ class WithinMemory:
 
     @property
     def step(self) -> str:
-        """What the work says to be, for names of tasks."""
+        """The step that the work reports, for names of tasks."""
         return str(getattr(self.work, "step", "compute"))
 
     def __call__(self, task: Any) -> UnitOutcome:
@@ -65,10 +65,10 @@ Fate = Literal["done", "failed", "lost", "killed"]
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A unit or batch that came back.
+    """A unit or batch that has come back.
 
-    ``done`` with its ``outcome``; ``failed`` with the ``error`` that the work raised; ``lost`` when its
-    worker or its scheduler went away; ``killed`` when its workers died again and again.
+    ``done`` with its ``outcome``; ``failed`` with the ``error`` that the work raised; ``lost`` if its worker
+    or scheduler went away; ``killed`` if its workers died repeatedly.
     """
 
     unit: Unit | UnitBatch
@@ -78,13 +78,13 @@ class Finished:
 
 
 class Tasks:
-    """Units of one run that are under way on an executor, as futures of `Finished`."""
+    """Units of one run in progress on an executor, as futures of `Finished`."""
 
     def __init__(self) -> None:
         self._under_way: dict[Future[Finished], Unit | UnitBatch] = {}
 
     def ready(self) -> bool:
-        """Whether `submit` would be heard at this moment; answers at once."""
+        """Whether `submit` would be accepted now; answers at once."""
         return True
 
     def submit(self, unit: Unit | UnitBatch, attempt: int) -> None:
@@ -103,7 +103,7 @@ class Tasks:
         return None
 
     def cancel(self) -> None:
-        """Give up everything in flight; returns within seconds."""
+        """Cancel everything in flight; returns within seconds."""
         raise NotImplementedError
 
 
@@ -115,17 +115,17 @@ class Executor(Protocol):
     threads : int
         Units that run at the same time.
     threads_per_process : int
-        How many of them share one process.
+        Number of threads that share one process.
     memory : int
         Bytes available to the smallest process.
     far : bool
-        Whether states have a way to go: large ones are then merged before.
+        Whether states are sent over a network: large states are then merged first.
     here : bool
         Whether all its processes are on this machine.
     scratch : Scratch
-        For temporary files of its units.
+        Temporary files of its units.
     account : Account
-        What this process holds, where the units run in it and somebody set a limit.
+        Memory held by this process, if the units run in it and a limit was set.
     """
 
     scratch: Scratch
@@ -139,10 +139,10 @@ class Executor(Protocol):
     def threads(self) -> int: ...  # noqa: D102
 
     def prepare(self, load: Callable[[], None]) -> None:
-        """Have each process call ``load``, a function of a module, before its first unit if it saves time."""
+        """Make each process call ``load``, a function of a module, before its first unit if it saves time."""
 
     def begin(self, work: Work) -> Tasks:
         """Start a run of ``work``; several runs may follow each other on one executor."""
 
     def close(self) -> None:
-        """End what this executor started itself. Idempotent."""
+        """Stop what this executor started itself. Idempotent."""

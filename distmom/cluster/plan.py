@@ -1,8 +1,8 @@
 """Cutting a listing into units of work.
 
 A unit is a node of the dyadic tree over file numbers (or, for a part of one large file, over that file's
-leaves), so its state is a node of the one canonical merge: where the cuts fall never changes a result. Units
-carry paths and numbers only.
+leaves), so its state is a node of the canonical merge, and the cuts never affect a result. Units carry only
+paths and numbers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ LEAST_UNIT_BYTES = 4 * MB  # below this, a unit is not worth sending to another 
 MOST_FILES = 500  # opening a file costs about 0.1 ms, however small it is
 LEAST_FILES = 32
 UNITS_PER_THREAD = 4  # so that threads finish at about the same time
-SLACK = 1.1  # so that files of about one size are not left alone by a byte
-MANY_UNITS = 64  # from here on it counts what a unit costs a scheduler
-UNITS_A_SECOND = 330  # that a scheduler hands out
-BYTES_A_SECOND = 200 * MB  # that a thread reads: more from a disk, less from an object store
+SLACK = 1.1  # so that a byte does not separate files of about equal size
+MANY_UNITS = 64  # from here on the scheduler's cost per unit matters
+UNITS_A_SECOND = 330  # handed out by a scheduler
+BYTES_A_SECOND = 200 * MB  # read by a thread: more from a disk, less from an object store
 SAMPLED = 256  # units of a long plan that are weighed, evenly spaced
 
 
@@ -74,7 +74,7 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """How messages call the unit: ``t/5.parquet and 3 more``."""
+        """The unit's name in messages: ``t/5.parquet and 3 more``."""
         first = (self.files[0].path or "the data in memory") if self.files else "no file"
         if self.rows is not None:
             return f"{first} (rows {self.rows[0]} to {self.rows[1]})"
@@ -83,14 +83,14 @@ class Unit:
 
 @dataclass(frozen=True)
 class Done:
-    """What of a listing needs no reading any more: nodes of the tree over its files, and of begun files.
+    """The part of a listing that is done: nodes of the tree over its files, and of partly read files.
 
     Attributes
     ----------
     nodes : collection of (int, int)
         Levels and indices.
     parts : mapping of int to collection of (int, int)
-        For each file that is read in part, by its number, the nodes of the tree over its leaves.
+        For each partly read file, by number, the nodes of the tree over its leaves.
     """
 
     nodes: Collection[tuple[int, int]] = ()
@@ -117,13 +117,14 @@ def plan_units(
     row_counts : sequence of int, optional
         Rows of each file, negative where unknown. Only a file with a known count can be cut.
     column_share : float
-        Share of a file's bytes that is read (columns asked for over all columns).
+        Share of a file's bytes that is read (requested columns over all columns).
     threads : int
-        Threads that will work. Only the default sizes depend on it: small lakes are cut finer, so that every
-        thread has something to do, unless there are so many threads that handing out takes longer than that.
+        Number of working threads. Only the default sizes depend on it: small lakes are cut finer, so that
+        every thread has work, unless there are so many threads that handing out units takes longer than
+        reading.
     unit_bytes, max_files : int, optional
         Largest unit. Default: 128 MB and 500 files, less for small inputs. A single file may be larger:
-        it is cut where its rows are known and it exceeds twice ``unit_bytes`` (the second part of a row group
+        it is cut if its rows are known and it exceeds twice ``unit_bytes`` (the second part of a row group
         has to decode the first).
     leaf_rows : int, optional
         Rows of a leaf; ``distmom.numerics.blocks.leaf.LEAF_ROWS`` unless a test says otherwise.
@@ -166,18 +167,18 @@ def plan_units(
 
 
 def units_wanted(total: float, threads: int) -> int:
-    """Into how many units to cut: some for each thread, no more than are handed out while one is read."""
+    """Number of units to cut: some per thread, at most as many as are handed out while one is read."""
     handed_out = int((total * UNITS_A_SECOND / BYTES_A_SECOND) ** 0.5)
     return max(1, min(UNITS_PER_THREAD * threads, max(MANY_UNITS, handed_out)))
 
 
 def bytes_of_unit(total: float, threads: int) -> int:
-    """Bytes of a unit at most."""
+    """Most bytes of a unit."""
     return int(min(UNIT_BYTES, max(LEAST_UNIT_BYTES, SLACK * total / units_wanted(total, threads))))
 
 
 class _Left:
-    """What of ``n`` files or leaves is left to read."""
+    """The part of ``n`` files or leaves that is left to read."""
 
     def __init__(self, n: int, done: Done | None) -> None:
         self.whole_nodes = done is not None
@@ -188,18 +189,18 @@ class _Left:
         self._read = covered(n, done.nodes)
         self.n_files = n - sum(self._read)
         touched = self._read.copy()
-        for number in self.parts:  # left, but not together with others
+        for number in self.parts:  # left, but not combined with others
             touched[number] = 1
         self._touched = [0, *accumulate(touched)]
 
     def bytes(self, before: Sequence[int]) -> int:
-        """Bytes of the files left, from the bytes before each."""
+        """Bytes of the remaining files, from the bytes before each."""
         if not self.nodes:
             return before[-1]
         return sum(before[i + 1] - before[i] for i, read in enumerate(self._read) if not read)
 
     def fits(self, level: int, index: int) -> bool:
-        """Whether a node can be one unit: nothing of it is read, and if wanted the end does not cut it."""
+        """Whether a node can be one unit: no part is read and, if requested, the end does not cut it."""
         start, stop = index << level, (index + 1) << level
         if stop > self._n:
             if self.whole_nodes:
@@ -211,7 +212,7 @@ class _Left:
 def _nodes(
     before: Sequence[int], most_bytes: float, most_files: int, left: _Left
 ) -> Iterator[tuple[int, int]]:
-    """Largest nodes over the files left that fit, from left to right (or single files that do not)."""
+    """Largest nodes over the remaining files that fit, from left to right (or single files that do not)."""
     n_files = len(before) - 1
     stack = [((n_files - 1).bit_length(), 0)] if n_files else []
     while stack:
@@ -232,7 +233,7 @@ def _nodes(
 def _parts(
     whole: Unit, n_rows: int, unit_bytes: int, leaf_rows: int, read: Collection[tuple[int, int]]
 ) -> Iterator[Unit]:
-    """Aligned ranges of the leaves of one file that are not read, each within ``unit_bytes`` or one leaf."""
+    """Aligned ranges of a file's unread leaves, each within ``unit_bytes`` or of one leaf."""
     n_leaves = -(-n_rows // leaf_rows)
     leaf_bytes = whole.n_bytes / n_rows * leaf_rows
     left = _Left(n_leaves, Done(read) if read else None)
@@ -244,15 +245,15 @@ def _parts(
 
 
 def merge_depth(units: Sequence[Unit], n_files: int) -> int:
-    """The longest way of a unit's state to the result, in merges: the height of the tree over its units."""
+    """Most merges between a unit's state and the result: the height of the tree over the units."""
     root = max(n_files - 1, 0).bit_length()
-    # of a part of a file also the levels above it of the tree over the file's leaves; of others 0 - 0
+    # for a part of a file also the levels above it in the tree over the file's leaves; for others 0 - 0
     within = (max(unit.n_leaves - 1, 0).bit_length() - unit.leaf_level - unit.level for unit in units)
     return max((root + levels for levels in within), default=0)
 
 
 def scheduler_bytes(units: Sequence[Unit]) -> int:
-    """Bytes of the descriptions of all units as they are sent; of a long plan, by some of them."""
+    """Bytes of the descriptions of all units as sent; for a long plan, estimated from a sample."""
     if not units:
         return 0
     step = max(1, -(-len(units) // SAMPLED))

@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal or in a notebook, a log line a minute otherwise."""
+"""Progress of a run: a bar on a terminal or in a notebook, otherwise a log line per minute."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ logger = logging.getLogger("distmom")
 LOG_SECONDS = 60.0
 
 LATE_SECONDS = 2.0
-"""How long a call takes before it shows a bar that nobody asked for."""
+"""Seconds before a call shows a bar that was not requested."""
 
 
 def titled(title: str) -> str:
-    """What the run does, and why nothing moves where kernels are compiled first."""
+    """What the run does, with a hint if kernels are compiled first and nothing moves."""
     return f"{title} (compiling kernels, once)" if READINESS.n_compiling else title
 
 
@@ -39,24 +39,24 @@ def make_progress(title: str = "reading", *, quiet: bool = False) -> Progress | 
 
 
 def progress_where_seen() -> Progress | None:
-    """What a call shows that nobody asked: a bar for long ones, where somebody may look; else ``None``."""
+    """Default progress of a call: a bar for long calls, if somebody may see it; else ``None``."""
     shown = make_progress(quiet=not (in_notebook() or _on_terminal()))
     return None if shown is None else LateProgress(shown, LATE_SECONDS)
 
 
 def _on_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()  # None where the shell closed it
+    return sys.stderr is not None and sys.stderr.isatty()  # None if the shell closed it
 
 
 class LateProgress:
-    """A progress that is shown once its call has taken a while: short calls show nothing.
+    """Progress that appears once its call has taken a while: short calls show nothing.
 
     Parameters
     ----------
     shown : Progress
         The progress itself.
     after : float
-        Seconds since this was made.
+        Seconds since this object was created.
     """
 
     def __init__(self, shown: Progress, after: float) -> None:
@@ -64,11 +64,11 @@ class LateProgress:
         self.begin(0, 0)
 
     def begin(self, n_units: int, n_bytes: int) -> None:
-        """Start counting; a run of several rounds begins several times, and the call's time goes on."""
+        """Start counting; a run of several rounds begins several times, but the call's time continues."""
         self.planned, self.counted, self.begun = (n_units, n_bytes), (0, 0), False
 
     def advance(self, n_rows: int, n_bytes: int) -> None:
-        """Count, and show all that was counted when it is time."""
+        """Count, and show the total when it is time."""
         if self.begun:
             self.shown.advance(n_rows, n_bytes)
             return
@@ -79,13 +79,13 @@ class LateProgress:
             self.shown.advance(*self.counted)
 
     def end(self) -> None:
-        """Take it away, if it was shown."""
+        """Remove it, if it was shown."""
         if self.begun:
             self.shown.end()
 
 
 class LogProgress:
-    """One line a minute on the logger ``distmom``; short runs stay silent.
+    """One line per minute on the logger ``distmom``; short runs stay silent.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class LogProgress:
         self.rate, self.said = Rate(n_bytes), monotonic()
 
     def advance(self, n_rows: int, n_bytes: int) -> None:
-        """Count what one unit read, and say so once in a while; also called with zeros while waiting."""
+        """Count what one unit read, and log now and then; also called with zeros while waiting."""
         self.rate.add(n_rows, n_bytes)
         now = monotonic()
         if now - self.said >= self.every:
@@ -152,7 +152,7 @@ class BarProgress:
             self._bar.update(self._task, advance=n_bytes, rows=self.n_rows, description=title)
 
     def end(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

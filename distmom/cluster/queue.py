@@ -1,4 +1,4 @@
-"""Which unit goes out next: fresh ones in plan order, failed ones after a pause, suspects alone."""
+"""Which unit is sent next: fresh ones in plan order, failed ones after a pause, suspects alone."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class UnitQueue:
         Numbered differently.
     pause : float
         Seconds before a unit's second attempt; doubled with each further one, times a random factor in
-        [0.5, 1.5), so that units which failed together do not come back together.
+        [0.5, 1.5), so that units that failed together are not retried together.
 
     Attributes
     ----------
     attempts : Counter
-        How often each number was handed out; a batch has that of its first unit.
+        How often each number was handed out; a batch has the number of its first unit.
     n_again : int
         Units handed out again, each time counted.
     alone : Unit or None
@@ -42,7 +42,7 @@ class UnitQueue:
         self._again: list[tuple[float, int, Unit | UnitBatch]] = []  # heap of (due time, number, unit)
         self._suspects: deque[Unit] = deque()
         self._pause = pause
-        self._chance = random.Random()  # decides when a unit runs, never what it gives
+        self._chance = random.Random()  # affects when a unit runs, never its result
         self.attempts: Counter[int] = Counter()
         self.n_again = 0
         self.alone: Unit | None = None
@@ -78,12 +78,12 @@ class UnitQueue:
         self.release(unit)
 
     def suspect(self, unit: Unit) -> None:
-        """Run ``unit`` once more with nothing beside it: a neighbour may have killed its workers."""
+        """Run ``unit`` once more by itself: a neighbour may have killed its workers."""
         self.n_again += 1
         self._suspects.append(unit)
 
     def release(self, unit: Unit | UnitBatch) -> None:
-        """``unit`` is no longer in flight."""
+        """Note that ``unit`` is no longer in flight."""
         if self.alone is unit:
             self.alone = None
 
@@ -96,7 +96,7 @@ LARGE_STATE = 1_000_000
 """Bytes above which states are merged on workers."""
 
 MOST_UNITS = 16
-"""Units of a batch: what is lost with a worker stays a few seconds of work."""
+"""Most units of a batch, so that a lost worker costs only a few seconds of work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class UnitBatch:
 
     @property
     def name(self) -> str:
-        """How messages call the batch."""
+        """The batch's name in messages."""
         return f"{self.units[0].name} to {self.units[-1].name}"
 
     @property
@@ -141,14 +141,14 @@ class BatchWork:
 
     @property
     def step(self) -> str:
-        """As the work of a unit has it."""
+        """The step of a unit's work."""
         return getattr(self.work, "step", "compute")
 
     def __call__(self, task: Unit | UnitBatch) -> UnitOutcome:
         """The outcome of a unit, or of all units of a batch with their merged states, a `Merged`."""
         try:
             return self._run(task)
-        except AccessError as error:  # the client got in, or there would be no task
+        except AccessError as error:  # the client had access, or there would be no task
             from distributed import get_worker
 
             raise AccessError(f"on worker {get_worker().address}: {error}") from error
@@ -168,7 +168,7 @@ class BatchWork:
 
 
 def state_bytes(state: Any) -> int:
-    """Bytes of a state that knows them; 0 for others."""
+    """Bytes of a state that reports its size; 0 for others."""
     return int(getattr(state, "nbytes", 0))
 
 
@@ -180,23 +180,23 @@ def batch_size(n_left: int, threads: int, state: int, memory: int) -> int:
     n_left : int
         Units that have not been sent.
     threads : int
-        Threads that share them: near the end batches become smaller, so that all finish together.
+        Threads that share them: towards the end batches become smaller, so that all finish together.
     state : int
-        Bytes of the largest state so far. A batch holds one for each bit of its number of units.
+        Bytes of the largest state so far. A batch holds one state per bit of its number of units.
     memory : int
-        Bytes that may be used for them.
+        Bytes that may be used for these states.
     """
     depth = min(memory // state, MOST_UNITS.bit_length() - 1) if state else 0
     return max(1, min(1 << depth, n_left // max(1, threads)))
 
 
 def best_cut(units: Sequence[Unit]) -> int:
-    """How many of these units to take so that their states merge to the fewest: up to the most even place."""
+    """How many of these units to take so that the fewest states remain: up to the most even place."""
     return max(range(1, len(units) + 1), key=lambda n: (*_evenness(units[n - 1]), n))
 
 
 def _evenness(unit: Unit) -> tuple[bool, int]:
-    """Of the place behind a unit: whether a file ends there, and how often its number can be halved."""
+    """Evenness of the place after a unit: whether a file ends there, how often its number can be halved."""
     if unit.rows is None:
         place = unit.first_file + len(unit.files)
         return True, place & -place

@@ -8,12 +8,12 @@ from distmom.cluster.memory import in_words
 
 
 class Rate:
-    """Counts of what a run read, from its beginning on.
+    """Counts of what a run has read since it began.
 
     Parameters
     ----------
     total : int
-        Bytes that it will read.
+        Bytes to be read.
     """
 
     def __init__(self, total: int) -> None:

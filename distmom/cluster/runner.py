@@ -1,4 +1,4 @@
-"""The runner: units in, one merged state out. It knows no statistics and no cluster."""
+"""The runner: units in, one merged state out, independent of statistics and clusters."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from distmom.stopping import EVERY
 
 logger = logging.getLogger("distmom")
 
-UNITS_PER_THREAD = 4  # in flight: enough to hide the way to a cluster, few enough to bound memory
-FEW_FOR_EACH = 2  # in flight for each thread, where states are large
+UNITS_PER_THREAD = 4  # in flight: enough to hide a cluster's latency, few enough to bound memory
+FEW_FOR_EACH = 2  # in flight per thread, if states are large
 FIRST_PAUSE = 0.2  # seconds before the first further attempt; doubled with each one
-MERGING_SHARE = 4  # of a worker's memory, one part of so many may go to merging the states of a batch
-POLL = 1.0  # seconds without a result after which the cluster is asked how it is
+MERGING_SHARE = 4  # 1 / this share of a worker's memory may be used to merge the states of a batch
+POLL = 1.0  # seconds without a result after which the cluster is checked
 
 
 class Progress(Protocol):
-    """Told how far a run is."""
+    """Receives the progress of a run."""
 
     def begin(self, n_units: int, n_bytes: int) -> None: ...  # noqa: D102
     def advance(self, n_rows: int, n_bytes: int) -> None: ...  # noqa: D102
@@ -37,14 +37,14 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What `run_units` gives back.
+    """The return value of `run_units`.
 
     Attributes
     ----------
     state : object
         All units' states, merged in the canonical order; ``None`` if nothing was read.
     skipped : tuple
-        Records of bad files left out, in listing order, each once.
+        Records of skipped bad files, in listing order, each once.
     n_rows, n_bytes : int
         Rows and bytes read.
     n_retries : int
@@ -75,52 +75,52 @@ def run_units(
 ) -> RunResult:
     """Run ``work`` on every unit and merge the states in the canonical order.
 
-    DistmomError as raised by ``work``; ResourceError, with the unit's files, if a unit kills its workers also
-    when it runs alone, or is lost or cannot be read after all retries; or if the cluster gave no sign of life
-    for ``patience`` seconds.
+    DistmomError as raised by ``work``; ResourceError, with the unit's files, if a unit kills its workers even
+    when it runs alone, or is lost or cannot be read after all retries; or if the cluster did not respond for
+    ``patience`` seconds.
 
     Parameters
     ----------
     work : callable
         ``work(unit) -> UnitOutcome``; picklable. Called again for a unit whose worker was lost or whose
-        reading failed, so it must depend on its argument alone.
+        reading failed, so it must depend only on its argument.
     units : sequence of Unit
-        All units of a listing, as `plan_units` gives them.
+        All units of a listing, from `plan_units`.
     merge : callable
         ``merge(left, right) -> state``; picklable.
     executor : Executor
         Where the units run.
     retries : int
-        Further attempts a unit gets after an OSError (a wrong path or permission excepted) or a lost worker,
+        Further attempts for a unit after an OSError (except a wrong path or permission) or a lost worker,
         after pauses of ``pause`` seconds, doubled each time, with jitter.
     window : int, optional
         Units in flight; default 4 for each of the executor's threads.
     patience : float
         Seconds to wait for a cluster without workers or without a scheduler.
     progress : Progress, optional
-        Told about every unit that is done.
+        Called for every finished unit.
     on_outcome : callable, optional
-        ``on_outcome(unit, outcome)`` in order of arrival, in this thread, once the outcome is merged. Where
-        large states are merged on workers it is a `UnitBatch` of units and their `Merged` states.
+        ``on_outcome(unit, outcome)`` in order of arrival, in this thread, once the outcome is merged. If
+        large states are merged on workers, the arguments are a `UnitBatch` and its `Merged` states.
     merger : UnitMerger, optional
-        Where the states are merged; it may hold some already, of which the units are then the rest.
+        Merges the states; it may contain some already, and the units are then the rest.
     grows : bool
-        States may be large, which only the data tells. Then no more than one unit a thread is under way
-        before the first state is there, and no more than two where states are large.
+        States may be large, which is known only from the data. Then at most one unit per thread is in flight
+        until the first state has arrived, and at most two if states are large.
 
     Returns
     -------
     RunResult
-        The same bits for every executor, window, cut into units and order of arrival.
+        Bit-for-bit identical for every executor, window, cut into units and order of arrival.
 
     Notes
     -----
     The first error cancels all units in flight, and so does KeyboardInterrupt. A unit whose workers died too
-    often is run once more with nothing beside it, since a scheduler also blames its innocent neighbours.
+    often is run once more by itself, because a scheduler also blames innocent neighbours.
 
-    States of more than 1 MB do not come one by one from a cluster: up to 16 units go out together and come
-    back as one state, as a rule. This process then holds about as many states as units run, and for each a
-    state per bit of the number of units, whatever that number is.
+    States of more than 1 MB are usually not sent one by one from a cluster: up to 16 units are sent together,
+    and come back as one state. This process then holds about as many states as units run and, for each of
+    them, one state per bit of the number of units, whatever that number is.
     """
     if merger is None:
         merger = UnitMerger(max((u.first_file + len(u.files) for u in units), default=0), merge)
@@ -163,14 +163,14 @@ class _Run:
         self.troubled_since: float | None = None
 
     def drive(self, tasks: Tasks) -> RunResult:
-        """Submit, wait, settle until every unit is done."""
+        """Submit, wait and settle until every unit is done."""
         while self.n_done < len(self.units):
             interrupts.check()
             self.submit(tasks)
             timeout = min(self.poll, EVERY, self.queue.until_due(monotonic()))
             if self.n_in_flight:
                 finished = tasks.wait(timeout)
-            else:  # everything left pauses before its next attempt, or the cluster is away
+            else:  # all remaining units wait for a retry, or the cluster is away
                 sleep(max(timeout, 0.001))
                 finished = []
             for one in finished:
@@ -230,8 +230,8 @@ class _Run:
             raise explain(error, unit, tries) from error
 
     def take_apart(self, one: Finished, batch: UnitBatch) -> None:
-        """Find out which of a batch's units is to blame: each one goes again by itself."""
-        if isinstance(one.error, DistmomError):  # knows its file
+        """Find out which of a batch's units is to blame: each is sent again by itself."""
+        if isinstance(one.error, DistmomError):  # names its file already
             raise one.error
         for unit in batch.units:
             if one.fate == "killed":
@@ -240,7 +240,7 @@ class _Run:
                 self.queue.retry(unit, monotonic())
 
     def keep(self, unit: Unit | UnitBatch, outcome: UnitOutcome) -> None:
-        """Merge an outcome and tell everybody about it."""
+        """Merge an outcome and report it."""
         if isinstance(unit, UnitBatch):
             self.n_done += len(unit.units)
             self.merger.add(outcome.state)
@@ -260,7 +260,7 @@ class _Run:
             self.progress.advance(outcome.n_rows, unit.n_bytes)
 
     def look_after(self, tasks: Tasks, finished: list[Finished]) -> None:
-        """Ask the cluster how it is when nothing comes back, and give up once it was away too long."""
+        """Check the cluster if no results come back, and give up once it has been away too long."""
         now = monotonic()
         if any(one.fate in ("done", "failed") for one in finished):
             self.asked, self.troubled_since = now, None

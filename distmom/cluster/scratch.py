@@ -1,4 +1,4 @@
-"""Where a run may put temporary files: one hidden folder, gone with all that is in it when the run ends."""
+"""Temporary files of a run: one hidden folder, removed with its content when the run ends."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 class Scratch:
     """Temporary files of one run.
 
-    ConfigError if `folder` is none.
+    ConfigError if `folder` is not a folder.
 
     Parameters
     ----------
     folder : path, optional
-        The folder that the user named. By default Dask's ``temporary-directory``, that which ``TMPDIR``
-        names, or the system's for large files.
+        The folder named by the user. By default Dask's ``temporary-directory``, the folder in ``TMPDIR``, or
+        the system's folder for large files.
 
     Attributes
     ----------
@@ -44,18 +44,18 @@ class Scratch:
 
     @property
     def reaches_all(self) -> bool:
-        """Whether all processes should see the folder: they are here, or the user named one."""
+        """Whether all processes should see the folder: they are on this machine, or the user named it."""
         return self.shared or self.named
 
     @property
     def parent(self) -> Path:
-        """The folder in which that of the run is made. ResourceError if there is none."""
+        """The folder in which the run's folder is created. ResourceError if there is none."""
         if self._parent is None:
             self._parent = default_folder()
         return self._parent
 
     def free_bytes(self) -> int:
-        """Bytes that are free there; 0 if nothing can be written."""
+        """Free bytes there; 0 if nothing can be written."""
         try:
             parent = self.parent
             return shutil.disk_usage(parent).free if os.access(parent, os.W_OK | os.X_OK) else 0
@@ -63,7 +63,7 @@ class Scratch:
             return 0
 
     def check_room(self, n_bytes: int) -> None:
-        """ResourceError if so many bytes will not fit."""
+        """Raise ResourceError if `n_bytes` will not fit."""
         free = self.free_bytes()
         if free < n_bytes:
             raise ResourceError(
@@ -72,22 +72,22 @@ class Scratch:
             )
 
     def folder(self) -> Path:
-        """The folder of this run; made when it is asked for first."""
+        """The folder of this run, created on first use."""
         if self._made is None:
-            from distmom.lake.files.leftovers import OwnFolder  # with PyArrow, which threads do without
+            from distmom.lake.files.leftovers import OwnFolder  # imports PyArrow, which threads avoid
 
             self._made = OwnFolder.of_scratch(self.parent)
         return self._made.path
 
     def close(self) -> None:
-        """Remove it, once nobody works any more. Idempotent."""
+        """Remove it, once no work is running. Idempotent."""
         made, self._made = self._made, None
         if made is not None:
             made.close()
 
 
 def default_folder() -> Path:
-    """Where many bytes may go for a while; ``/tmp`` is in memory on some systems."""
+    """Default folder for large temporary files; ``/tmp`` is in memory on some systems."""
     import dask
 
     named = dask.config.get("temporary-directory", None) or os.environ.get("TMPDIR")

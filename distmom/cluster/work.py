@@ -1,4 +1,4 @@
-"""The work of one unit: read its files, hand the rows to a reduction."""
+"""The work of one unit: read its files and pass the rows to a reduction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BadFilePolicy = Literal["error", "skip"]
 
 
 class SkippedFile(NamedTuple):
-    """Record of a file that was left out."""
+    """Record of a skipped file."""
 
     file: str
     reason: str
@@ -40,16 +40,16 @@ class ReadAndReduce:
     n_keys : int
         Number of `by` columns that the reader delivers; 0 without groups.
     unit_seed : int, optional
-        128 bits that key the hashes of units, where the reader delivers their columns, or of keys.
+        128 bits that key the hashes of units, if the reader delivers their columns, or of keys.
     compiled : bool
-        Use compiled kernels for those, and to number the groups.
+        Use compiled kernels for these hashes, and to number the groups.
     some_rows : bool
-        The reduction's accumulators tell which rows they want: read only what holds some of them.
+        The reduction's accumulators list the rows they need: read only what contains some of them.
     known : tuple of Key
-        Keys of groups that have the first numbers, whatever the unit.
+        Keys of groups that have the first numbers in every unit.
     within : HashRange, optional
-        Only groups with these keys are told apart, and no more of them than fit: the reduction is one of
-        ranges, such as `RangedMeans`. Keys are hashed under `unit_seed`.
+        Only groups with these keys are distinguished, as many as fit: the reduction works on ranges, like
+        `RangedMeans`. Keys are hashed under `unit_seed`.
     """
 
     reader: BatchReader
@@ -67,12 +67,12 @@ class ReadAndReduce:
         """Read the unit's files and return the state of its rows."""
         bad: dict[int, str] = {}
         outcome = None
-        while outcome is None:  # rows of a bad file are already in the sums: begin the unit again without it
+        while outcome is None:  # rows of a bad file are already in the sums: restart the unit without it
             outcome = self._attempt(unit, bad)
         return outcome
 
     def _attempt(self, unit: Unit, bad: dict[int, str]) -> UnitOutcome | None:
-        """The outcome without the files of these numbers; None if another is bad, which now is among them."""
+        """The outcome without the files of these numbers; None if another is bad, which is then added."""
         accumulator = self.reduction.begin(len(unit.files), unit.window)
         encoder: KeyEncoder | RangeEncoder | None = None
         if self.n_keys:
@@ -140,25 +140,25 @@ class ReadAndReduce:
 
 
 def rows_of(batch: Batch, codes: Any, units: Any = None) -> Rows:
-    """A batch as the reductions take it, with the codes of its groups (None without groups).
+    """A batch in the form for reductions, with the codes of its groups (None without groups).
 
-    And the hashes of its units, where whole units are blocks. Columns that are only present or not have a
-    validity behind those of the values.
+    Also the hashes of its units, if whole units are blocks. Columns of which only nulls are counted have a
+    validity after those of the values.
     """
     valid = (*batch.valid, *batch.present) if batch.present else batch.valid
     return Rows(batch.start, batch.n_rows, batch.values, valid, batch.keep, codes, units)
 
 
 class Way(NamedTuple):
-    """What some units do: read every sample, and make a state of what the reads leave.
+    """The work of some units: read every sample, and compute a state from the results of reading.
 
     Attributes
     ----------
     reads : tuple of callable
-        One for each sample, such as `ReadAndReduce`.
+        One per sample, such as `ReadAndReduce`.
     finish : callable
-        Takes what they leave of the rows, and gives the state; picklable. Calls ``between`` now and then,
-        which raises when the run is given up.
+        Takes the results of reading and returns the state; picklable. Calls ``between`` now and then, which
+        raises if the run is cancelled.
     """
 
     reads: tuple[Work, ...]
@@ -185,7 +185,7 @@ class ReadSamples:
 def sample_unit(number: int, parts: tuple[Unit, ...], way: int = 0) -> Unit:
     """Unit `number` of a run in which each unit reads all files of every sample.
 
-    The runner merges the states of such units by their numbers, as if each were of one file.
+    The runner merges the states of such units by number, as if each were one file.
     """
     n_bytes = sum(part.n_bytes for part in parts)
     return Unit(number, 0, number, parts[0].files[:1], n_bytes=n_bytes, window=(way, parts))

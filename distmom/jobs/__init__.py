@@ -1,11 +1,11 @@
-"""Batch jobs: a TOML file says which, with what; a log, exit codes and files that appear whole.
+"""Batch jobs, configured by a TOML file, with a log, exit codes and output files that appear whole.
 
-The kinds that a file may name under ``pipeline`` are the modules of `distmom.jobs.kinds`, one each. A job of
-one's own is a `Job` in a module of one's own that ends with ``if __name__ == "__main__": main(JOB)``: no file
-can name it to ``distmom run``, since nothing that a file says is ever imported.
+The kinds that a file may name under ``pipeline`` are the modules of `distmom.jobs.kinds`, one each. A custom
+job is a `Job` in a module that ends with ``if __name__ == "__main__": main(JOB)``: a file cannot name it for
+``distmom run``, because nothing named in a file is ever imported.
 
 Jobs use the public names of `distmom` through the package (``dm.mean``), which loads them when a job runs: an
-interrupt while they load is then an interrupt of the job, with its one line and exit code.
+interrupt during loading is then an interrupt of the job, with a one-line message and exit code.
 """
 
 from distmom.jobs.config import Config

@@ -1,4 +1,4 @@
-"""The configuration of a batch job, checked before anything runs; errors name line, table and key."""
+"""The configuration of a batch job, checked before it runs; errors name line, table and key."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Origins = dict[tuple[str, str], tuple[int, str]]
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration that has been checked.
+    """A checked configuration.
 
     Attributes
     ----------
     path : Path
         The file.
     values : dict
-        For each table the values by the names of their parameters; paths start from the working folder.
+        For each table, the values by parameter name; paths are relative to the working folder.
     origins : dict
-        Line and key of each parameter, by table and name.
+        Line and key of each parameter, by table and parameter name.
     """
 
     path: Path
@@ -35,23 +35,23 @@ class Config:
     origins: Origins = field(repr=False)
 
     def table(self, name: str) -> dict[str, Any]:
-        """Values of a table, by the names of their parameters; none if it is not there."""
+        """Values of a table by parameter name; empty if the table is absent."""
         return dict(self.values.get(name, {}))
 
     def running_on(self, **place: Any) -> Config:
-        """The same, run by ``scheduler=`` or ``workers=``, whatever the file says of where to run."""
+        """The same, run on ``scheduler=`` or ``workers=`` instead of the place in the file."""
         run = {key: value for key, value in self.table("run").items() if key not in PLACES}
         elsewhere = {("run", name) for name in PLACES}
         origins = {key: origin for key, origin in self.origins.items() if key not in elsewhere}
         return replace(self, values={**self.values, "run": {**run, **place}}, origins=origins)
 
     def keeping(self, state: str) -> Config:
-        """The same with another file for the state; a relative path starts from the working folder."""
+        """The same with another state file; a relative path starts from the working folder."""
         run = {**self.table("run"), "state": str(Path(state).absolute())}
         return replace(self, values={**self.values, "run": run})
 
     def located(self, text: str) -> str:
-        """The message after line, table and key, if it begins with a key or parameter that is set."""
+        """The message, preceded by line, table and key if it begins with a key or parameter that is set."""
         [first] = re.findall(r"^[\w.]*", text)
         beside: dict[str, int] = {}  # first lines of tables, whose keys may be missing
         for (table, name), (line, key) in self.origins.items():
@@ -77,7 +77,7 @@ def named_job(file: TomlFile, names: Iterable[str]) -> str:
 
 
 def checked(file: TomlFile, schema: Tables) -> Config:
-    """The configuration, if its tables are these, with keys and values as they say.
+    """The configuration, after a check of its tables, keys and values against the schema.
 
     ConfigError if a table or key is unknown, missing or of another type.
     """
@@ -136,7 +136,7 @@ def _check_value(file: TomlFile, key: tuple[str, str], spec: Key, value: Any) ->
 
 
 def _with_paths(file: TomlFile, spec: Key, value: Any) -> Any:
-    """The value, in which paths start from the file's folder."""
+    """The value with paths relative to the file's folder."""
     if not spec.path:
         return value
     if isinstance(value, list):
@@ -155,7 +155,7 @@ def _near(name: str, names: Iterable[str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as the reader wrote it, more or less."""
+    """A value approximately as written in the file."""
     if isinstance(value, dict):
         return "a table"
     if value == []:

@@ -1,4 +1,4 @@
-"""What a batch job is, and how a configuration becomes a call of a public function."""
+"""Batch jobs, and how a configuration becomes a call of a public function."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ class Job:
     Attributes
     ----------
     name : str
-        What stands under ``pipeline`` in its configurations.
+        The value of ``pipeline`` in its configurations.
     tables : mapping
-        The tables that these may have, and their keys.
+        The allowed tables of its configurations, and their keys.
     run : callable
-        ``run(config, progress)`` gives the results, or the files that it has written itself.
+        ``run(config, progress)`` returns the results, or the files that it has written itself.
     explain : callable
-        ``explain(config)`` tells what `run` would do, without reading rows, and refuses what it would refuse.
+        ``explain(config)`` reports what `run` would do, without reading rows, and refuses what `run` would
+        refuse.
     """
 
     name: str
@@ -50,24 +51,24 @@ def job_of(
     n_samples: Callable[[Config], int] = lambda config: 1,
     tell: Callable[[dm.Results], None] | None = None,
 ) -> Job:
-    """A job that is one call of a public function.
+    """A job that consists of one call of a public function.
 
     Parameters
     ----------
     name : str
-        Of the job.
+        Name of the job.
     function : str
         Name of the function.
     own : mapping
-        The tables of this job alone.
+        The tables specific to this job.
     data, run : mapping
         Keys of the tables ``data`` and ``run``.
     as_one : tuple of str
-        Tables that are one argument each, rather than an argument for each key.
+        Tables that become one argument each, rather than one argument per key.
     n_samples : callable, optional
-        Samples that as many paths are, each by itself.
+        Number of samples; if there are as many paths, each path is one sample.
     tell : callable, optional
-        Writes lines of the log about the results.
+        Writes log lines about the results.
     """
 
     def call(config: Config) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The keys that tables of a configuration may have, and the tables that jobs share."""
+"""The allowed keys of a configuration's tables, and the tables shared by jobs."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
 
 @dataclass(frozen=True)
 class Key:
-    """A key that a table may have.
+    """An allowed key of a table.
 
     Attributes
     ----------
     kind : str
         One of `KINDS`.
     name : str
-        The parameter of the public function that it stands for; by default the key itself.
+        The corresponding parameter of the public function; by default the key itself.
     choices : tuple of str
-        The words allowed, where they are few.
+        The allowed words, if there are only a few.
     required, refused : bool
-        Whether it must, or must not, be there; a key that is refused is known from other jobs.
+        Whether it must, or must not, be present; a refused key is one known from other jobs.
     why : str
-        Reason, for the error, why it is required or refused.
+        Reason for the error message: why it is required or refused.
     path : bool, tuple of str, or str
-        Whether it names files, which start from the folder of the configuration; or the endings of those
-        texts that do; ``"lists"`` if only ``"@list.txt"`` does.
+        Whether it names files, relative to the folder of the configuration; or the endings of texts that name
+        files; ``"lists"`` if only ``"@list.txt"`` does.
     """
 
     kind: str
@@ -100,7 +100,7 @@ RUN = {
 }
 STATE = ("state", "on_change", "checkpoint_seconds")
 SCRATCH = {**RUN, "scratch": Key("text", path=True)}
-"""Of jobs that may sort rows on disk."""
+"""Keys of jobs that may sort rows on disk."""
 
 OUTPUT = {"files": Key("texts", required=True, path=True)}
 
@@ -111,5 +111,5 @@ def only(keys: Mapping[str, Key], *names: str) -> dict[str, Key]:
 
 
 def refusing(keys: Mapping[str, Key], why: str, *names: str) -> dict[str, Key]:
-    """The same keys, of which some are refused."""
+    """The same keys, some of them refused."""
     return {**keys, **{name: Key(keys[name].kind, refused=True, why=why) for name in names}}

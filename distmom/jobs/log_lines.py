@@ -1,4 +1,4 @@
-"""Log lines of batch jobs on standard error: for people, or one JSON object each."""
+"""Log lines of batch jobs on standard error: for people, or as one JSON object each."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from distmom.words import printable
 
 LOGGER = logging.getLogger("distmom.jobs")
 EVERY = 60.0
-"""Seconds between two lines about the progress."""
+"""Seconds between two progress lines."""
 
 
 def log(event: str, message: str, *, level: str = "info", **fields: Any) -> None:
-    """One line about an event; `fields` stand in the JSON form only."""
+    """Log one line about an event; `fields` appear only in the JSON form."""
     LOGGER.log(getattr(logging, level.upper()), "%s", message, extra={"event": event, "fields": fields})
 
 
 @contextmanager
 def on_stderr(form: logging.Formatter, least: int = logging.INFO) -> Iterator[logging.Handler]:
-    """Lines of the logger ``distmom`` and those below it, from some level on, for the duration of a run."""
+    """Log lines of ``distmom`` and its child loggers, from some level on, for the duration of a run."""
     logger, handler = logging.getLogger("distmom"), logging.StreamHandler(sys.stderr)
     handler.setFormatter(form)
     handler.setLevel(least)
@@ -39,7 +39,7 @@ def on_stderr(form: logging.Formatter, least: int = logging.INFO) -> Iterator[lo
 
 
 class MinuteLines:
-    """Progress as a log line a minute; short runs stay silent."""
+    """Progress as one log line per minute; short runs stay silent."""
 
     def __init__(self) -> None:
         self.said = monotonic()
@@ -52,7 +52,7 @@ class MinuteLines:
         self.started = monotonic()
 
     def advance(self, n_rows: int, n_bytes: int) -> None:
-        """Count, and say so once in a while."""
+        """Count, and log now and then."""
         self.n_rows += n_rows
         self.n_bytes += n_bytes
         now = monotonic()
@@ -77,7 +77,7 @@ class TextLine(logging.Formatter):
     """Lines for people."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """An error as the command line says it, anything else with its time."""
+        """Errors as on the command line, everything else with its time."""
         text = printable(record.getMessage())
         if getattr(record, "event", "") == "error":
             return f"distmom: {text}"
@@ -85,7 +85,7 @@ class TextLine(logging.Formatter):
 
 
 class JsonLine(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Time, level, event and message of the record, and the fields of the event."""

@@ -1,4 +1,4 @@
-"""A module that is a job: ``python -m MODULE CONFIG.toml``."""
+"""Running a module as a job: ``python -m MODULE CONFIG.toml``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from distmom.signals import endings
 
 
 def main(job: Job, words: list[str] | None = None) -> NoReturn:
-    """Run a job of one's own and end the process."""
+    """Run a custom job and end the process."""
     with endings.heard():
         try:
             code = _run_words(job, words)

@@ -1,4 +1,4 @@
-"""From the flat words of tables and flags to the objects of a call: the one place."""
+"""The single place that converts words from tables and flags to the objects of a call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCAN = {
     "storage_options": None,
     "batch_rows": None,
 }
-"""Words about how data is read, and what they are where nobody says them."""
+"""Options for reading data, and their defaults."""
 
 PLACES = {"workers": dm.Processes, "threads": dm.Threads, "scheduler": dm.Cluster}
 LIMITS = ("memory_limit", "scratch")
@@ -31,7 +31,7 @@ DESIGNS: dict[str, type] = {
     "files": dm.FileBlocks,
     "sampled": dm.SampledBlocks,
 }
-"""What ``blocks.design`` may be; the keys that belong to it are its fields."""
+"""Values of ``blocks.design``; the keys of each are its fields."""
 
 PAIRS: dict[str, type] = {
     "complete": dm.CompletePairs,
@@ -43,11 +43,11 @@ PAIRS: dict[str, type] = {
 def call_of(
     tables: Mapping[str, dict[str, Any]], as_one: tuple[str, ...] = (), n_samples: int = 1
 ) -> dict[str, Any]:
-    """The arguments that tables of words stand for.
+    """The arguments corresponding to tables of words.
 
-    The seed is 0 where none is given. Tables in `as_one` are one argument each, rather than an argument for
-    each key; if there are as many paths as samples, each is one by itself. ConfigError if two words exclude
-    each other, or a value is out of range.
+    The default seed is 0. Tables in `as_one` become one argument each, rather than one argument per key; if
+    there are as many paths as samples, each path is one sample. ConfigError if two words cannot be combined,
+    or a value is out of range.
     """
     call: dict[str, Any] = {}
     for name, given in tables.items():
@@ -65,7 +65,7 @@ def call_of(
 
 
 def scan_of(given: dict[str, Any], n_samples: int = 1) -> dict[str, Any]:
-    """The data, and its condition: a scan where anything else is said of how it is read."""
+    """The data and its condition; a scan if other options for reading are given."""
     data: Any = given["data"]
     if isinstance(data, list) and len(data) == 1:
         [data] = data
@@ -77,7 +77,7 @@ def scan_of(given: dict[str, Any], n_samples: int = 1) -> dict[str, Any]:
 
 
 def made(table: str, kinds: Mapping[str, type], key: str, given: Mapping[str, Any]) -> Any:
-    """The object of a table of which one key says the kind, by default the first."""
+    """The object described by a table; one key gives the kind, by default the first."""
     kind = kinds[given.get(key, next(iter(kinds)))]
     words = {name: value for name, value in given.items() if name != key}
     known = fields_of(kind)
@@ -91,12 +91,12 @@ def made(table: str, kinds: Mapping[str, type], key: str, given: Mapping[str, An
 
 
 def fields_of(kind: type) -> tuple[str, ...]:
-    """The words of a design."""
+    """The fields of a design."""
     return tuple(field.name for field in fields(kind))
 
 
 def run_of(given: dict[str, Any]) -> dict[str, Any]:
-    """Chance, state and place."""
+    """Arguments for seed, state and executor."""
     call: dict[str, Any] = {"rng": None if given.get("rng") == "random" else given.get("rng", SEED)}
     kept = {"path" if name == "state" else name: given[name] for name in STATE if name in given}
     if "path" in kept:
@@ -115,7 +115,7 @@ def run_of(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def own(given: dict[str, Any]) -> dict[str, Any]:
-    """Keys of the job's own table, or flags of the command's own, of which some make an object together."""
+    """Keys of a job's own table, or a command's own flags; some of them form an object together."""
     call = dict(given)
     test = {
         new: call.pop(old) for old, new in (("n_permutations", "n"), ("test_rows", "rows")) if old in call
@@ -137,7 +137,7 @@ def own(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _column_of(by: str | Sequence[str] | None) -> str:
-    """The one column whose values make samples."""
+    """The one column whose values define samples."""
     names = [by] if isinstance(by, str) else list(by or ())
     if len(names) != 1:
         raise ConfigError("samples: are values of one column; name that in by, and no other")
@@ -145,7 +145,7 @@ def _column_of(by: str | Sequence[str] | None) -> str:
 
 
 def _with_bandwidth(statistics: str | Sequence[str], bandwidth: float) -> list[Any]:
-    """The statistics, of which discrepancies have this bandwidth."""
+    """The statistics, with this bandwidth for discrepancies."""
     kinds: dict[str, Any] = {"mmd": "rbf", "mmd-laplace": "laplace"}
     names = [statistics] if isinstance(statistics, str) else list(statistics)
     if not kinds.keys() & set(names):

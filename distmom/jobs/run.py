@@ -38,7 +38,7 @@ def run_config(
     state: str | None = None,
     command: Sequence[str] = ("distmom", "run"),
 ) -> int:
-    """Run the job that a configuration file names; the exit code.
+    """Run the job named by a configuration file; return the exit code.
 
     Parameters
     ----------
@@ -46,19 +46,19 @@ def run_config(
     dry_run : bool
         Check the configuration and log the plan.
     log_json : bool
-        One JSON object a line on standard error; also ``log = "json"`` in the file.
+        One JSON object per line on standard error; also ``log = "json"`` in the file.
     quiet : bool
         No log lines below warnings.
     scheduler : str, optional
-        Address or file of a Dask scheduler, instead of where the file says to run.
+        Address or file of a Dask scheduler, instead of the place in the file.
     workers : int, optional
-        Number of worker processes of this machine, instead of where the file says to run.
+        Number of worker processes on this machine, instead of the place in the file.
     job : Job, optional
         The job that it must name; by default any of `kind_names`.
     state : str, optional
-        File of the state, whatever the file says.
+        State file, instead of that in the file.
     command : sequence of str
-        Words that run this file again, without its name, for the results.
+        Words of the command that runs this file again, without its name, for the results.
     """
     started = monotonic()
     failed = True
@@ -99,7 +99,7 @@ def run_config(
 
 
 def _load(path: Path, job: Job | None) -> tuple[Config, Job]:
-    """The checked configuration and its job; nothing but modules of `distmom.jobs.kinds` is imported."""
+    """The checked configuration and its job; only modules of `distmom.jobs.kinds` are imported."""
     file = read_toml(path)
     name = named_job(file, {*kind_names(), job.name} if job else kind_names())
     if job is not None and name != job.name:
@@ -109,7 +109,7 @@ def _load(path: Path, job: Job | None) -> tuple[Config, Job]:
 
 
 def _told_more(config: Config, job: Job, place: dict[str, Any], state: str | None) -> Config:
-    """With what the command line says beside the file."""
+    """The configuration with additions from the command line."""
     keys = job.tables.get("run", {})
     if state is not None:
         if "state" not in keys or keys["state"].refused:
@@ -120,7 +120,7 @@ def _told_more(config: Config, job: Job, place: dict[str, Any], state: str | Non
 
 
 def _outputs(config: Config) -> list[Path]:
-    """The files to write, known to be writable."""
+    """The output files, after a check that they are writable."""
     files = config.table("output").get("files", [])  # some jobs write files of their own
     names = files if isinstance(files, list) else [files]
     try:
@@ -131,7 +131,7 @@ def _outputs(config: Config) -> list[Path]:
 
 
 def _done(job: Job, config: Config, dry_run: bool, again: str) -> dict[str, Any]:
-    """Tell the plan, or run and write what was found; the exit code, and what was written."""
+    """Log the plan, or run and write the results; return the exit code and the written files."""
     words = config.table("run").get("fail_on", [])
     fail_on = dm.Results.failing(*([words] if isinstance(words, str) else words))
     outputs, said = _outputs(config), f"dry run of {job.name}" if dry_run else job.name
@@ -139,7 +139,7 @@ def _done(job: Job, config: Config, dry_run: bool, again: str) -> dict[str, Any]
     try:
         with dm.writing(*outputs, what="output.files"):
             found: Any = job.explain(config) if dry_run else job.run(config, MinuteLines())
-    except DistmomError as error:  # speaks of keys of the file and, if one of them is wrong, of its line
+    except DistmomError as error:  # the message names keys of the file and, if one is wrong, its line
         text = keys_of(config, job.tables).of(str(error))
         error.args = (config.located(text) if isinstance(error, ConfigError) else text,)
         raise
@@ -174,7 +174,7 @@ def _written(
     statuses = Counter(str(result.status) for result in results)
     said = ", ".join(f"{n} {word}" for word, n in statuses.items())
     code = results.exit_code_if(fail_on)
-    # also with --quiet, where the code alone would say little
+    # also with --quiet, because the code alone would not say much
     doubtful = code in (dm.NoAnswerError.exit_code, dm.DoubtfulResultError.exit_code)
     level = "warning" if doubtful else "info"
     fields = {"n_results": len(results), "statuses": dict(statuses)}

@@ -1,4 +1,4 @@
-"""Templates: what `distmom init` writes. The files in the folder ``templates`` are their only copies."""
+"""Templates written by `distmom init`. The files in the folder ``templates`` are the only copies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def template_names() -> list[str]:
 
 
 def template_files(name: str) -> dict[str, str]:
-    """Text of each file of a template, by its name; one of a job is called as the job."""
+    """Text of each file of a template, by name; the file of a job has the name of the job."""
     for one in _all():
         if one.name == name:
             return {file.name: file.read_text("utf-8") for file in _sorted(one)}

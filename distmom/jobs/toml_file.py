@@ -1,4 +1,4 @@
-"""A TOML file as it was parsed, where its keys stand, and errors that name their lines."""
+"""A parsed TOML file, the lines of its keys, and errors that name lines."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, NoReturn
 from distmom.errors import ConfigError
 
 _CLOSING = re.compile(r"]|\"{3}|'{3}")
-"""What the last line of a statement of several lines has."""
+"""Found in the last line of a multi-line statement."""
 
 
 @dataclass(frozen=True)
 class TomlFile:
-    """What a file says, unchecked.
+    """The unchecked content of a file.
 
     Attributes
     ----------
     values : dict
-        Of its keys and tables.
+        Values of its keys and tables.
     """
 
     path: Path
@@ -39,7 +39,7 @@ class TomlFile:
         raise ConfigError(f"{self.path}, line {self.line(key)}: {'.'.join(key)}: {text}")
 
     def beside(self, name: str) -> str:
-        """A path as the file means it: relative ones start from the file's folder."""
+        """A path in the file; relative paths start from the file's folder."""
         mark = "@" if name.startswith("@") else ""
         rest = name[len(mark) :]
         if rest.startswith("~") or "://" in rest:
@@ -80,14 +80,14 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
 
 
 def key_lines(text: str) -> dict[tuple[str, ...], int]:
-    r"""Line, from 1, on which the statement of every table and key begins; of keys that come again the first.
+    r"""Line, from 1, on which the statement of each table and key begins; for repeated keys the first.
 
-    The parser of the standard library does not tell: here it is asked for one statement after the other.
+    The parser of the standard library does not report lines, so it is called for one statement at a time.
 
     Parameters
     ----------
     text : str
-        Valid TOML with lines that end in a newline sign alone.
+        Valid TOML with lines that end in a newline only.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def key_lines(text: str) -> dict[tuple[str, ...], int]:
             continue
         try:
             found = tomllib.loads(statement)
-        except tomllib.TOMLDecodeError:  # there is more of it on the next line
+        except tomllib.TOMLDecodeError:  # it continues on the next line
             continue
         is_table = statement.lstrip().startswith("[")
         paths = [path if is_table else (*table, *path) for path in _paths(found)]

@@ -1,4 +1,4 @@
-"""What messages call the keys: objects of Python are unknown in a configuration."""
+"""Names of keys in messages: a configuration has no Python objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN = {
     "Threads": {"n": "threads"},
     "Processes": {"n": "workers"},
 }
-"""Parameters, of the table of the job itself or of where it runs, that make objects."""
+"""Parameters of the job's own table, or of its executor, that become objects."""
 
 PHRASES = {
     "blocks=…": "blocks",
@@ -28,7 +28,7 @@ PHRASES = {
 
 
 def keys_of(config: Config, tables: Tables | None = None) -> Wording:
-    """The words of a configuration: its keys, and those that its tables may have, stand for parameters."""
+    """The wording for a configuration: its keys, and the allowed keys of its tables, replace parameters."""
     names = {
         key.name or word: f"{table}.{word}"
         for table, keys in (tables or {}).items()

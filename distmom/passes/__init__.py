@@ -1,1 +1,1 @@
-"""What passes over the data, whatever is asked: opening, counting, drawing, gathering, regrouping rows."""
+"""Passes over the data, for every statistic: opening, counting, drawing, gathering and regrouping rows."""

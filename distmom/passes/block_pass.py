@@ -1,4 +1,4 @@
-"""The second pass: rows of whole blocks regrouped, from the lake or from disk, and their statistics."""
+"""The second pass: regroups the rows of whole blocks, from the lake or from disk, and evaluates them."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LARGEST = "the largest range of blocks"
 def run_blocks(
     questions: Sequence[BlockQuestion], executor: Executor, progress: Progress | None
 ) -> tuple[Any, ...]:
-    """The statistic of every block: what the kernel of each question makes of their rows, a state for each.
+    """The statistic of every block: each question's kernel applied to its rows; one state per question.
 
-    The questions are about the same samples: other columns, blocks or kernels. Their blocks, one question
-    after the other, are cut into ranges; a unit of work reads what the blocks of its range need, once, and no
-    other columns. Or, where that would read too much too often, rows are read once and sorted on disk, and a
-    unit of work takes those of its range from there. ConfigError if the data can be read only once;
+    The questions concern the same samples, but differ in columns, blocks or kernels. Their blocks, one
+    question after the other, are cut into ranges; a unit of work reads the columns that the blocks of its
+    range need, once. If this would read too much data too often, rows are read once and sorted on disk, and
+    each unit takes the rows of its range from there. ConfigError if the data can be read only once;
     ResourceError if the rows of one block do not fit into a process.
     """
     samples = questions[0].samples
@@ -66,14 +66,14 @@ def _evaluated(
     merger = UnitMerger(len(units), merge)
     found: Answers = run_units(work, units, merge, executor, progress=progress, merger=merger).state
     if sorted_ is not None:
-        remove_folder(sorted_.folder)  # there may be more to regroup; a failure takes that of the whole run
+        remove_folder(sorted_.folder)  # there may be more to regroup; a failure removes the run's folder
     return tuple(state for _, state in found.parts)
 
 
 def _work(
     questions: Sequence[BlockQuestion], ranges: list[list[Cut]], rows: LakeBlockRows | DiskBlockRows
 ) -> tuple[ReadSamples, list[Unit]]:
-    """A unit of work for each range, and how those of the same questions read every sample."""
+    """One unit of work per range, and how the units of the same questions read every sample."""
     samples = range(len(questions[0].samples))
     asked = [tuple(cut.piece for cut in cuts) for cuts in ranges]
     ways = list(dict.fromkeys(asked))
@@ -93,7 +93,7 @@ def _work(
 
 
 def _tile_by_tile(question: BlockQuestion, executor: Executor, progress: Progress | None) -> Any:
-    """The state of a question with few and large blocks: their rows come here, their tiles go out."""
+    """The state of a question with few, large blocks: rows are gathered here, and tiles are sent out."""
     assert isinstance(question.kernel, BlockKernel)
     kernel = by_tiles(question.kernel, executor, progress)
     ranges, needed = planned_ranges([question.piece], executor, enough=1)

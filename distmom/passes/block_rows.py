@@ -1,6 +1,6 @@
-"""Rows of blocks: from the lake, the columns that a range of blocks needs, or sorted on disk before.
+"""Rows of blocks: the columns that a range of blocks needs, read from the lake or sorted on disk first.
 
-For the disk every unit of the lake is read once, its rows sorted by ranges of blocks.
+To sort on disk, every unit of the lake is read once and its rows are sorted by ranges of blocks.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from distmom.reductions.rows.keep_rows import KeepEach, KeepRows, rows_changed
 from distmom.reductions.rows.sort_rows import BlockBuckets, Buckets, Labels, SortEach
 
 Spills = tuple[tuple[int, Spill], ...]
-"""Files of sorted rows, one for each unit: the number of its sample before each, in the order of the lake."""
+"""Files of sorted rows, one per unit in lake order, each preceded by the number of its sample."""
 
 
 class DiskBlockRows:
-    """Where the blocks of some questions take their rows from: here from disk, where all are sorted first."""
+    """Supplies the rows of blocks from disk, where all rows are sorted first."""
 
     def __init__(
         self,
@@ -56,12 +56,12 @@ class DiskBlockRows:
         self._files = sort_rows(work, units, executor, progress)
 
     def read(self, s: int, numbers: Sequence[int]) -> ReadSorted:
-        """How a unit of these questions reads sample `s`."""
+        """How a unit of work for these questions reads sample `s`."""
         parts = tuple(keep_rows(self._questions[number].samples[s]) for number in numbers)
         return ReadSorted(parts, tuple(spill for t, spill in self._files if t == s), self._plan.n_buckets)
 
     def part(self, s: int, cuts: Sequence[Cut], bucket: int) -> Unit:
-        """What a unit that keeps these blocks, the first of them in this bucket, reads of sample `s`."""
+        """What a unit that keeps these blocks reads of sample `s`; the first block is in this bucket."""
         window = tuple(
             (bucket + c, self._questions[q].samples[s].cells.sizes[first:stop], first)
             for c, (q, first, stop) in enumerate(cuts)
@@ -70,7 +70,7 @@ class DiskBlockRows:
 
 
 def _good_units(sample: Counted) -> tuple[Unit, ...]:
-    """The units of the first pass without the files that it left out; their windows are those of layouts."""
+    """The units of the first pass without the files it skipped; their windows are those of layouts."""
     bad = {record.file for record in sample.skipped}
     units = []
     for unit in sample.plan.units:
@@ -83,7 +83,7 @@ def _good_units(sample: Counted) -> tuple[Unit, ...]:
 
 @dataclass(frozen=True)
 class SortUnits:
-    """Callable on a `Unit` whose window has the number of a sample, and a unit of it; picklable."""
+    """Callable on a `Unit` whose window has the number of a sample and a unit of that sample; picklable."""
 
     samples: tuple[tuple[ReadAndReduce, tuple[BlockBuckets, ...]], ...]
     schema: pa.Schema
@@ -111,7 +111,7 @@ class SortUnits:
 def sort_rows(
     work: SortUnits, mine: Sequence[tuple[int, Unit]], executor: Executor, progress: Progress | None
 ) -> Spills:
-    """Read these units, each of the sample of its number, and leave their rows on disk."""
+    """Read these units, each from the sample with its number, and write their rows to disk."""
     units = [
         Unit(i, 0, i, unit.files[:1], n_bytes=unit.n_bytes, window=(s, unit))
         for i, (s, unit) in enumerate(mine)
@@ -123,9 +123,10 @@ def sort_rows(
 
 @dataclass(frozen=True)
 class ReadSorted:
-    """Callable on a `Unit` whose window has, for each of some questions, a bucket and its blocks; picklable.
+    """Callable on a `Unit` whose window has a bucket and its blocks for each of some questions; picklable.
 
-    Of these it has the number of the bucket, the rows of each block, and the number of the first one.
+    For each question it has the number of the bucket, the rows of each block and the number of the first
+    block.
     """
 
     parts: tuple[KeepRows, ...]  # of these questions
@@ -155,14 +156,14 @@ class ReadSorted:
 
 
 class LakeBlockRows:
-    """Where the blocks of some questions take their rows from: here from the lake, once for each range."""
+    """Supplies the rows of blocks from the lake, which is read once for each range."""
 
     def __init__(self, questions: Sequence[BlockQuestion], executor: Executor) -> None:
         self._questions = questions
         self._files = [_files(sample, executor) for sample in questions[0].samples]
 
     def read(self, s: int, numbers: Sequence[int]) -> ReadAndReduce:
-        """How a unit of these questions reads sample `s`."""
+        """How a unit of work for these questions reads sample `s`."""
         return read_rows([self._questions[number].samples[s] for number in numbers])
 
     def part(self, s: int, cuts: Sequence[Cut], bucket: int) -> Unit:
@@ -180,7 +181,7 @@ def read_rows(asked: Sequence[Counted]) -> ReadAndReduce:
     first = asked[0]
     plan, reader = first.plan, first.plan.reader
     wanted = tuple(dict.fromkeys(name for one in asked for name in one.names))
-    if wanted != reader.options.value_names:  # then values are columns: rows that are vectors enter whole
+    if wanted != reader.options.value_names:  # values are columns here: vector rows enter whole
         reader = first.source.reader(replace(reader.options, columns=wanted))
     parts = tuple(keep_rows(one) for one in asked)
     places = tuple(tuple(wanted.index(name) for name in one.names) for one in asked)
@@ -209,7 +210,7 @@ def keep_rows(sample: Counted) -> KeepRows:
 
 
 def _files(sample: Counted, executor: Executor) -> tuple[tuple[FileRef, ...], Ints | None]:
-    """The files whose rows were counted, and for stored blocks the number of the first row of each."""
+    """The files whose rows were counted and, for stored blocks, the number of the first row of each."""
     plan, files = sample.plan, good_files(sample.plan, sample.skipped)
     if plan.reduction.layout.window != "rows":
         return files, None

@@ -1,4 +1,4 @@
-"""Counting rows before the main pass, where block sizes or places in the lake depend on them."""
+"""Counting rows before the main pass, if block sizes or row positions depend on the counts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Census:
     bad: tuple[SkippedFile, ...] = ()
 
     def good(self, files: tuple[FileRef, ...]) -> tuple[tuple[FileRef, ...], Census]:
-        """The files with a good footer, and the census with their rows alone."""
+        """The files with a readable footer, and the census of these files alone."""
         if not self.bad:
             return files, self
         keep = self.rows >= 0
@@ -59,18 +59,18 @@ class CountRows:
 
 
 def count_rows(source: Source, executor: Executor, on_bad_file: str) -> Census:
-    """Rows of each file, from the footers: here if they are few, else on the executor, 500 files a task.
+    """Rows of each file, from footers: read here if there are few, else on the executor, 500 files per task.
 
-    Not from those of a table whose log has them all.
+    Footers are not read if the log of a table has all row counts.
     """
     files = source.files
-    if source.in_memory or all(file.n_rows is not None for file in files):  # a table's log tells
+    if source.in_memory or all(file.n_rows is not None for file in files):  # known from a table's log
         return Census(source.row_counts())
     work = CountRows(replace(source, files=()), on_bad_file)  # type: ignore[type-var]
     if len(files) <= ON_CLIENT:
         one = work(Unit(0, 0, 0, tuple(files)))
         return Census(one.state, one.skipped)
-    # footers are small whatever the files hold: cut by number of files alone
+    # footers are small whatever the size of the files: cut by number of files alone
     units = plan_units(files, unit_bytes=1 << 62, threads=executor.threads)
     found = run_units(work, units, _joined, executor)
     return Census(found.state, found.skipped)
@@ -99,13 +99,13 @@ def count_valid(
 def count_passing(
     source: Source, read: ReadOptions, executor: Executor, on_bad_file: Any, progress: Progress | None
 ) -> int:
-    """Rows that pass the filter, by the footers where there is none."""
+    """Rows that pass the filter; from the footers if there is no filter."""
     if read.where is None:
         return int(np.maximum(count_rows(source, executor, on_bad_file).rows, 0).sum())
     return count_valid(source, read, source.files, executor, on_bad_file, progress)
 
 
 def column_share(source: Source, read: ReadOptions) -> float:
-    """Share of a file's bytes that the columns asked for take, by the first readable footer."""
+    """Share of a file's bytes in the requested columns, from the first readable footer."""
     measure = getattr(source, "column_share", None)
     return 1.0 if measure is None else float(measure(read.names))

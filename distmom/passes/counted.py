@@ -1,4 +1,4 @@
-"""What a second pass is asked: samples whose rows were counted, their blocks, and what is made of these."""
+"""Questions for a second pass: samples whose rows were counted, their blocks, and what to compute."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class CellMap:
     n_blocks: Ints  # (n_groups,): blocks of each group, empty ones included
     cells: Ints  # (n_groups, n_fine): number of the block that each fine block goes to
     sizes: Ints  # rows of each block
-    lowered: Bools  # (n_groups,): the number that was given exceeds what the rows of the group can fill
+    lowered: Bools  # (n_groups,): the given number exceeds what the rows of the group can fill
 
     @cached_property
     def starts(self) -> Ints:
-        """Number of the first block of each group, and last of all the number of blocks."""
+        """Number of the first block of each group, followed by the number of blocks."""
         return np.concatenate([[0], np.cumsum(self.n_blocks)])
 
     def kept(self, first: int = 0, stop: int | None = None) -> BlockRange:
-        """What a unit of work that keeps the blocks first … stop - 1, or all, needs to know."""
+        """What a unit of work needs to know to keep blocks first … stop - 1, or all blocks."""
         stop = self.sizes.size if stop is None else stop
         low = int(np.searchsorted(self.starts, first, side="right")) - 1
         high = int(np.searchsorted(self.starts, stop, side="left"))
@@ -54,7 +54,7 @@ class CellMap:
 
 
 def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
-    """Merge fine blocks by their used rows, of shape (n_groups, n_fine), as the levels of the ladder are."""
+    """Merge fine blocks by their used rows, shape (n_groups, n_fine), like the levels of the ladder."""
     nothing = np.zeros(count.shape)
     inside = Merger(Moments(count, nothing, nothing)).index(n_blocks)
     starts = np.cumsum(n_blocks) - n_blocks
@@ -64,13 +64,13 @@ def map_blocks(count: Ints, n_blocks: Ints, lowered: Bools) -> CellMap:
 
 
 def given_numbers(n: Ints, wanted: int, least: int) -> tuple[Ints, Bools]:
-    """Blocks of each group where their number is given: as many, or so few that each has so many rows."""
+    """Blocks of each group for a given number: that number, or fewer so that each block has `least` rows."""
     most = np.maximum(n // least, 1)
     return np.minimum(wanted, most), (most < wanted) & (n > 0)
 
 
 class FirstPass(Protocol):
-    """What was read by a pass that counted the rows of fine blocks, and how; a plan of the mean is one."""
+    """A pass that counted the rows of fine blocks: what it read, and how; a plan of the mean is one."""
 
     @property
     def files(self) -> tuple[FileRef, ...]: ...  # noqa: D102
@@ -85,20 +85,20 @@ class FirstPass(Protocol):
 
 
 class Counted(NamedTuple):
-    """One sample after its first pass, as one kernel sees it."""
+    """One sample after its first pass, as seen by one kernel."""
 
     source: Source
     plan: FirstPass
     state: MeanState  # what the pass found
-    skipped: Sequence[SkippedFile]  # files that it left out
+    skipped: Sequence[SkippedFile]  # files that it skipped
     cells: CellMap  # which fine blocks make the blocks
-    names: tuple[str, ...]  # the values that are kept of a row, among those that the plan's reader reads
+    names: tuple[str, ...]  # the values kept of a row, among those that the plan's reader reads
 
 
 class BlockQuestion(NamedTuple):
-    """What is to be made of the blocks of one or several samples."""
+    """What to compute from the blocks of one or several samples."""
 
-    samples: tuple[Counted, ...]  # with equally many blocks, which are paired by their numbers
+    samples: tuple[Counted, ...]  # all with the same number of blocks, which are paired by number
     kernel: BlockWork
 
     @property
@@ -115,12 +115,12 @@ class BlockQuestion(NamedTuple):
 
 
 def good_files(plan: FirstPass, skipped: Sequence[SkippedFile]) -> tuple[FileRef, ...]:
-    """The files of a first pass but those that it left out."""
+    """The files of a first pass, except those it skipped."""
     bad = {record.file for record in skipped}
     return tuple(file for file in plan.files if file.path not in bad)
 
 
 def kept_names(plan: FirstPass) -> tuple[str, ...]:
-    """The values that are kept of a row: those of its columns, and its weight."""
+    """The values kept of a row: those of its columns, and its weight."""
     weights = plan.reduction.weights
     return plan.reduction.columns if weights is None else (*plan.reduction.columns, weights)

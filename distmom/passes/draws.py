@@ -1,4 +1,4 @@
-"""Rows that blocks draw: which they are, in which passes they are gathered, what is made of the blocks."""
+"""Rows drawn by blocks: which rows, in which passes they are gathered, how the blocks are evaluated."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ Numbers: TypeAlias = "Sequence[Ints] | Ints"
 """Numbers of the rows of some blocks, block after block."""
 
 MOST_ROWS = 10_000_000
-"""Rows drawn for blocks that are gathered together; more take another pass over the files that hold them."""
+"""Drawn rows gathered together; more rows take another pass over the files that contain them."""
 
 DRAWN_BYTES = 50
-"""Of a row that is drawn: its number, also sorted, without repeats, and its place among those gathered."""
+"""Bytes per drawn row: its number, the sorted distinct number, and its place among the gathered rows."""
 
 CHUNKS_PER_THREAD = 4
 
 CHUNK_BYTES = 4_000_000
-"""Rows that go to a worker together, unless a single block has more."""
+"""Bytes of rows sent to a worker together, unless a single block has more."""
 
 
 class Drawn(NamedTuple):
-    """The rows of one lake that some blocks have drawn."""
+    """The rows of one lake drawn by some blocks."""
 
     numbers: Numbers  # of the rows of each block
     wanted: Ints  # the distinct ones, ascending
     rows: GatheredRows  # in their order
 
     def places(self) -> list[NDArray[np.intp]]:
-        """Where the rows of each block stand among those gathered."""
+        """Position of the rows of each block among the gathered rows."""
         return [places_of(block, self.wanted) for block in self.numbers]
 
 
 @dataclass(frozen=True)
 class DrawPlan:
-    """Blocks whose rows are drawn from one or several lakes; known before a row is read."""
+    """Blocks whose rows are drawn from one or several lakes; known before any row is read."""
 
     n_rows: tuple[int, ...]  # of each lake
     n_blocks: int
     sizes: tuple[int, ...]  # rows of each lake that a block takes
-    draw: Callable[[int, int], Sequence[Numbers]]  # of consecutive blocks: the first one, how many; each lake
+    draw: Callable[[int, int], Sequence[Numbers]]  # (first block, number of blocks) -> rows per lake
 
     @property
     def rows_drawn(self) -> int:
-        """Rows of all blocks, those that are drawn again included."""
+        """Rows of all blocks, counting repeated draws."""
         return self.n_blocks * sum(self.sizes)
 
     @property
@@ -69,17 +69,17 @@ class DrawPlan:
         return max(1, MOST_ROWS // sum(self.sizes))
 
     def columns_at_once(self) -> int:
-        """Separate columns that may be gathered together: no more values than of one column."""
+        """Separate columns that may be gathered together: no more values in total than for one column."""
         held = min(self.n_blocks, self.blocks_at_once) * sum(self.sizes)
         return max(1, MOST_ROWS // max(1, min(sum(self.n_rows), held)))
 
     @property
     def passes(self) -> int:
-        """How often the files that hold the rows are read."""
+        """How often the files that contain the rows are read."""
         return -(-self.n_blocks // self.blocks_at_once)
 
     def memory(self, n_columns: int) -> int:
-        """Bytes in which the rows of a pass are gathered."""
+        """Bytes needed to gather the rows of a pass."""
         drawn = min(self.rows_drawn, max(MOST_ROWS, sum(self.sizes)))
         held = min(sum(self.n_rows), drawn)
         return COPIES * (8 * n_columns + ROW_BYTES) * held + DRAWN_BYTES * drawn
@@ -87,9 +87,9 @@ class DrawPlan:
     def gathered(
         self, sources: Sequence[RowSource], progress: Progress | None = None
     ) -> Iterator[list[Drawn]]:
-        """The rows of all blocks, in passes over the files that hold them; of each lake.
+        """The rows of all blocks, for each lake, in passes over the files that contain them.
 
-        Of a file that may be left out rows are absent.
+        Rows of skipped files are absent.
         """
         for first in range(0, self.n_blocks, self.blocks_at_once):
             found = []
@@ -111,12 +111,12 @@ def draw_rows(
     replace: bool = False,
     compiled: bool = True,
 ) -> DrawPlan:
-    """Samples of rows, of each lake independently, as the sampled mean has them.
+    """Samples of rows, drawn from each lake independently, like those of the sampled mean.
 
-    Of each lake there are the rows of its files, 128 bits of a seed, and the rows of a sample as drawn: those
-    that do not count are left out afterwards. With replacement a row that is drawn twice stands in the block
-    twice. ConfigError if a block has more rows than a lake, without replacement; NoAnswerError if a lake has
-    none.
+    Each lake is described by the rows of its files, a seed of 128 bits and the number of rows per sample;
+    drawn rows that do not count are dropped afterwards. With replacement a row drawn twice is in the block
+    twice. ConfigError if, without replacement, a block has more rows than a lake; NoAnswerError if a lake has
+    no rows.
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
     for n, size in zip(n_rows, sizes, strict=True):
@@ -143,9 +143,9 @@ def draw_tuples(
     *,
     replace: bool = False,
 ) -> DrawPlan:
-    """Samples of tuples of rows of all lakes: of each the first rows of all tuples, then the second ones.
+    """Samples of tuples of rows of all lakes; per lake, the first rows of all tuples, then the second ones.
 
-    They come from the stream of `key`. A tuple has so many rows of each lake as `degrees` say; with `replace`
+    They come from the random stream of `key`. `degrees` are the rows of each lake in a tuple; with `replace`
     tuples may repeat in a sample.
     """
     starts = np.cumsum((0, *degrees)).tolist()
@@ -162,7 +162,7 @@ def draw_tuples(
 
 
 def places_of(numbers: Ints, wanted: Ints) -> NDArray[np.intp]:
-    """Where numbers stand in an ascending list that holds them all; sorted first, which finds them faster."""
+    """Positions of numbers in an ascending list that contains them all; they are sorted first, for speed."""
     if (numbers[1:] >= numbers[:-1]).all():
         return np.searchsorted(wanted, numbers)
     order = np.argsort(numbers, kind="stable")
@@ -196,7 +196,7 @@ class BlockRows:
 
 @dataclass(frozen=True)
 class FinishBlocks:
-    """Work of one unit whose window holds the rows of blocks, of each lake: what is made of them."""
+    """Work of one unit, whose window contains the rows of blocks for each lake: evaluates the blocks."""
 
     finish: Callable[..., Any]
     step: ClassVar[str] = "blocks"
@@ -215,12 +215,12 @@ def evaluate_draws(
     degrees: Sequence[int] = (),
     look: Callable[[int, list[GatheredRows]], None] | None = None,
 ) -> list[Any]:
-    """What is made of all blocks of a plan, in their order: one state, or one of each separate column.
+    """Evaluate all blocks of a plan, in order: one state, or one for each separate column.
 
-    ``work(*block_rows) -> state`` gets consecutive blocks, of any number, of each lake; ``work.merge(left,
-    right)`` joins states of consecutive blocks, and is associative up to the last bit; it is picklable.
-    Drawn tuples of so many rows of each lake as `degrees` say count with all their rows or not at all. The
-    number of a column and the rows that were gathered of it are shown to `look`.
+    ``work(*block_rows) -> state`` gets any number of consecutive blocks of each lake; ``work.merge(left,
+    right)`` joins states of consecutive blocks, and is associative bit for bit; `work` is picklable. Drawn
+    tuples, with `degrees` rows of each lake, count with all their rows or not at all. `look` is called with
+    the number of each column and its gathered rows.
     """
     separate = sources[0].separate
     states: list[Any] = [None] * (sources[0].n_columns if separate else 1)
@@ -238,7 +238,7 @@ def evaluate_draws(
 def _rows_of_blocks(
     places: Sequence[NDArray[np.intp]], rows: Sequence[GatheredRows], degrees: Sequence[int]
 ) -> list[BlockRows]:
-    """The rows that count of blocks of equal size; of drawn tuples with all rows of these, or none."""
+    """The rows that count in blocks of equal size; a drawn tuple counts with all its rows or not at all."""
     if all(one.used.all() for one in rows):
         each = zip(rows, places, strict=True)
         return [BlockRows(r.values[p.ravel()], np.arange(len(p) + 1) * p.shape[1]) for r, p in each]
@@ -254,9 +254,9 @@ def _rows_of_blocks(
 
 
 def _evaluated(work: Any, samples: Sequence[BlockRows], executor: Executor) -> Any:
-    """What is made of blocks, a few at a time on the executor, or tile by tile where they are large.
+    """Evaluate blocks, a few at a time on the executor, or tile by tile if they are large.
 
-    `samples` are the rows that a block has of each lake.
+    `samples` are the rows of the blocks from each lake.
     """
     first = samples[0]
     largest = max(int(np.diff(one.edges).max(initial=0)) for one in samples)
@@ -273,7 +273,7 @@ def _evaluated(work: Any, samples: Sequence[BlockRows], executor: Executor) -> A
 
 
 def _chunks(samples: Sequence[BlockRows], threads: int) -> Iterator[tuple[int, int]]:
-    """Ranges of consecutive blocks that go together."""
+    """Ranges of consecutive blocks that are evaluated together."""
     total = max(1, sum(one.values.nbytes for one in samples))
     share = max(1, min(CHUNK_BYTES, total // (CHUNKS_PER_THREAD * threads)))
     row_bytes, edges = 8 * samples[0].values.shape[1], np.sum([one.edges for one in samples], axis=0)

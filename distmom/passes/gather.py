@@ -1,4 +1,4 @@
-"""Gathering rows by their numbers in the lake, from the files that hold them."""
+"""Gathering rows by their numbers in the lake, from the files that contain them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from distmom.passes.counted import FirstPass, good_files
 from distmom.reductions.rows.gather import GatheredRows, GatherRows
 
 ROW_BYTES = 9
-"""Of a gathered row beside its values: its number, and what became of it."""
+"""Bytes per gathered row besides its values: its number, and whether it counts."""
 
 COPIES = 4
-"""Gathered rows in memory at once, at most: parts, the whole being merged, and what is made of it."""
+"""Most copies of the gathered rows in memory at once: parts, the merged whole, and derived values."""
 
 
 @dataclass(frozen=True)
 class RowSource:
-    """Files of a lake whose rows have been counted, and how to read them."""
+    """Files of a lake, with their row counts, and how to read them."""
 
     reader: BatchReader
     files: tuple[FileRef, ...]
@@ -37,8 +37,8 @@ class RowSource:
     nan: Any = "omit"
     on_bad_file: Any = "error"
     column_share: float = 1.0  # share of a file's bytes that is read
-    needed: int | None = None  # the only column without whose value a row does not count, if there is one
-    separate: bool = False  # a row counts in each column where it has a value; else with all or not at all
+    needed: int | None = None  # the one column whose value a row needs in order to count, if any
+    separate: bool = False  # a row counts in each column in which it has a value; else in all or none
 
     @property
     def n_rows(self) -> int:
@@ -47,11 +47,11 @@ class RowSource:
 
     @property
     def n_columns(self) -> int:
-        """Values of a row."""
+        """Number of values in a row."""
         return len(self.reader.options.value_names)
 
     def check_memory(self, n: int) -> None:
-        """ResourceError if so many rows, gathered at once, do not fit into memory."""
+        """Raise ResourceError if `n` rows, gathered at once, do not fit into memory."""
         needed = COPIES * n * (8 * self.n_columns + ROW_BYTES)
         if needed > self.executor.memory:
             raise ResourceError(
@@ -68,9 +68,9 @@ def row_source(
     executor: Executor,
     census: Census | None = None,
 ) -> RowSource:
-    """The good files of a first pass, their rows counted, for the columns that are to be read.
+    """The good files of a first pass, with row counts, for the columns to be read.
 
-    `census` are the rows of all files of the source, if these have been counted already.
+    `census` has the rows of all files of the source, if they have been counted already.
     """
     files = good_files(plan, skipped)
     if census is None:
@@ -86,12 +86,12 @@ def row_source(
 def gather_rows(
     source: RowSource, wanted: Ints, progress: Progress | None = None
 ) -> tuple[GatheredRows, tuple[SkippedFile, ...]]:
-    """The wanted rows, in the order of their numbers, and the files that were left out.
+    """The wanted rows, in the order of their numbers, and the files that were skipped.
 
-    Numbers are distinct and ascend: row r of the file whose rows before it (in all files of the listing) are
-    s has the number s + r. Rows with a missing value, that the filter drops, or of a file that was left out
-    are marked. Only files that hold a wanted row are opened, and of these only the row groups that do are
-    read. Memory is that of the wanted rows, whatever the lake; the same bits on any executor, since nothing
+    Numbers are distinct and ascending: row r of a file has the number s + r if the files listed before it
+    have s rows. Rows are marked if they have a missing value, if the filter drops them, or if their file was
+    skipped. Only files and row groups that contain a wanted row are read. Memory depends on the wanted rows
+    alone, whatever the size of the lake. Results are bit-for-bit identical on any executor, because nothing
     is computed. ValueError if a number is out of range or order; ResourceError if the rows do not fit into
     memory.
     """
@@ -121,8 +121,8 @@ def _check_numbers(wanted: Ints, source: RowSource) -> None:
 
 
 def _units(source: RowSource, wanted: Ints) -> list[Unit]:
-    """All units of the lake, each with what it is to find."""
-    # a file that is bad in one part would have to be taken out of the others: skip whole files only
+    """All units of the lake, each with the rows it has to find."""
+    # a file that is bad in one part would have to be removed from the others: skip whole files only
     may_cut = source.on_bad_file != "skip"
     units = plan_units(
         source.files,

@@ -1,9 +1,9 @@
-"""Many groups in little memory: the data is read once for each range of keys, and as many ranges as it takes.
+"""Many groups in little memory: the data is read once for each range of keys, in as many ranges as needed.
 
-What a process holds of a run are states: those that a unit fills, those on their way, those that wait for
-their neighbours, and a merge. Ranges are cut by hashes of keys, which are uniform: where states become too
-large while they are filled or merged, the last groups by their hashes are left out, for the next pass. So the
-memory does not depend on how many groups or files there are; only the number of passes does.
+A process holds states: those that a unit fills, those in transit, those that wait for their neighbours, and
+those of a merge. Ranges are cut by hashes of keys, which are uniform. If states become too large while they
+are filled or merged, the groups with the largest hashes are left for the next pass. So memory does not depend
+on the number of groups or files; only the number of passes does.
 """
 
 from __future__ import annotations
@@ -26,70 +26,70 @@ if TYPE_CHECKING:
     from distmom.reductions.ranged import RangedState
 
 AT_WORK = 4
-"""States' worth of memory of a unit: running sums, with room to grow, leaves and files on their way up, the
+"""Memory of a unit, in states: running sums with room to grow, leaves and files still to be merged, the
 result."""
 
 MERGING = 3
-"""Of the process that merges: two states with their groups brought together, and the new one."""
+"""Memory of the merging process, in states: two states with aligned groups, and the new one."""
 
 IN_FLIGHT = 2
-"""Units for each thread whose states have come back, or are about to."""
+"""Units per thread whose states have come back, or are about to."""
 
 LEAST = 256
-"""Groups for which a pass is worth its while."""
+"""Fewest groups for which a pass is worthwhile."""
 
 AIMED = 0.85
-"""Of a limit: the rest is for what allocators hold back, and for pages of libraries, of which some systems
-map more than others."""
+"""Usable share of a limit: the rest is for memory held back by allocators, and for pages of libraries, of
+which some systems map more than others."""
 
 USABLE = 0.9
-"""Of all that is left for groups: if that is too little for the fewest, the run ends."""
+"""Share of what is left for groups; if it is too little for the fewest groups, the run ends."""
 
 LEAST_USED = 0.5
-"""Of what a small limit leaves for groups, so much is used in any case."""
+"""Share of what a small limit leaves for groups that is used in any case."""
 
 ROW_BYTES = 128
-"""Of a row that waits to be taken to its cell and its group's sample, and while it is."""
+"""Bytes per row that waits to enter its cell and its group's sample, or is entering them."""
 
 OF_UNITS = 0.4
-"""Of the memory for groups, so much is for units at work and on their way; the rest for their merge."""
+"""Share of the memory for groups that is for units at work and in transit; the rest is for their merge."""
 
 WITH_SECOND = 4
-"""States as large as the merged one: a merge, which copies, beside the state of a first pass."""
+"""States as large as the merged one: a merge, which copies, besides the state of a first pass."""
 
 ANSWERING = 5
-"""Of sums with all their blocks: those of both passes, and what answers are made of, when no unit is at
-work."""
+"""Copies of sums with all their blocks when no unit is at work: those of both passes, and the inputs of
+answers."""
 
 ANSWERED_BYTES = 1 << 25
-"""Of such sums at most so many are answered at a time."""
+"""Most bytes of such sums that are answered at a time."""
 
 UNASKED = 4
-"""Of the machine's memory groups take one part of so many, where nobody set a limit."""
+"""Without a limit, groups take one part in this many of the machine's memory."""
 
 
 def memory_for(executor: Executor) -> float:
-    """Bytes of a process that has groups."""
+    """Bytes available to a process that has groups."""
     limited = executor.far or executor.account.limit is not None
     return executor.memory / (1 if limited else UNASKED)
 
 
 def free_for_groups(executor: Executor, held: float) -> float:
-    """Bytes that groups may take beside what is held."""
+    """Bytes that groups may take besides what is held."""
     limit = memory_for(executor)
     return max(AIMED * limit - held, LEAST_USED * (limit - held))
 
 
 def most_groups(executor: Executor, memory: Memory, group_bytes: int, n_units: int) -> int:
-    """Groups whose states fit with all their blocks, filled or not: so many are summed up in one pass.
+    """Number of groups whose states fit with all their blocks, filled or not; they are summed in one pass.
 
     Parameters
     ----------
     executor : Executor
     memory : Memory
-        Of the pass; what is held whatever the groups is taken from the limit.
+        Memory of the pass; what it holds whatever the groups is subtracted from the limit.
     group_bytes : int
-        Of the state of one group.
+        Bytes of the state of one group.
     n_units : int
     """
     threads = memory.busy(executor.threads_per_process)
@@ -101,7 +101,7 @@ def most_groups(executor: Executor, memory: Memory, group_bytes: int, n_units: i
 
 
 class Room(NamedTuple):
-    """Bytes that groups may take: in a unit, in all states where they are merged, and when answered."""
+    """Bytes that groups may take: in a unit, in all states in the merging process, and when answered."""
 
     unit: float
     merged: float
@@ -111,18 +111,18 @@ class Room(NamedTuple):
 def room_for_groups(
     executor: Executor, memory: Memory, means: BlockMeans, n_done: int, results: float
 ) -> Room:
-    """The room beside all else, and beside the results of `n_done` groups, of so many bytes.
+    """The room left besides everything else and the results of `n_done` groups.
 
     Raises
     ------
     ResourceError
-        If there is no room for more groups.
+        If no further groups fit.
     """
     threads = memory.busy(executor.threads_per_process)
     rows = threads * len(means.columns) * ROWS_TOGETHER * ROW_BYTES
     held = memory.sure.needed(threads) + rows
     free = free_for_groups(executor, held if executor.far else held + results)
-    left = memory_for(executor) - results - (0.0 if executor.far else held)  # none of them lie on workers
+    left = memory_for(executor) - results - (0.0 if executor.far else held)  # workers hold none of them
     least = LEAST * (means.state_bytes() + KEY_BYTES)
     if USABLE * left < least and n_done:
         raise ResourceError(
@@ -137,7 +137,7 @@ def room_for_groups(
 
 
 class RangeMerger(UnitMerger["RangedState"]):
-    """Merges the states of units, and leaves groups out where they would take more than `most` bytes."""
+    """Merges the states of units, and drops groups that would take more than `most` bytes."""
 
     def __init__(
         self, n_files: int, merge: Callable[[Any, Any], Any], within: HashRange, most: float
@@ -145,7 +145,7 @@ class RangeMerger(UnitMerger["RangedState"]):
         super().__init__(n_files, merge)
         self._within, self._most = within, most
         self.largest = 0
-        """Bytes that the groups which are left took at most."""
+        """Largest number of bytes taken by the remaining groups."""
 
     def push(self, unit: Any, state: RangedState | None, *, skipped: bool = False) -> None:  # noqa: D102
         super().push(unit, None if state is None else state.below(self._within.high), skipped=skipped)
@@ -169,5 +169,5 @@ class RangeMerger(UnitMerger["RangedState"]):
 
 
 def next_range(within: HashRange, largest: int, room: Room) -> HashRange:
-    """The range behind one that was read, whose groups took `largest` bytes; it is to fill the room."""
+    """The range after one whose groups took `largest` bytes, chosen to fill the room."""
     return within.next(within.width * FILLED * room.merged / max(largest, 1))

@@ -1,6 +1,6 @@
-"""Losses as columns: a source that has those of candidates beside the columns that are stored.
+"""Losses as columns: a source with the losses of candidates besides the stored columns.
 
-Whatever can be asked of a column can then be asked of a loss: its mean, files that differ, rows far out.
+Every statistic of a column can then be computed for a loss: its mean, files that differ, outlying rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.reductions.losses.candidates import Candidate, RowLoss
 
 COMMON = 32
-"""Of so many candidates at most is the common loss the least."""
+"""The common loss is the minimum over at most this many candidates."""
 
 BATCH_BYTES = 16_000_000
 LEAST_BATCH_ROWS = 8_192
@@ -35,10 +35,10 @@ class Losses:
     ----------
     candidates : dict of str to Candidate
     common : str
-        Name of one more: the least loss, which is large only in rows that no candidate predicts.
+        Name of one more column: the smallest loss, which is large only in rows that no candidate predicts.
     loss : RowLoss
     columns : tuple of str
-        What the candidates' places number, the target first.
+        The columns to which the candidates' places refer, the target first.
     """
 
     candidates: dict[str, Candidate]
@@ -48,25 +48,25 @@ class Losses:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all columns."""
+        """Names of all columns."""
         return (*self.candidates, self.common)
 
     def behind(self, name: str) -> list[Candidate]:
-        """The candidates that a column takes."""
+        """The candidates that a column needs."""
         every = list(self.candidates.values())
         return every[:COMMON] if name == self.common else [self.candidates[name]]
 
     def needed(self, names: Collection[str]) -> tuple[str, ...]:
-        """Stored columns that some columns of losses take."""
+        """Stored columns that some columns of losses need."""
         places = sorted({place for name in names for one in self.behind(name) for place in one.places})
         return tuple(self.columns[place] for place in (0, *(p for p in places if p))) if names else ()
 
     def computed(self, names: Collection[str]) -> bool:
-        """Whether a candidate is a function or model, which sees whole leaves."""
+        """Whether a candidate is a function or model, which is applied to whole leaves."""
         return any(one.computed for name in names for one in self.behind(name))
 
     def of(self, names: Collection[str], rows: Any, path: str) -> tuple[dict[str, Floats], Bools]:
-        """Some of the losses in some rows; infinite where one is not finite, and which rows have one."""
+        """Some losses in some rows, infinite if not finite, and a mask of the rows that have a loss."""
         truth, valid = rows.values[0], rows.valid[0]
         some = ~np.isnan(truth) if valid is None else valid & ~np.isnan(truth)
         counted = some if rows.keep is None else some & rows.keep
@@ -77,7 +77,7 @@ class Losses:
             if one.name not in found:
                 with np.errstate(over="ignore", invalid="ignore"):
                     values = self.loss(truth, one.predict(rows, path, counted))
-                    finite = bool(np.isfinite(values.sum()))  # an overflow only takes the longer way
+                    finite = bool(np.isfinite(values.sum()))  # an overflow only takes the slower path
                     values = values if finite else np.where(np.isfinite(values), values, np.inf)
                 found[one.name] = np.ascontiguousarray(values)
             return found[one.name]
@@ -93,14 +93,14 @@ class Losses:
 
 @dataclass(frozen=True)
 class LossSource(Source):
-    """A source with the columns of another one, and losses.
+    """A source with the columns of another source, and losses.
 
     Attributes
     ----------
     of : Source
     losses : Losses
     files : tuple of FileRef
-        Those of the other source that are read.
+        Files of the other source that are read.
     """
 
     of: Any
@@ -151,14 +151,14 @@ class LossSource(Source):
         return tuple(dict.fromkeys([*(n for n in names if n not in mine), *self.losses.needed(mine)]))
 
     def reader(self, options: ReadOptions) -> BatchReader:
-        """A reader of these columns; that of the other source where no loss is among them."""
+        """A reader of these columns; that of the other source if none of them is a loss."""
         bounds, where = _split(options.where, self.losses.names)
         mine = {name for name in options.columns if name in self.losses.names}
         mine |= {name for name, _, _ in bounds}
         stored = tuple(name for name in options.columns if name not in mine)
         columns = tuple(dict.fromkeys((*stored, *self.losses.needed(mine))))
         most = options.batch_rows
-        if mine:  # of many predictions fewer rows at a time
+        if mine:  # many predictions: fewer rows at a time
             most = min(most, max(LEAST_BATCH_ROWS, BATCH_BYTES // (8 * len(columns))), LEAF_ROWS)
         inner = self._stored.reader(replace(options, columns=columns, where=where, batch_rows=most))
         if not mine:
@@ -175,9 +175,9 @@ class LossReader(BatchReader):
     Attributes
     ----------
     bounds : tuple of (name, low, high)
-        Of losses, within which rows count.
+        Bounds on losses; only rows within them count.
     names : tuple of str
-        Of the losses that are computed.
+        Names of the losses that are computed.
     """
 
     inner: BatchReader
@@ -187,7 +187,7 @@ class LossReader(BatchReader):
     names: tuple[str, ...]
 
     def excludes(self, file: FileRef) -> bool:
-        """Whether the filter drops every row of the file, as its partition values tell."""
+        """Whether the filter drops every row of the file, judged by its partition values."""
         return self.inner.excludes(file)
 
     def batches(self, file: FileRef, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
@@ -221,7 +221,7 @@ class LossReader(BatchReader):
 
 
 def _split(where: Filter | None, names: Collection[str]) -> tuple[tuple[Bound, ...], Filter | None]:
-    """The bounds of some columns in a condition, and what is left of it."""
+    """The bounds of some columns in a condition, and the rest of the condition."""
     if not isinstance(where, Within):
         return (), where
     more, also = _split(where.also, names)
@@ -231,7 +231,7 @@ def _split(where: Filter | None, names: Collection[str]) -> tuple[tuple[Bound, .
 
 
 def whole_leaves(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same rows, those of a leaf together: what a function or model computes depends on no cut."""
+    """The same rows in whole leaves, so that results of functions and models do not depend on batches."""
     held: list[Batch] = []
     for batch in batches:
         start = 0

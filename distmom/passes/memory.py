@@ -1,4 +1,4 @@
-"""What a pass over rows holds in memory: what is decoded, a leaf, sums at work, and those that are merged."""
+"""Memory of a pass over rows: decoded batches, a leaf, running sums, and sums being merged."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
 
 ROW_BYTES = 4
-"""Of a value in a file: says roughly how many rows there are."""
+"""Bytes per value in a file, for a rough number of rows."""
 
 UNIT_TABLE_BYTES = 12_000_000
-"""Tables that find the hashes of a column's units, and which units have been met."""
+"""Bytes of tables that look up the hashes of a column's units, and the units met so far."""
 
 UNKNOWN_GROUPS = 100
-"""Groups, where footers do not tell how many there may be."""
+"""Assumed groups, if footers do not bound their number."""
 
 ARENA_BYTES = 10_000_000
-"""What allocators keep for each thread, and its stack."""
+"""Memory kept by allocators for each thread, and its stack."""
 
 LEAF_COPIES = 4
-"""Arrays of the rows of a leaf: values, masks, draws, places; of one column at a time."""
+"""Number of arrays for the rows of a leaf, one column at a time: values, masks, draws, places."""
 
 AT_WORK = 2
-"""States of a unit at work: that of a leaf or a file beside that of all before."""
+"""States of a unit at work: that of a leaf or file, besides that of all before it."""
 
 GROUPED_ROW_BYTES = 300
-"""Of a row of a batch that is taken to its group: its code, cell and hashes."""
+"""Bytes per row of a batch that is assigned to its group: code, cell and hashes."""
 
 GROWN = 1.35
-"""Room that is made for groups while they are found, over what they need; what is handed on has no more."""
+"""Factor for spare room of groups while they are being found; states that are passed on have none."""
 
 ANSWER, RESULT_BYTES = 7, 20_000
-"""As many times the sums of a column, where the rule merges and sorts its blocks; bytes of its result."""
+"""Copies of a column's sums while the rule merges and sorts its blocks; bytes of its result."""
 
 MERGED = 3
-"""States of a merge: both sides, and what is made of them."""
+"""States of a merge: both sides, and the result."""
 
 
 class Scope(NamedTuple):
-    """How much is read: rows of the lake, and of a unit of work; the units, their files, and threads."""
+    """How much is read: rows of the lake and of a unit of work; units, their files, and threads."""
 
     n_rows: int
     n_files: int
@@ -61,7 +61,7 @@ class Scope(NamedTuple):
     def of(
         cls, extent: Extent | None, units: Sequence[Unit], n_rows: int | None, n_bytes: float, threads: int
     ) -> Scope:
-        """By footers; by bytes where there are none."""
+        """Estimated from footers, or from bytes if there are none."""
         n_bytes = max(n_bytes, 1.0)
         if n_rows is None:
             n_rows = int(n_bytes / ROW_BYTES) if extent is None else extent.n_rows
@@ -72,23 +72,23 @@ class Scope(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        """States that wait for their neighbours, or for their turn, about, while all threads are at work."""
+        """About how many states wait for their neighbours or their turn while all threads are busy."""
         done = self.n_units - min(self.n_units, self.threads)
         return min(done, self.threads + (self.n_units - 1).bit_length() - 1)
 
     def offered(self, quota: int, *, unit: bool) -> int:
-        """Rows that are offered to a large sample of which leaves give so many each."""
+        """Rows offered to a large sample, of which each leaf gives `quota`."""
         n_rows, n_files = (self.unit_rows, self.unit_files) if unit else (self.n_rows, self.n_files)
         leaves = max(1, n_files, -(-n_rows // LEAF_ROWS))
         return min(n_rows, leaves * max(quota, WHOLE if n_rows <= leaves * WHOLE else quota))
 
 
 def reading_memory(read: ReadOptions, extent: Extent | None) -> Memory:
-    """Of the batches that a thread decodes, and the leaf that is made of them."""
+    """Memory of the batches that a thread decodes, and of the leaf built from them."""
     known = extent or Extent(read.batch_rows, read.batch_rows, read.batch_rows, {})
     found = known.reading(read.names, read.batch_rows, DICTIONARY_BYTES)
     rows, n_values = min(LEAF_ROWS, known.rows), len(read.value_names)
-    # smaller batches wait until they are a leaf, and are joined then; those of texts end with each row group
+    # smaller batches wait until they fill a leaf and are joined then; those of texts end with each row group
     joined = read.batch_rows < LEAF_ROWS or any(chunk.text for chunk in known.chunks.values())
     held = 2 * n_values * rows * 8 if joined and known.rows > 1 else 0
     leaf = LEAF_COPIES * 8 * rows
@@ -102,7 +102,7 @@ def reading_memory(read: ReadOptions, extent: Extent | None) -> Memory:
 
 
 def means_memory(reduction: BlockMeans, read: ReadOptions, extent: Extent | None, scope: Scope) -> Memory:
-    """Of a pass of means."""
+    """Memory of a pass of means."""
     found = reading_memory(read, extent)
     draws = reduction.layout.draw_bytes(scope.n_rows, compiled=reduction.compiled)
     n_groups = 1
@@ -115,7 +115,7 @@ def means_memory(reduction: BlockMeans, read: ReadOptions, extent: Extent | None
 
 
 def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memory:
-    """Of the sums of a unit at work, of those that wait, and of a merge."""
+    """Memory of the sums of a unit at work, of waiting sums, and of a merge."""
     remedy = "group by fewer values" if reduction.grouped else "use fewer columns or blocks"
 
     def pool(rows: int, *, times: int = 1) -> int:

@@ -1,6 +1,6 @@
-"""Records of very many groups on disk: what is said of a group lies together, and is read when looked at.
+"""Records of very many groups on disk: the data of a group is stored together, and read on access.
 
-What was looked at stays mapped until it is let go of, so who looks at all groups lets go now and then.
+Data stays mapped after access until it is released, so code that visits all groups releases it now and then.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ R = TypeVar("R", bound=OfGroups)
 
 
 class Mapped:
-    """What of a file is mapped into memory."""
+    """The parts of a file that are mapped into memory."""
 
     def __init__(self) -> None:
         self._maps: list[mmap.mmap] = []
 
     def add(self, file: IO[bytes], start: int, size: int) -> mmap.mmap:
-        """Map some of a file."""
+        """Map part of a file."""
         self._maps.append(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, offset=start))
         return self._maps[-1]
 
     def let_go(self) -> None:
-        """Give back the memory of all that was looked at: it is read again from the file if need be."""
+        """Release the memory of all data accessed so far: it is read again from the file if needed."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for one in self._maps:
                 one.madvise(mmap.MADV_DONTNEED)
 
 
 class RecordFile:
-    """A file without a name, which is gone when no record is left, or with the process.
+    """An unnamed file, which disappears when no record is left, or with the process.
 
-    Where none can be made, records stay as they are.
+    If none can be created, records stay in memory.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class RecordFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it: what is mapped stays."""
+        """Close the file: mapped parts stay usable."""
         if self._file is not None:
             self._file.close()
 
@@ -96,7 +96,7 @@ class RecordFile:
 
 
 def _arrays(record: OfGroups, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Arrays with a line for each group, also of records in it, and how they are called."""
+    """Arrays with a line for each group, including those of nested records, with their names."""
     for field in fields(record):
         value = getattr(record, field.name)
         if isinstance(value, OfGroups):
@@ -106,7 +106,7 @@ def _arrays(record: OfGroups, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _from(record: R, lines: Any, prefix: str = "") -> R:
-    """The same record with those arrays from the lines of a file."""
+    """The same record with these arrays taken from the lines of a file."""
     new: dict[str, Any] = {}
     for field in fields(record):
         value, name = getattr(record, field.name), prefix + field.name

@@ -1,4 +1,4 @@
-"""From the arguments of a public function to a source of rows, and what to read of it."""
+"""From the arguments of a public function to a source of rows, and what to read from it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from distmom.passes.scan import Scan
 Names = str | Sequence[str] | None
 
 AVERAGED = ("number", "bool", "date", "timestamp", "zoned", "duration", "vector")
-"""Kinds of columns that have a mean."""
+"""Types of columns that have a mean."""
 
 MOST_BATCH_ROWS_OF_GROUPS = 65_536
-"""With groups, cells and samples need the processor's caches: a batch must leave them some room."""
+"""With groups, cells and samples need the processor's caches: a batch must leave room for them."""
 
 
 def open_data(
@@ -33,7 +33,7 @@ def open_data(
     joint: bool = False,
     weights: str | None = None,
 ) -> tuple[Source, ReadOptions]:
-    """The source of the rows, and what to read of it: `joint` allows list columns, weights come last."""
+    """The source of the rows, and what to read from it; `joint` allows list columns, weights come last."""
     source = scan.source
     others = {*names_of("by", by), *unit, weights}
     columns = names_of("column", column) or _only_columns(source, others)
@@ -49,7 +49,7 @@ def open_data(
 
 
 def key_columns(by: Names, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns whose values make groups, if none of them is averaged."""
+    """Columns whose values define groups; none of them may be averaged."""
     keys = names_of("by", by)
     both = [name for name in columns if name in keys]
     if both:
@@ -58,7 +58,7 @@ def key_columns(by: Names, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def unit_columns(units: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns whose values make units, if none of them is averaged."""
+    """Columns whose values define units; none of them may be averaged."""
     both = [name for name in columns if name in units]
     if both:
         raise ConfigError(
@@ -69,7 +69,7 @@ def unit_columns(units: tuple[str, ...], columns: tuple[str, ...]) -> tuple[str,
 
 
 def types_of(source: Source, schema: pa.Schema, names: Iterable[str]) -> dict[str, pa.DataType | None]:
-    """Types of columns, which may be null throughout in the first file; None for those that no schema has."""
+    """Types of columns, which may be all null in the first file; None for columns in no schema."""
     types = {n: schema.field(n).type if n in schema.names else None for n in names}
     if hasattr(source, "first_types"):
         types.update(source.first_types([n for n, type_ in types.items() if type_ == pa.null()]))
@@ -77,7 +77,7 @@ def types_of(source: Source, schema: pa.Schema, names: Iterable[str]) -> dict[st
 
 
 def refuse_times(read: ReadOptions, remedy: str) -> None:
-    """DataError if a column of a reader holds dates, times or durations; `remedy` is what to take instead."""
+    """Raise DataError if a column contains dates, times or durations; `remedy` says what to use instead."""
     scales = read.scales
     timed = next((name for name in read.value_names if name in scales), None)
     if timed is not None:
@@ -85,9 +85,9 @@ def refuse_times(read: ReadOptions, remedy: str) -> None:
 
 
 def _only_columns(source: Source, others: set[str | None]) -> tuple[str, ...]:
-    """The columns meant where none is named: all of an array in memory, the only one of a lake.
+    """The default columns if none is named: all columns of an array in memory, the only column of a lake.
 
-    Those that are asked for as something else (groups, units, weights) are not meant.
+    Columns with another role (groups, units, weights) are left out.
     """
     schema = source.schema()
     stored = [n for n in schema.names if n not in source.partition_names and n not in others]

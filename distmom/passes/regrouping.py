@@ -1,4 +1,4 @@
-"""In which ranges rows of blocks are brought together: read again for each, or once by way of the disk."""
+"""In which ranges rows of blocks are regrouped: read again for each range, or sorted on disk once."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from distmom.reductions.rows.keep_rows import BlockRange
 from distmom.reductions.rows.sort_rows import BlockBuckets
 
 RANGE_BYTES = 512_000_000
-"""Rows that a unit of work keeps, unless one block alone has more: keeping more spares passes."""
+"""Bytes of rows that a unit of work keeps, unless one block alone has more; keeping more saves passes."""
 
 WORDS = 14
 """Words of memory for each row of the block that is being evaluated: sorted copies, ranks, means at rows."""
 
 MOST_READS = 2
-"""Each value that is kept may be read so often; beyond that, rows go by way of the disk.
+"""How often each kept value may be read; beyond that, rows are sorted on disk.
 
 Measured for Gini's difference (64 million rows of one column, 101 blocks, two threads, warm file cache),
-seconds of a processor: 8.1 to 8.9 by way of the disk; 8.9 to 10.9, 9.4, 12.5 and 19.2 where the lake is read
+seconds of a processor: 8.1 to 8.9 by way of the disk; 8.9 to 10.9, 9.4, 12.5 and 19.2 if the lake is read
 again for 2, 4, 8 and 16 ranges. The evaluation takes about 5 of them.
 """
 
 LEAST_BYTES = 64_000_000
-"""Rows of fewer bytes are read again however often: there is nothing to gain."""
+"""Fewer bytes than this are always read again: sorting on disk gains nothing."""
 
 DISK_BYTES, DISK_SHARE, RANGES_PER_THREAD = 128_000_000, 4, 4
-"""Rows of a range that come from disk: at most so many bytes, and one part of so many of a thread's memory.
-More ranges cost nothing then, and share out the work more evenly."""
+"""Rows of a range read from disk: most bytes, and the divisor for a share of a thread's memory.
+More ranges cost nothing there, and spread the work more evenly."""
 
 MOST_BUCKETS = 4096
 """With more ranges the pieces on disk would be small and slow to read."""
@@ -43,8 +43,8 @@ MOST_BUCKETS = 4096
 FEWER_ROWS = "use more blocks, which are smaller, or fewer columns"
 
 LEAST_RUN, SORT_COPIES, SORT_BYTES = 8_000_000, 4, 60_000_000
-"""Bytes of rows that are sorted together at least, how often these are in memory meanwhile, and what else
-that takes: measured, with all that is loaded for it."""
+"""Fewest bytes of rows sorted together, number of copies in memory meanwhile, and further memory: measured,
+with everything that is loaded for it."""
 
 
 class Piece(NamedTuple):
@@ -56,7 +56,7 @@ class Piece(NamedTuple):
 
     @property
     def n_columns(self) -> int:
-        """Values kept of a row."""
+        """Number of values kept of a row."""
         return len(self.names)
 
 
@@ -73,12 +73,12 @@ class Regrouping(NamedTuple):
 
     ranges: list[list[Cut]]
     needed: int  # bytes of memory of the largest unit of work
-    disk: int = 0  # bytes of sorted rows on disk; 0 where the lake is read again for every range
+    disk: int = 0  # bytes of sorted rows on disk; 0 if the lake is read again for every range
     room: int = 0  # bytes of rows that are sorted together
     note: str | None = None  # for people who look at the plan
 
     def memory(self, executor: Executor) -> Memory:
-        """All that a process holds."""
+        """All memory that a process holds."""
         return program(executor) + Memory((Held("rows of blocks", self.needed, remedy=FEWER_ROWS),))
 
     @property
@@ -93,9 +93,9 @@ class Regrouping(NamedTuple):
 
 
 def planned_regrouping(pieces: Sequence[Piece], executor: Executor, *, on_disk: bool = True) -> Regrouping:
-    """How the rows of all pieces are to be regrouped; data in memory is not written to disk.
+    """How to regroup the rows of all pieces; data in memory is not written to disk.
 
-    ResourceError if rows have to go to a folder that the user named, and it has no room.
+    ResourceError if rows have to be written to a folder named by the user that lacks space.
     """
     again = Regrouping(*planned_ranges(pieces, executor))
     if not on_disk or not _reads_too_often(pieces, again.ranges):
@@ -143,10 +143,10 @@ def planned_ranges(
 ) -> tuple[list[list[Cut]], int]:
     """Ranges of the blocks of all pieces, one after the other, and the bytes that the largest of them needs.
 
-    There are `enough` of them, one for each thread by default, or more where memory or `most`, the bytes of
-    the rows of a range, ask for it.
+    There are `enough` ranges, one per thread by default, or more if memory or `most`, the most bytes of the
+    rows of a range, require it.
 
-    A range begins and ends anywhere: it may hold the last blocks of a piece and the first ones of the next.
+    A range may begin and end anywhere: it may contain the last blocks of one piece and the first of the next.
     """
     reading = batch_bytes(pieces)
     evaluation = max(8 * (WORDS + 2 * p.n_columns) * int(p.sizes.max()) for p in pieces)
@@ -168,14 +168,14 @@ def planned_ranges(
 
 
 def batch_bytes(pieces: Sequence[Piece]) -> int:
-    """Memory in which the values of all pieces are decoded."""
+    """Memory needed to decode the values of all pieces."""
     return max(64 * piece.batch_rows for piece in pieces) * (sum(p.n_columns for p in pieces) + 4)
 
 
 def range_edges(n_bytes: Ints, room: int, threads: int) -> list[int]:
-    """Cut blocks of so many bytes into ranges of at most `room` bytes (or one block), for every thread one.
+    """Cut blocks of `n_bytes` into ranges of at most `room` bytes (or one block), at least one per thread.
 
-    Where the cuts fall changes no result: a block is in one range, and its rows have one order.
+    The cuts do not affect results: a block is in one range, and the order of its rows is fixed.
     """
     total = int(n_bytes.sum())
     wanted = max(1, threads, -(-total // room))
@@ -190,7 +190,7 @@ def range_edges(n_bytes: Ints, room: int, threads: int) -> list[int]:
 
 
 def label_type(ranges: Sequence[Sequence[Cut]]) -> np.dtype[np.generic]:
-    """Of the place of a block in its range."""
+    """Integer type for the place of a block in its range."""
     most = max(cut.stop - cut.first for cuts in ranges for cut in cuts)
     return np.dtype(np.uint16 if most <= 1 << 16 else np.int32)
 

@@ -1,4 +1,4 @@
-"""Sums of another kind that ride on a pass over the same rows, so that these are read once."""
+"""Sums of another kind computed in the same pass over the same rows, so that these are read once."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass
 class Rider:
-    """What rides on a pass without groups.
+    """A second reduction that shares a pass without groups.
 
     Attributes
     ----------
     columns : tuple of str
-        Of the source, in the order in which the reduction takes them.
+        Columns of the source, in the order in which the reduction takes them.
     reduction : Reduction
         Without a window.
     memory : Memory
-        What it holds beside the pass.
+        What it holds besides the pass.
     state : object
-        What it leaves behind, when the pass has run over all files.
+        Its result, once the pass has read all files.
     mounted : (BatchReader, Beside), optional
-        What reads and sums up the rows for both.
+        Reads and sums the rows for both.
     """
 
     columns: tuple[str, ...]
@@ -38,7 +38,7 @@ class Rider:
     mounted: tuple[BatchReader, Beside] | None = None
 
     def mount(self, source: Source, first: BatchReader, reduction: Reduction) -> bool:
-        """Ride on the pass of this reader and reduction; not where columns hold more values than one."""
+        """Join the pass of this reader and reduction; not possible if columns contain several values."""
         read = first.options
         names = tuple(dict.fromkeys((*read.columns, *self.columns)))
         reader = first if names == read.columns else source.reader(replace(read, columns=names))

@@ -1,4 +1,4 @@
-"""How many rows a pass will meet, as far as that is known before it without reading anything more."""
+"""Expected rows of a pass, as far as they are known beforehand without further reading."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.passes.memory import ROW_BYTES
 
 OF_ITS_OWN = 1.3
-"""The footer of the largest file tells of its own: the others may have so many times fewer rows a byte."""
+"""Only the footer of the largest file is known: others may have this many times fewer rows per byte."""
 
 PASSED = 4
-"""Rows of which nothing is known may be so many times fewer, in a few files: those that pass a filter, or of
-a source without footers."""
+"""Factor by which the rows of a few files may be fewer if nothing is known of them: rows that pass a filter,
+or of a source without footers."""
 
 
 class RowsAhead(NamedTuple):
-    """About so many rows will be met; and so many of which a sample must allow that they are all there is.
+    """Expected number of rows; and the smallest number that a sample must allow for.
 
-    The second number is `sure` if counts or footers tell it, and no filter leaves some of them out.
+    The second number is `sure` if it comes from counts or footers and no filter drops rows.
     """
 
     about: int
@@ -38,10 +38,10 @@ def rows_ahead(
 ) -> RowsAhead:
     """Rows of some files of a source: by counts, a table's log, or a footer that has been read already.
 
-    `n_rows` and, of them, `n_valid` that pass the filter are counts, where there are any.
+    `n_rows` and `n_valid`, the rows that pass the filter, are counts, if known.
 
-    Files that the filter excludes by the names of their folders have none. Where nothing else tells,
-    `n_bytes` that are to be read do.
+    Files that the filter excludes by the names of their folders have none. Without other information,
+    `n_bytes` to be read give an estimate.
     """
     about, least, sure = _rows(source, reader, files, n_bytes) if n_rows is None else (n_rows, n_rows, True)
     if reader.options.where is not None and n_valid is not None:
@@ -54,7 +54,7 @@ def rows_ahead(
 def _rows(
     source: Source, reader: BatchReader, files: Sequence[FileRef], n_bytes: float
 ) -> tuple[int, float, bool]:
-    """Rows whatever a filter does, about and at least; and whether the files tell."""
+    """Rows before any filter, expected and at least; and whether the files determine them."""
     known = [file.n_rows for file in files]
     if known and None not in known:
         n_rows = sum(n for n in known if n is not None)
@@ -67,7 +67,7 @@ def _rows(
 
 
 def _heard(source: Source, reader: BatchReader, files: Sequence[FileRef]) -> float:
-    """Share of the bytes that lie in files that the filter does not exclude."""
+    """Share of the bytes in files that the filter does not exclude."""
     if not source.partition_names:
         return 1.0
     heard = sum(file.size for file in files if not reader.excludes(file))

@@ -26,8 +26,8 @@ ON_BAD_FILE = ("error", "skip")
 class Scan:
     """A lake, and how its rows are read; made by `distmom.scan`.
 
-    Nothing is opened before it is needed; listing, footers and row counts are then kept for as long as the
-    object lives, so two calls with one scan see the same files.
+    Nothing is opened before it is needed; listing, footers and row counts are then kept for the lifetime of
+    the object, so two calls with one scan see the same files.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Scan:
         object.__setattr__(self, "exclude", names_of("exclude", self.exclude))
 
     def __repr__(self) -> str:
-        """The call that makes it, without what is a default or may be secret."""
+        """The call that creates it, without defaults and values that may be secret."""
         given = [
             f"{f.name}={getattr(self, f.name)!r}"
             for f in fields(self)[1:]
@@ -101,7 +101,7 @@ class Scan:
         return int(counts[counts > 0].sum())
 
     def count_rows(self) -> int:
-        """Rows of all files, by their footers; a filter is not looked at.
+        """Rows of all files, from their footers; the filter is ignored.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Scan:
         return self._n_rows
 
     def with_where(self, where: Any) -> Scan:
-        """The same lake under another condition; what has been listed and read of footers is kept."""
+        """The same lake under a condition, if it has none yet; listing and footers are kept."""
         if where is None or where is self.where:
             return self
         if self.where is not None:
@@ -121,14 +121,14 @@ class Scan:
         return self.instead(where)
 
     def without(self, files: Sequence[str]) -> Scan:
-        """The same lake without these files, by their paths; what has been listed is kept."""
+        """The same lake without these files, given by path; the listing is kept."""
         patterns = list(map(pattern_of, files))
         new = replace(self, exclude=(*self.exclude, *patterns))
         vars(new)["source"] = _without(self.source, patterns)
         return new
 
     def instead(self, where: Any) -> Scan:
-        """The same lake under this condition in place of its own; what has been listed is kept."""
+        """The same lake under this condition instead of its own; the listing is kept."""
         new = replace(self, where=where)
         if "source" in vars(self):
             vars(new)["source"] = self.source
@@ -177,15 +177,15 @@ def scan(
     Returns
     -------
     Scan
-        With ``files``, ``schema`` and ``count_rows()``, which are listed and read once.
+        With ``files``, ``schema`` and ``count_rows()``; files are listed, and footers read, once.
 
     Raises
     ------
     ConfigError
-        If an option is wrong; on first use also if `data` is of a kind that is not read, or a pattern of
+        If an option is wrong; on first use also if `data` is of an unsupported kind, or a pattern of
         `exclude` matches no file.
     DataError
-        On first use, if there is no such file, or no file at all.
+        On first use, if a file does not exist, or there are no files.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def scan(
 
 
 def as_scan(data: Any, where: Any = None) -> Scan:
-    """The scan that the first argument of a function means, under its `where`."""
+    """The scan given by the first argument of a function, with its `where`."""
     if not isinstance(data, Scan):
         return Scan(data, where)
     if "source" in vars(data):  # opened by an earlier call, which wrote other files
@@ -209,7 +209,7 @@ def as_scan(data: Any, where: Any = None) -> Scan:
 
 
 def _without(source: Any, patterns: Sequence[str]) -> Any:
-    """The source without the files that the patterns match; each must match one."""
+    """The source without the files that the patterns match; each must match at least one."""
     if source.in_memory or not hasattr(source, "partition_names"):
         raise ConfigError("exclude: data in memory has no files to leave out; drop it")
     hit = dict.fromkeys(patterns, False)

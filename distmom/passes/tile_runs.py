@@ -1,4 +1,4 @@
-"""Tiles of pairs as units of work: the pairs of one large block go to all threads or workers."""
+"""Tiles of pairs as units of work: the pairs of one large block are spread over all threads or workers."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from distmom.numerics.pairs.tiles import (
 from distmom.reductions.rows.block_kernel import BlockKernel
 
 WAVE, TILES_PER_THREAD = 64, 8
-"""Tiles that are under way together: so many, or so many a thread. Their sums, half a megabyte each at most,
-are kept until they are added in their order."""
+"""Tiles in progress at the same time: in total, or per thread. Their sums, at most half a megabyte each, are
+kept until they are added in order."""
 
 BLOCKS_PER_THREAD = 4
-"""With as many blocks every thread has enough to do, and they need not be cut."""
+"""With this many blocks every thread has enough to do, and blocks need not be cut."""
 
 
 Tiles = tuple[TileSums, ...]
-"""Sums of some tiles, in their order."""
+"""Sums of some tiles, in order."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class TileWork:
 
 @dataclass(frozen=True)
 class TileRunner:
-    """As `tiled_sums`, with the same bits, by the threads or workers of an executor.
+    """Like `tiled_sums`, bit for bit, on the threads or workers of an executor.
 
-    Memory here: the block, one sum for each of its rows, and the sums of the tiles under way; on a worker two
-    sides of a tile.
+    Memory here: the block, one sum per row, and the sums of the tiles in progress; on a worker, two sides of
+    a tile.
     """
 
     executor: Executor
@@ -65,7 +65,7 @@ class TileRunner:
     def __call__(
         self, kernel: Kernel, *samples: Floats, rows: bool = True, weights: Weights = None
     ) -> PairSums:
-        """The complete U-statistic of a block, its tiles added in their order."""
+        """The complete U-statistic of a block, with its tiles added in order."""
         sizes = tuple(sample.shape[0] for sample in samples)
         compiled = is_compiled(kernel, None, float(sizes[0]) * float(sizes[-1]))
         prepared = [kernel.prepare(sample) for sample in samples]
@@ -91,9 +91,9 @@ def _unit(number: int, sides: Sides) -> Unit:
 
 
 def cuts_blocks(kernel: object, n_columns: int, largest: int, n_blocks: int, executor: Executor) -> bool:
-    """Whether blocks go out tile by tile: they are few, of several tiles, and all pairs are taken.
+    """Whether blocks are sent out tile by tile: they are few, have several tiles, and all pairs are used.
 
-    Rows have `n_columns`, their weight included; `largest` is that of the samples of all blocks.
+    Rows have `n_columns` values, including the weight; `largest` is the largest sample of all blocks.
     """
     if not isinstance(kernel, BlockKernel) or largest <= 2 * tile_side((largest,)):
         return False
@@ -104,5 +104,5 @@ def cuts_blocks(kernel: object, n_columns: int, largest: int, n_blocks: int, exe
 
 
 def by_tiles(kernel: BlockKernel, executor: Executor, progress: Progress | None = None) -> BlockKernel:
-    """The same kernel; the tiles of a block go to the executor."""
+    """The same kernel, with the tiles of a block sent to the executor."""
     return replace(kernel, tiles=TileRunner(executor, progress))

@@ -9,7 +9,7 @@ from distmom.reductions.state import Key
 
 
 class Accumulator(Protocol):
-    """Takes the rows of one unit of work, file by file, each file from its first row to its last."""
+    """Takes the rows of one unit of work, file by file, each from first row to last."""
 
     def start_file(self, number: int, path: str) -> None:
         """Begin file `number` of the unit; `path` keys its draws and names it in errors."""
@@ -23,15 +23,15 @@ class Accumulator(Protocol):
         return
 
     def result(self, keys: list[Key]) -> Any:
-        """The state of all files; `keys` names the groups, in order of their codes. None without rows."""
+        """The state of all files; `keys` names the groups in the order of their codes. None without rows."""
         ...
 
 
 class Reduction(Protocol):
-    """A statistic's declaration; frozen and picklable."""
+    """The declaration of a statistic; frozen and picklable."""
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
-        """An accumulator for a unit of `n_files` files; `window` is what it needs to know of the unit."""
+        """An accumulator for a unit of `n_files` files; `window` is what it needs to know about the unit."""
         ...
 
     def merge(self, left: Any, right: Any) -> Any:

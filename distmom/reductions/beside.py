@@ -1,4 +1,4 @@
-"""Two reductions of the rows of one pass, each of columns of its own."""
+"""Two reductions in one pass over rows, each of its own columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Places = tuple[int, ...]
 
 @dataclass(frozen=True)
 class BothStates(Record):
-    """What each of the two leaves behind."""
+    """The states of the two reductions."""
 
     first: Any
     second: Any
@@ -22,7 +22,7 @@ class BothStates(Record):
 
 @dataclass(frozen=True)
 class Beside:
-    """Two reductions of the same rows, without groups; `places` are those of their columns in a row."""
+    """Two reductions of the same rows, without groups; `places` are the places of their columns in a row."""
 
     first: Reduction
     second: Reduction
@@ -33,14 +33,14 @@ class Beside:
         return BesideKeeper(self.first.begin(n_files, window), self.second.begin(n_files), self.places)
 
     def merge(self, left: BothStates, right: BothStates) -> BothStates:
-        """The states of both; `left` holds the rows that come first in the lake."""
+        """The states of both; `left` has the rows that come first in the lake."""
         return BothStates(
             self.first.merge(left.first, right.first), self.second.merge(left.second, right.second)
         )
 
 
 class BesideKeeper:
-    """The `Accumulator` of `Beside`: hands the rows on to those of the two."""
+    """The `Accumulator` of `Beside`: passes the rows on to those of the two reductions."""
 
     def __init__(self, first: Accumulator, second: Accumulator, places: tuple[Places, Places]) -> None:
         self._both = ((first, places[0]), (second, places[1]))

@@ -1,4 +1,4 @@
-"""Block means together with co-moments of the same blocks: covariances in one pass."""
+"""Block means and co-moments of the same blocks: covariances in one pass."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from distmom.reductions.state import Key, MeanState
 
 @dataclass(frozen=True)
 class ComomentState(Record):
-    """What a pass leaves behind: the state of the means, and co-moments of shape (groups, blocks)."""
+    """The result of a pass: the state of the means, and co-moments of shape (groups, blocks)."""
 
     means: MeanState
     comoments: Comoments
 
 
 def _of_means(name: str) -> Any:
-    """What the reduction of the means has under this name."""
+    """Read the attribute of this name from the reduction of the means."""
     return property(lambda spec: getattr(spec.means, name))
 
 
 @dataclass(frozen=True)
 class BlockComoments:
-    """The reduction that goes with `means`, whose rows, blocks and groups it has."""
+    """The reduction that accompanies `means`, with the same rows, blocks and groups."""
 
     means: BlockMeans
 
     @property
     def n_blocks(self) -> int:
-        """Blocks of each group: those of rows, or where there are none the cells of files."""
+        """Blocks of each group: row blocks or, if there are none, the cells of files."""
         return self.means.layout.n_blocks or self.means.n_cells
 
     seed, compiled, grouped = map(_of_means, ("seed", "compiled", "grouped"))
@@ -51,13 +51,13 @@ class BlockComoments:
         return ComomentKeeper(self, n_files, window)
 
     def merge(self, left: ComomentState, right: ComomentState) -> ComomentState:
-        """The state of both; `left` holds the rows that come first in the lake."""
+        """The state of both; `left` has the rows that come first in the lake."""
         means = self.means.merge(left.means, right.means)
         one, other = (_spread(state, means.keys) for state in (left, right))
         return ComomentState(means, one.merge(other))
 
     def more_bytes(self, n_groups: int = 1) -> int:
-        """Bytes of the state of `n_groups` groups, beside the block means."""
+        """Bytes of the state of `n_groups` groups, besides the block means."""
         c = len(self.means.columns)
         return 8 * n_groups * self.n_blocks * (1 + c + c * c)
 
@@ -83,7 +83,7 @@ class _Leaf(Sums[Comoments]):
 
 
 class ComomentKeeper(PartSums[Comoments]):
-    """The `Accumulator` of `BlockComoments`: hands rows on to that of the means, and takes whole leaves."""
+    """The `Accumulator` of `BlockComoments`: passes rows on to that of the means, and takes whole leaves."""
 
     def __init__(self, spec: BlockComoments, n_files: int, window: Any) -> None:
         super().__init__(lambda: _Leaf(self.leaf), _merged, n_files, spec.seed, whole=True)
@@ -101,12 +101,12 @@ class ComomentKeeper(PartSums[Comoments]):
         super().add(rows, n_groups)
 
     def leaf(self, rows: Rows) -> Comoments:
-        """Of the blocks of a leaf, shape (groups, blocks)."""
+        """Co-moments of the blocks of a leaf, shape (groups, blocks)."""
         parts = [self._partition(rows, layout) for layout in self._spec.means.layout.partitions]
         return Comoments(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
 
     def _partition(self, leaf: Rows, layout: Layout) -> Comoments:
-        """Of the blocks of one partition, shape (groups, blocks)."""
+        """Co-moments of the blocks of one partition, shape (groups, blocks)."""
         means = self._spec.means
         n_blocks = layout.n_blocks or means.n_cells
         place = Place(self._key, leaf.first_row, self._number, leaf.units)
@@ -139,7 +139,7 @@ def _nothing(n_groups: int, n_blocks: int, c: int) -> Comoments:
 
 
 def _merged(left: Comoments, right: Comoments) -> Comoments:
-    """Groups are numbered as they are met: later leaves know more of them."""
+    """Groups are numbered as they are met: later leaves have more of them."""
     n_groups = max(left.rows.shape[0], right.rows.shape[0])
     return _widened(left, n_groups).merge(_widened(right, n_groups))
 

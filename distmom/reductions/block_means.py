@@ -19,17 +19,17 @@ NanPolicy = Literal["omit", "raise", "keep"]
 UnitKind = Literal["file", "columns"]
 
 SKETCH, SKETCH_OF_GROUPS = 4_096, 16_384
-"""Up to so many units (with groups: pairs of group and unit) are counted exactly."""
+"""Up to this many units (with groups: pairs of group and unit) are counted exactly."""
 
 
 def load_kernels() -> None:
-    """Load the compiled merge, and with it Numba: after that every other kernel loads in milliseconds."""
+    """Load the compiled merge, and with it Numba: every other kernel then loads in milliseconds."""
     nothing = Moments.empty(1)
     nothing.merge(nothing, compiled=True)
 
 
 class TooManyGroups(ResourceError):
-    """There are more groups than their states with all blocks fit for."""
+    """There are more groups than fit into memory with all their blocks."""
 
 
 @dataclass(frozen=True)
@@ -43,38 +43,39 @@ class BlockMeans:
     layout : Layout
         How rows form blocks.
     n_cells : int
-        Cells that hold whole files, each file in the cell its path is hashed to.
+        Cells of whole files; each file is in the cell to which its path is hashed.
     seed : int
-        128 bits; keys all draws.
+        128 bits; the key of all draws.
     sample_size : int
         Rows kept as a uniform sample, of each column and group.
     grouped : bool
         Whether rows come with group codes.
     most_bytes : int, optional
-        Memory that the groups of one unit may take; more is a ResourceError.
+        Memory that the groups of one unit may take; more raises ResourceError.
     most_groups : int, optional
-        Groups of a state; more are `TooManyGroups`.
+        Groups of a state; more raise `TooManyGroups`.
     nan : {"omit", "raise", "keep"}
-        What a NaN does: left out and counted, an error, or a value that makes its block NaN.
+        How to handle NaN: leave it out and count it, raise an error, or keep it, which makes its block NaN.
     compiled : bool
-        Use compiled kernels (same bits).
+        Use compiled kernels (bit-for-bit identical).
     weights : str, optional
-        Name of the weights, which rows bring as one more column behind the others: the blocks then have
-        weighted means. Rows without a positive weight are counted, and do not enter.
+        Name of the weights, which come as one more column after the others; blocks then have weighted means.
+        Rows without a positive weight are counted, and left out.
     joint : bool
-        A row is one vector: it enters all columns or, where one of its values is missing, none.
+        A row is one vector: it enters all columns or, if one of its values is missing, none.
     pool_size, pool_quota : int
-        Rows kept as a large uniform sample of each column, whatever their group, and those that a leaf offers
-        to it; 0: none.
+        Rows kept as a large uniform sample of each column, whatever their group, and rows that a leaf offers
+        to it; 0: no sample.
     pool_bound : float
-        Rows of larger keys are none of that sample; 1 where it is not known how many rows will come.
+        Rows with larger keys do not enter that sample; 1 if the number of rows is unknown.
     stretch_rows : int
-        Rows of a stretch at first, of which the means are kept; 0: none. There are none of groups.
+        Initial number of rows of a stretch, whose means are kept; 0: none. There are no stretches with
+        groups.
     cuts : tuple of (tuple of float, tuple of float), length C or 0
-        Of each column only rows with values strictly between these ends count: those of their group, by its
-        code, or the last.
+        In each column, only rows with values strictly between these ends count: the ends of their group, by
+        its code, or the last ones.
     count_units : {"file", "columns"}, optional
-        Count distinct units of each group: files with rows, or units whose hashes come with the rows.
+        Count the distinct units of each group: files with rows, or units whose hashes come with the rows.
     """
 
     columns: tuple[str, ...]
@@ -98,7 +99,7 @@ class BlockMeans:
 
     @cached_property
     def sets(self) -> tuple[tuple[int, ...], ...]:
-        """Columns whose rows enter together: each its own, or all."""
+        """Sets of columns whose rows enter together: one set per column, or one for all."""
         every = tuple(range(len(self.columns)))
         return (every,) if self.joint else tuple((c,) for c in every)
 
@@ -117,7 +118,7 @@ class BlockMeans:
         return len(self.columns) * (self.layout.n_blocks + 1) * (24 if self.weights is None else 48)
 
     def run_bytes(self, n_rows: int) -> int:
-        """Bytes of leaves of a file that wait for each other, and are then merged, among so many rows."""
+        """Bytes of the leaves of a file with `n_rows` rows that wait for each other and are then merged."""
         together = min(1 << RUN_LEVEL, n_rows // LEAF_ROWS)
         return 2 * together * self._leaf_bytes if self.leaves_fold else 0
 
@@ -129,7 +130,7 @@ class BlockMeans:
         return SKETCH_OF_GROUPS if self.grouped else SKETCH
 
     def begin(self, n_files: int, window: Any = None) -> Accumulator:
-        """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know of it."""
+        """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know."""
         if not self.rowwise:
             from distmom.reductions.accumulate.leafwise import LeafwiseMeans
 
@@ -139,14 +140,14 @@ class BlockMeans:
         return RowwiseMeans(self, n_files, window)
 
     def merge(self, left: MeanState, right: MeanState) -> MeanState:
-        """The state of both; `left` holds the rows that come first in the lake."""
+        """The state of both; `left` has the rows that come first in the lake."""
         sizes = {"sketch_size": self.sketch_size, "pool_size": self.pool_size}
         found = merge_states(left, right, compiled=self.compiled, **sizes)
         self.check_groups(len(found.keys))
         return found
 
     def check_groups(self, n_groups: int) -> None:
-        """TooManyGroups if these are."""
+        """Raise TooManyGroups if there are too many groups."""
         if self.most_groups is not None and n_groups > self.most_groups:
             raise TooManyGroups(
                 f"by: there are more than the {self.most_groups:,} groups that fit into memory; group by "
@@ -160,7 +161,7 @@ class BlockMeans:
         return 16 * self.sketch_size + n_groups * (8 + len(self.columns) * column)
 
     def pool_bytes(self, rows: int) -> int:
-        """Bytes of large samples of so many rows of all columns, and of their stretches."""
+        """Bytes of the large samples of all columns, of `rows` rows each, and of their stretches."""
         row = 32 + 8 * (self.weights is not None) + 8 * self.grouped
         stretches = min(MOST, 1 + rows // max(self.stretch_rows, 1)) if self.stretch_rows else 0
         return len(self.columns) * (row * rows + 32 * stretches)

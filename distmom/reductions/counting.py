@@ -1,4 +1,4 @@
-"""How many rows pass the filter, and which keys there are among them."""
+"""The number of rows that pass the filter, and the distinct keys among them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from distmom.reductions.state import Key
 
 @dataclass(frozen=True)
 class DistinctKeys:
-    """The distinct keys, by first appearance.
+    """The distinct keys, in order of first appearance.
 
     Attributes
     ----------
     most : int
-        How many there may be.
+        Largest allowed number of keys.
     too_many : str
-        What to say of more.
+        Message if there are more.
     """
 
     most: int
@@ -37,31 +37,31 @@ class DistinctKeys:
         return self.checked(dict.fromkeys([*left, *right]))
 
     def checked(self, keys: Iterable[Key]) -> list[Key]:
-        """The keys, once they are known not to be too many."""
+        """The keys, after a check that there are not too many."""
         found = list(keys)
         self.check(len(found))
         return found
 
     def check(self, n_keys: int) -> None:
-        """Refuse too many.
+        """Refuse too many keys.
 
         Raises
         ------
         ConfigError
-            If there are more than may be.
+            If there are more keys than allowed.
         """
         if n_keys > self.most:
             raise ConfigError(self.too_many)
 
 
 class _Collector(Accumulator):
-    """The `Accumulator` of `DistinctKeys`; it stops at the first key too many."""
+    """The `Accumulator` of `DistinctKeys`; it stops at the first key beyond the limit."""
 
     def __init__(self, spec: DistinctKeys) -> None:
         self._spec = spec
 
     def add(self, rows: Rows, n_groups: int) -> None:
-        """The keys are numbered by whoever reads them: only how many there are is looked at."""
+        """The reader numbers the keys, so only their number is checked."""
         self._spec.check(n_groups)
 
     def result(self, keys: list[Key]) -> list[Key]:

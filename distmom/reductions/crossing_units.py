@@ -15,19 +15,19 @@ from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.state import Key
 
 AT_ONCE = 1 << 18
-"""Pairs of batches that wait to be put together."""
+"""Pairs of batches that wait to be combined."""
 
 
 @dataclass(frozen=True)
 class UnitPairs(Record):
-    """Distinct pairs of the hash of a unit and that of a group, in their order."""
+    """Distinct pairs of a unit's hash and a group's hash, in ascending order."""
 
     units: Words
     groups: Words
 
     @staticmethod
     def distinct(units: Words, groups: Words) -> UnitPairs:
-        """Those of any pairs."""
+        """The distinct ones of any pairs."""
         order = np.lexsort((groups, units))
         units, groups = units[order], groups[order]
         new = np.ones(units.size, np.bool_)
@@ -36,7 +36,7 @@ class UnitPairs(Record):
 
     @staticmethod
     def together(*parts: UnitPairs) -> UnitPairs:
-        """Those of several parts."""
+        """The pairs of several parts."""
         return UnitPairs.distinct(
             np.concatenate([part.units for part in parts]), np.concatenate([part.groups for part in parts])
         )
@@ -53,9 +53,9 @@ class CrossingUnits:
     Attributes
     ----------
     nothing : Key
-        Of the null group.
+        Key of the null group.
     bytes_of : callable
-        Bytes of a key, which equal ones have in common: 1 is a group with 1.0.
+        Bytes of a key; equal keys have equal bytes: 1 and 1.0 are one group.
     """
 
     nothing: Key
@@ -84,7 +84,7 @@ class PairCollector(Accumulator):
         here = slice(None) if rows.keep is None else rows.keep
         self._parts.append(UnitPairs.distinct(rows.units[here], rows.codes[here].astype(np.uint64)))
         self._waiting += self._parts[-1].units.size
-        if self._waiting > max(self._found.units.size, AT_ONCE):  # so that each pair is sorted few times
+        if self._waiting > max(self._found.units.size, AT_ONCE):  # so each pair is sorted only a few times
             self._take()
 
     def _take(self) -> None:
@@ -92,7 +92,7 @@ class PairCollector(Accumulator):
         self._parts, self._waiting = [], 0
 
     def result(self, keys: list[Key]) -> UnitPairs:
-        """The pairs, of groups by a hash of their keys: numbers differ from one unit of work to the next."""
+        """The pairs; groups are given by hashes of their keys, since numbers differ between units of work."""
         self._take()
         known = np.array([key != self._spec.nothing for key in keys], np.bool_)
         names = [hashlib.blake2b(self._spec.bytes_of(key), digest_size=8).digest() for key in keys]

@@ -1,6 +1,6 @@
-"""What each file holds, column by column: rows, missing values, moments, least and largest value.
+"""Facts of each file, column by column: rows, missing values, moments, smallest and largest value.
 
-These facts ride on the sums of blocks: the moments of a file are those that go into its cell.
+These facts come with the sums of blocks: the moments of a file are those that go into its cell.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ KINDS = 3
 
 @dataclass(frozen=True)
 class FileFacts(Record):
-    """Facts of F files (or folders), C columns with values and P columns that are only present or not.
+    """Facts of F files (or folders), C columns with values and P columns of which only nulls are counted.
 
     Attributes
     ----------
     number : ndarray of int64, shape (F,)
-        Ascending and distinct: which file, as the windows of the units number them. Files of one number are
+        Numbers of the files in the windows of the units, ascending and distinct. Files with one number are
         taken together.
     n_rows : ndarray of int64, shape (F,)
         Rows that passed the filter.
     counts : ndarray of int64, shape (C, F, 3)
         Nulls, NaNs and infinities among them.
     moments : Moments of shape (C, F)
-        Of the used rows: all but nulls and NaNs.
+        Moments of the used rows: all but nulls and NaNs.
     low, high : ndarray of float64, shape (C, F)
-        Least and largest used value; infinity and minus infinity where there is none.
+        Smallest and largest used value; infinity and minus infinity if there is none.
     absent : ndarray of int64, shape (P, F)
-        Nulls of the columns without values.
+        Nulls in the columns without values.
     """
 
     number: Ints
@@ -67,15 +67,15 @@ class FileFacts(Record):
         return cls(number, n_rows, counts, Moments(n, mean, m2), low, high, absent)
 
     def each(self, change: Callable[[NDArray[Any], int], NDArray[Any]]) -> FileFacts:
-        """A change of every array along the axis of the files, which is the second argument."""
+        """Apply `change` to every array; its second argument is the axis of the files."""
         return self._of([change(array, axis) for array, axis in self._parts()])
 
     def take(self, places: Any) -> FileFacts:
-        """Some of the files: their places, or a slice."""
+        """Some of the files, given by their places or a slice."""
         return self.each(lambda a, axis: a[places] if axis == 0 else a[:, places])
 
     def merge(self, other: FileFacts) -> FileFacts:
-        """The facts of both; the first file of `other` may be the last of these, or lie in its folder."""
+        """The facts of both; the first file of `other` may be the last of these, or be in its folder."""
         if self.number[-1] != other.number[0]:
             return self._joined(other)
         both = self.take(slice(-1, None))._added(other.take(slice(1)))
@@ -86,7 +86,7 @@ class FileFacts(Record):
         return self._of([np.concatenate([a, b], axis) for (a, axis), (b, _) in pairs])
 
     def _added(self, other: FileFacts) -> FileFacts:
-        """File by file, the rows of both together."""
+        """Add the rows of both, file by file."""
         return FileFacts(
             self.number,
             self.n_rows + other.n_rows,
@@ -98,7 +98,7 @@ class FileFacts(Record):
         )
 
     def over(self, places: Ints, n: int) -> FileFacts:
-        """Files of one place taken together: n places, each with a file or more."""
+        """Combine files with the same place: n places, each with one or more files."""
         order = np.argsort(places, kind="stable")
         ends = np.searchsorted(places[order], np.arange(n + 1))
         parts = [self.take(order[a:b])._whole() for a, b in pairwise(ends.tolist())]
@@ -120,7 +120,7 @@ class FileFacts(Record):
 
 
 class LargeSampler:
-    """A row sample so large that most files fit into it: their rows wait, and enter many at a time."""
+    """A row sample so large that most files fit into it: rows are buffered, and enter many at a time."""
 
     def __init__(self, size: int, *, compiled: bool) -> None:
         self._size = size
@@ -158,7 +158,7 @@ class LargeSampler:
 
 
 class FileWatcher:
-    """Collects the facts of the files of one unit, and a sample of rows, while their leaves are summed.
+    """Collects the facts of the files of one unit, and a sample of their rows, while leaves are summed.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class FileWatcher:
         self._before = np.zeros((n_columns, KINDS), np.int64)
 
     def leaf(self, c: int, rows: LeafRows) -> None:
-        """Column c of the next leaf of the file; without NaN but among the rows that do not count."""
+        """Add column c of the next leaf of the file; NaN occurs only in rows that do not count."""
         number = rows.place.file
         self._samplers[c].offer(rows)
         n = rows.x.size
@@ -190,7 +190,7 @@ class FileWatcher:
                 self.high[c, number] = max(self.high[c, number], float(x.max()))
 
     def end_file(self, number: int, counts: Ints, whole: BlockState | None) -> None:
-        """A file that was taken by itself; `counts` (n_columns, 3) are those of all files so far."""
+        """End a file that was processed by itself; `counts` (n_columns, 3) are those of all files so far."""
         self.counts[:, number] = counts - self._before
         self._before = counts.copy()
         if whole is not None:
@@ -198,7 +198,7 @@ class FileWatcher:
                 target[:, number] = source[:, 0]
 
     def together(self, files: Together) -> None:
-        """Small files that were taken together; none of them has NaNs or infinities."""
+        """Add small files that were processed together; none of them has NaNs or infinities."""
         numbers = files.numbers
         for c, sampler in enumerate(self._samplers):
             sampler.add(*files.sample(c))
@@ -213,5 +213,5 @@ class FileWatcher:
         return tuple(sampler.result() for sampler in self._samplers)
 
     def facts(self, number: Ints, n_rows: Ints, absent: Ints) -> FileFacts:
-        """The facts of all files of the unit, by itself each; a least value of -0.0 counts as 0.0."""
+        """The facts of each file of the unit; a smallest value of -0.0 counts as 0.0."""
         return FileFacts(number, n_rows, self.counts, self.moments, self.low + 0.0, self.high + 0.0, absent)

@@ -1,4 +1,4 @@
-"""Large samples of rows that know the keys of their groups: they need no state with the same groups."""
+"""Large samples of rows that carry the keys of their groups, so no state with the same groups is needed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from distmom.reductions.state import Key
 
 
 class Pools(NamedTuple):
-    """Large samples, and the keys of the groups that their rows are in."""
+    """Large samples, and the keys of the groups of their rows."""
 
     keys: tuple[Key, ...]
     pools: tuple[RowPool, ...]
 
     def places_in(self, keys: tuple[Key, ...]) -> Ints:
-        """Place of each group among other keys, -1 where it is not there."""
+        """Place of each group among other keys; -1 if it is absent."""
         place = {key: i for i, key in enumerate(keys)}
         return np.array([place.get(key, -1) for key in self.keys], np.int64)
 
     def at(self, keys: tuple[Key, ...]) -> tuple[RowPool, ...]:
-        """The samples with the groups numbered as in `keys`, which has them all."""
+        """The samples with the groups numbered as in `keys`, which contains all of them."""
         if keys == self.keys:
             return self.pools
         where = self.places_in(keys)
@@ -38,9 +38,9 @@ class Pools(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the samples, and about those of the keys."""
+        """Bytes of the samples, and approximate bytes of the keys."""
         return KEY_BYTES * len(self.keys) + sum(pool.nbytes for pool in self.pools)
 
 
 KEY_BYTES = 200
-"""Of the key of a group: small Python objects, and their places in tables."""
+"""Bytes per key of a group: small Python objects, and their places in tables."""

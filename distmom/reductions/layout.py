@@ -1,7 +1,7 @@
-"""What all layouts share: a way in which the rows of a leaf find their blocks.
+"""The common base of layouts: how the rows of a leaf are assigned to blocks.
 
-A layout gives the moments of the row blocks of one leaf; the reduction merges leaves and knows nothing of
-labels. All layouts are picklable; what changes from unit to unit comes with the unit, as `window`.
+A layout gives the moments of the row blocks of one leaf; the reduction merges leaves and does not use labels.
+All layouts are picklable; what varies between units comes with the unit, as `window`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from distmom.numerics.blocks.stored import stored_moments
 
 @dataclass(slots=True)
 class Place:
-    """Where rows lie: their file's key, the first row's number in it, the file's number in its unit of work.
+    """Where rows are: their file's key, the first row's number in it, the file's number in its unit.
 
-    And the hashes of the units that the rows belong to, where such have been asked for.
+    Also the hashes of the units of the rows, if units were requested.
     """
 
     key: np.uint64
@@ -35,7 +35,7 @@ class Place:
 class LeafRows:
     """One column of a leaf: values, in two arrays; rows that do not count; group codes (None: one group).
 
-    And weights, if there are any; a row of weight 0 is among those that do not count.
+    Also weights, if any; rows of weight 0 do not count.
     """
 
     x: Floats
@@ -48,7 +48,7 @@ class LeafRows:
 
     @property
     def w(self) -> Floats | None:
-        """Weights in one array, where there are any."""
+        """Weights in one array, if there are any."""
         return None if self.weights is None else together(*self.weights)
 
 
@@ -60,16 +60,16 @@ class Layout:
     n_blocks : int
         Row blocks in the state.
     repeats : int
-        Partitions: the row blocks are so many sets, of equal size, that each hold every row once.
+        Number of partitions: the row blocks form this many sets of equal size, each with every row once.
     by_leaf : bool
-        Whether grouped rows, too, must be taken leaf by leaf, `add_rows` being undefined.
+        Whether grouped rows, too, must be taken leaf by leaf; `add_rows` is then undefined.
     by_row : bool
-        Whether rows are taken one by one, without groups too.
+        Whether rows are taken one by one even without groups.
     window : {None, "rows", "leaves"}
-        What a unit must know of the rest of the lake: nothing, the numbers of its files' first rows, or the
-        leaves of each sample.
+        What a unit must know about the rest of the lake: nothing, the numbers of its files' first rows, or
+        the leaves of each sample.
     n_draws : int
-        Rows that are drawn in all, where blocks are samples.
+        Total number of drawn rows, if blocks are samples.
     """
 
     repeats = 1
@@ -89,13 +89,14 @@ class Layout:
         return (self,)
 
     def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:
-        """Bytes that say which rows of a leaf belong to which block; `n_rows` of the lake, if known."""
+        """Bytes that assign the rows of a leaf to blocks; `n_rows` is that of the lake, if known."""
         return 0
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:
-        """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows together.
+        """Moments of one leaf, shape (groups, n_blocks + 1): its row blocks, and last all its rows.
 
-        There is one group unless `by_leaf`. Here row by row, as `cells` has them; layouts know faster ways.
+        There is one group unless `by_leaf`. This method goes row by row, using `cells`; layouts have faster
+        ways.
         """
         x = together(rows.x, rows.rest)
         mine = Cells(weighted=rows.weights is not None, compiled=compiled)
@@ -127,7 +128,7 @@ def whole_moments(rows: LeafRows, *, compiled: bool) -> BlockState:
 
 
 def contiguous(rows: LeafRows, first: int, edges: Ints, compiled: bool) -> BlockState:
-    """Moments of the contiguous blocks between these edges, and last of all rows; row 0 is number `first`."""
+    """Moments of the contiguous blocks between these edges, then of all rows; row 0 is number `first`."""
     return stored_moments(
         rows.x, rows.gone, first, edges, rest=rows.rest, weights=rows.weights, compiled=compiled
     )

@@ -30,16 +30,16 @@ from distmom.numerics.samples.sampled_leaf import sampled_leaf_moments
 from distmom.reductions.layout import Layout, LeafRows, Place, contiguous, whole_moments
 
 DRAW_BYTES = {True: 24, False: 160}
-"""Bytes for each row that a block draws from a leaf: compiled, and in NumPy."""
+"""Bytes per row that a block draws from a leaf: compiled, and in NumPy."""
 
 
 @dataclass(frozen=True)
 class RandomLayout(Layout):
     """Every run of `n_fine` rows of a file gives one row to each fine block; `width` of them make a block.
 
-    Without groups `width` is 1; with groups the state of each would be too large, so neighbouring fine blocks
-    are kept together. With `chunk_rows` above 1 it is chunks of so many consecutive rows that are given.
-    Another `number` makes another partition of the same rows.
+    Without groups `width` is 1; with groups the state of each group would be too large, so neighbouring fine
+    blocks are merged. With `chunk_rows` above 1, chunks of that many consecutive rows are assigned. Another
+    `number` gives another partition of the same rows.
     """
 
     seed: int
@@ -56,7 +56,7 @@ class RandomLayout(Layout):
         return table_bytes(self.n_fine)
 
     def _draws(self, place: Place) -> Draws:
-        """First row, key of the runs of the file, and permutations."""
+        """First row, the key for the runs of the file, and permutations."""
         table = label_table(repeat_seed(self.seed, self.number), self.n_fine)
         return place.first_row, repeat_key(place.key, self.seed, self.number), table
 
@@ -85,8 +85,8 @@ class RandomLayout(Layout):
 class RepeatedLayout(Layout):
     """`repeats` partitions like that of `RandomLayout`, each under a seed of its own, side by side.
 
-    The first one is the partition of `RandomLayout` under the same seed; its blocks come first. A leaf is
-    read once and passed over `repeats` times in memory.
+    The first is the partition of `RandomLayout` under the same seed; its blocks come first. A leaf is read
+    once and processed `repeats` times in memory.
     """
 
     seed: int
@@ -106,7 +106,7 @@ class RepeatedLayout(Layout):
         return self.repeats * table_bytes(self.n_fine)
 
     def _draws(self, place: Place) -> list[Draws]:
-        """As those of each partition; the tables of all are kept together."""
+        """The draws of each partition; the tables of all are kept together."""
         tables = enumerate(repeat_tables(self.seed, self.n_fine, self.repeats))
         return [(place.first_row, repeat_key(place.key, self.seed, r), table) for r, table in tables]
 
@@ -136,7 +136,7 @@ class StoredLayout(Layout):
     window = "rows"
 
     def _edges(self, place: Place, window: Any) -> tuple[int, Ints]:
-        """Number of the first row in the lake, and where blocks begin."""
+        """Number of the first row in the lake, and the first rows of the blocks."""
         return int(window[place.file]) + place.first_row, stored_edges(self.total_rows, self.n_blocks)
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
@@ -149,7 +149,7 @@ class StoredLayout(Layout):
 
 @dataclass(frozen=True)
 class UnitLayout(Layout):
-    """All rows of a unit, wherever they lie, are in the cell that its hash says."""
+    """All rows of a unit, wherever they are stored, are in the cell given by its hash."""
 
     n_blocks: int
     by_row = True
@@ -161,7 +161,7 @@ class UnitLayout(Layout):
 
 @dataclass(frozen=True)
 class FileLayout(Layout):
-    """No row blocks: the cells that hold whole files are all there is, and one cell holds a group's rows."""
+    """No row blocks: there are only the cells of whole files, and one cell for the rows of a group."""
 
     n_blocks: int = 0
 
@@ -211,14 +211,14 @@ class SampledLayout(Layout):
 def _window_counts(
     tree: SampleWindow, key: int, n_blocks: int, block_size: int, replace: bool, compiled: bool
 ) -> Ints:
-    """Rows that each block takes from each leaf of the window; drawn once for a window."""
+    """Rows that each block takes from each leaf of the window; drawn once per window."""
     return tree.counts(np.uint64(key), n_blocks, block_size, replace=replace, compiled=compiled)
 
 
 def row_labels(layout: Layout, n_cells: int, place: Place, n_rows: int, window: Any) -> Ints:
-    """Fine blocks of consecutive rows of a file: those that `BlockMeans` puts them into.
+    """Fine blocks of consecutive rows of a file, as assigned by `BlockMeans`.
 
-    Without row blocks that is the file's cell, of `n_cells`; stored blocks need the `window` of the unit.
+    Without row blocks this is the file's cell among `n_cells`; stored blocks need the `window` of the unit.
     """
     if isinstance(layout, FileLayout):
         return np.full(n_rows, file_cell(place.key, n_cells))

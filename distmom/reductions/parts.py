@@ -24,8 +24,8 @@ class Parts:
     """Which part and block each row is in: cell ``part * n_blocks + block``.
 
     In each run of ``n_parts * n_blocks`` rows of a file every cell gets one row, in random order: parts are
-    disjoint, and of equal size up to one row a block and file. With `chunk_rows` it is chunks of rows that
-    are given, with `unit` "file" or "columns" whole files, or all rows that agree in columns.
+    disjoint, and of equal size up to one row per block and file. With `chunk_rows`, chunks of rows are
+    assigned; with `unit` "file" or "columns", whole files, or all rows with equal values in columns.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""The profile of a lake in one pass: block means, facts of each file, a large sample, sums by units."""
+"""The profile of a lake in one pass: block means, facts of each file, a large sample, and sums by unit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Window = Ints
 
 @dataclass(frozen=True)
 class ProfileState(Record):
-    """What one pass over some rows leaves behind.
+    """The state after one pass over some rows.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Profile:
     blocks : BlockMeans
         The block means of the columns with values, without groups.
     n_present : int
-        Columns behind them that are only present or not.
+        Further columns, of which only nulls are counted.
     sample_size : int
         Rows of the large sample.
     units : BlockMeans, optional
@@ -68,7 +68,7 @@ class Profile:
         return ProfileAccumulator(self, n_files, window)
 
     def merge(self, left: ProfileState, right: ProfileState) -> ProfileState:
-        """The state of both; `left` holds the rows that come first in the lake."""
+        """The state of both; `left` has the rows that come first in the lake."""
         compiled = self.blocks.compiled
         samples = zip(left.samples, right.samples, strict=True)
         units = _merged(left.units, right.units, compiled)
@@ -82,7 +82,7 @@ class Profile:
         )
 
     def more_bytes(self, n_files: int) -> int:
-        """Bytes of the state of so many files, beside the block means and the sums by units."""
+        """Bytes of the state of `n_files` files, besides the block means and the sums by units."""
         n_columns = len(self.blocks.columns)
         return n_files * (16 + 64 * n_columns + 8 * self.n_present) + 16 * n_columns * self.sample_size
 
@@ -142,7 +142,7 @@ class ProfileAccumulator:
 
 
 def _folded(facts: FileFacts) -> FileFacts:
-    """Neighbours of one number as one, merged as the files of a lake are, whatever the units."""
+    """Merge neighbours with the same number, in the order of the lake's files, whatever the units."""
     if np.all(facts.number[1:] > facts.number[:-1]):
         return facts
     tree: DyadicTree[FileFacts] = DyadicTree(facts.number.size, FileFacts.merge)

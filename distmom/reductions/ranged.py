@@ -1,7 +1,7 @@
-"""Block means of the groups whose keys lie in a range, which ends where there would be too many of them.
+"""Block means of the groups whose keys are in a range, which ends before there are too many groups.
 
-Groups are summed up independently, so those of a range have the same bits as among all. Who reads the data
-once for each range has all of them, in memory for a few.
+Groups are summed independently, so the results of a range are bit-for-bit those of a run over all groups.
+Reading the data once for each range covers all groups in the memory of a few.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from distmom.reductions.sparse_state import SparseState
 
 @dataclass(frozen=True)
 class RangedState:
-    """The state of the groups whose keys have hashes below `high`, of those that were asked for.
+    """The state of the requested groups whose keys have hashes below `high`.
 
-    The large samples are those of all rows; the codes of their groups are the hashes of the keys.
+    The large samples are those of all rows; their groups are coded by the hashes of the keys.
     """
 
     state: SparseState | None
@@ -29,7 +29,7 @@ class RangedState:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all of it, about."""
+        """Approximate bytes of the whole state."""
         return self.of_groups + sum(pool.nbytes for pool in self.pools)
 
     @property
@@ -52,9 +52,9 @@ class RangedMeans:
     Attributes
     ----------
     means : BlockMeans
-        With groups, and without units that are counted.
+        With groups, and without counted units.
     n_known : int
-        Groups that have the first codes in each unit; the rows of all keys out of the range have the next.
+        Groups that have the first codes in each unit; rows of all keys outside the range have the next code.
     most : float
         Bytes of a unit's sums.
     """
@@ -64,7 +64,7 @@ class RangedMeans:
     most: float
 
     def begin(self, n_files: int, window: Any = None) -> SparseMeans:
-        """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know of it."""
+        """An accumulator for a unit of `n_files` files; `window` is what the layout needs to know."""
         return SparseMeans(self.means, n_files, window, self.n_known, self.most)
 
     def of_range(self, accumulator: SparseMeans, encoder: RangeCodes) -> RangedState:
@@ -73,7 +73,7 @@ class RangedMeans:
         return RangedState(state, encoder.within.high, pools)
 
     def merge(self, left: RangedState, right: RangedState) -> RangedState:
-        """The state of both, up to where both reach."""
+        """The state of both, for the hashes that both cover."""
         high = min(left.high, right.high)
         left, right = left.below(high), right.below(high)
         state = left.state or right.state

@@ -1,9 +1,10 @@
-"""Sums of lakes in different folders, brought together: the folder is part of what keys their files.
+"""Merging sums of lakes in different folders: the folder becomes part of the key of each file.
 
-Files have their keys from seed and path below the folder, so that a lake may be moved. Files of one path
-in two folders, such as a ``part-0`` for each day, then share a cell, where a bad one cannot be told from
-good ones, and their rows of one number share a block. Blocks of random rows are as good under any numbers,
-and so are cells: when lakes come together, each has its numbers turned by a distance hashed from its folder.
+The key of a file depends on the seed and its path below the folder, so a lake may be moved. Files with the
+same path in two folders, such as a ``part-0`` for each day, would share a cell, in which a bad file cannot be
+identified, and their rows with the same number would share a block. The numbering of random blocks and of
+cells is arbitrary: when lakes are merged, the numbers of each are rotated by a distance hashed from its
+folder.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
 
 LOW_BITS = np.uint64((1 << 40) - 1)
-"""Of the hash of a file: others rank it among the smallest, these only tell whether two are the same."""
+"""Bits of the hash of a file that only identify it; the others rank it among the smallest."""
 
 
 def turned(state: MeanState, spec: BlockMeans, root: str) -> MeanState:
-    """The sums of the lake in a folder, as they go together with those of other folders.
+    """The sums of the lake in a folder, rotated so that they can be merged with those of other folders.
 
-    Units that rows name in columns are the same in all lakes, and stay where they are.
+    Units given by columns are the same in all lakes, and keep their places.
     """
     layout = spec.layout
     if layout.by_row:
@@ -52,18 +53,18 @@ def turned(state: MeanState, spec: BlockMeans, root: str) -> MeanState:
 
 
 def cell_of(seed: int, path: str, n_cells: int, root: str | None = None) -> int:
-    """The cell of a file; `root` is its folder where lakes of several have been brought together."""
+    """The cell of a file; `root` is its folder if lakes of several folders have been merged."""
     cell = file_cell(file_key(seed, path), n_cells)
     return cell if root is None else (cell + _distance(seed, root, n_cells)) % n_cells
 
 
 def folder_key(seed: int, root: str) -> np.uint64:
-    """What the keys of the files of a folder are joined with, where lakes of several are brought together."""
+    """Combined with the keys of the files of a folder, if lakes of several folders are merged."""
     return stream_key(seed, f"root/{root}")
 
 
 def keyed_paths(seed: int, files: Sequence[str], roots: Sequence[str] | None = None) -> dict[int, str]:
-    """Paths of files by the keys that sums have of them, in the order of names: part-2 before part-10."""
+    """Paths of files by the keys used in the sums, in natural order of names: part-2 before part-10."""
     found: dict[int, str] = {}
     for path, root in zip(files, roots or (None,) * len(files), strict=True):
         key = file_key(seed, path)
@@ -74,7 +75,7 @@ def keyed_paths(seed: int, files: Sequence[str], roots: Sequence[str] | None = N
 
 
 def _natural(path: str) -> list[tuple[int, str]]:
-    """Numbers in names by their size: part-2 comes before part-10."""
+    """Sort key with numbers in names by size: part-2 comes before part-10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path)]
 
 
@@ -83,7 +84,7 @@ def _distance(seed: int, root: str, n: int) -> int:
 
 
 def _told_apart(units: UnitSketch | None, seed: int, root: str) -> UnitSketch | None:
-    """Files of one path in two folders are two units."""
+    """Treat files with the same path in two folders as two units."""
     if units is None:
         return None
     hashes = units.hashes ^ (folder_key(seed, root) & LOW_BITS)

@@ -1,4 +1,4 @@
-"""A uniform sample of rows of any size, drawn by a random number that each row has."""
+"""A uniform sample of rows of any size, drawn by a random number for each row."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from distmom.reductions.state import Key
 
 @dataclass(frozen=True)
 class ShuffledSample(Record):
-    """Rows with the smallest random numbers, in the order of these: that is a random order.
+    """Rows with the smallest random numbers, in the order of these numbers, which is a random order.
 
     Attributes
     ----------
     size : int
-        Rows wanted.
+        Requested number of rows.
     numbers : ndarray of uint64, shape (n,)
-        Ascending; n is `size`, or that of all rows if there are fewer.
+        Ascending; n is `size`, or the number of all rows if there are fewer.
     values : ndarray of float64, shape (n,)
     units : ndarray of uint64, shape (n,)
         Hash of the unit (or the file) of each row.
@@ -38,11 +38,11 @@ class ShuffledSample(Record):
 
     @property
     def full(self) -> bool:
-        """Whether there may be rows that were left out."""
+        """Whether some rows may not be in the sample."""
         return self.numbers.size == self.size
 
     def below(self, limit: np.uint64) -> ShuffledSample:
-        """Those whose number is at most the limit: one limit for two samples takes equal shares of them."""
+        """Rows whose number is at most the limit: one limit takes equal shares of two samples."""
         n = int(np.searchsorted(self.numbers, limit, side="right"))
         return ShuffledSample(self.size, self.numbers[:n], self.values[:n], self.units[:n])
 
@@ -95,7 +95,7 @@ class RowSampler(Accumulator):
         self._key = self._file = np.uint64(0)
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
-        # no path holds a NUL: this key has streams of its own, beside those of the labels
+        # no path contains a NUL: this key has streams of its own, besides those of the labels
         self._key = file_key(self._spec.seed, f"sample\0{path}")
         self._file = file_key(self._spec.seed, path)
 

@@ -1,6 +1,6 @@
-"""The state of block means of very many groups, most of whose blocks are empty: only what holds rows is held.
+"""The state of block means of very many groups, with mostly empty blocks: only non-empty cells are stored.
 
-Groups are in the order of the hashes of their keys, so that a range of hashes is a slice.
+Groups are sorted by the hashes of their keys, so a range of hashes is a slice.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from distmom.reductions.state import MeanState
 
 @dataclass(frozen=True)
 class SparseState:
-    """What one pass over some rows leaves behind, as `MeanState` has it; G groups, C columns.
+    """The result of one pass over some rows, like `MeanState`; G groups, C columns.
 
     Attributes
     ----------
     hashes : ndarray of uint64, shape (G,)
-        Of the keys; ascending.
+        Hashes of the keys; ascending.
     keys : ndarray of object, shape (G,)
     n_rows : ndarray of int64, shape (G,)
     counts : ndarray of int64, shape (L, G, 3)
     cells : tuple of CellTable, length C
-        Of `width` cells to a group.
+        Tables with `width` cells per group.
     samples : tuple of SparseSample, length C
     width, sample_size : int
     """
@@ -53,7 +53,7 @@ class SparseState:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, and about those of the keys."""
+        """Bytes of the arrays, and approximate bytes of the keys."""
         fixed = (KEY_BYTES + 8) * self.n_groups + self.n_rows.nbytes + self.counts.nbytes
         sums = sum(table.nbytes for table in self.cells)
         return fixed + sums + sum(sample.nbytes for sample in self.samples)
@@ -123,7 +123,7 @@ class SparseState:
 
 
 def two_keys_in_one() -> ResourceError:
-    """The error where two keys have one hash, as hardly ever happens."""
+    """The error for two keys with the same hash, which is very rare."""
     return ResourceError(
         "by: the keys of two groups have the same hash of 64 bits; use another rng, under which they differ"
     )

@@ -19,16 +19,16 @@ from distmom.numerics.samples.sample import RowSample
 from distmom.numerics.samples.stretches import Stretches
 
 Key = tuple[Any, ...]
-"""Sortable key of a group; the empty tuple where there are no groups."""
+"""Sortable key of a group; the empty tuple without groups."""
 
 NULLS, NANS, INFS = 0, 1, 2
 ZEROS = 2
-"""Place of the zero weights: weights have no infinities, they are refused."""
+"""Place of the zero weights: infinite weights are refused, so their place is free."""
 
 
 @dataclass(frozen=True)
 class MeanState:
-    """What one pass over some rows leaves behind; G groups, C columns.
+    """The result of one pass over some rows; G groups, C columns.
 
     Attributes
     ----------
@@ -36,19 +36,19 @@ class MeanState:
         Ascending and distinct.
     n_rows : ndarray of int64, shape (G,)
         Rows that passed the filter.
-    counts : ndarray of int64, shape (C, G, 3), or (1, G, 3) where rows are vectors
-        Nulls, NaNs and infinities among them. With weights one more line: these are those of the rows that
-        have a weight, and the last line the rows that have none, because it is null, NaN or zero.
+    counts : ndarray of int64, shape (C, G, 3), or (1, G, 3) if rows are vectors
+        Nulls, NaNs and infinities among them. With weights these are counts of the rows that have a weight,
+        and one more line at the end counts the rows without: null, NaN or zero.
     moments : Moments or WeightedMoments, of shape (C, G, n_blocks + n_cells)
-        First the row blocks, then the cells that hold whole files.
+        First the row blocks, then the cells of whole files.
     samples : tuple of RowSample, length C
-        Uniform samples of the used rows, shape (G, size); empty where none is wanted.
+        Uniform samples of the used rows, shape (G, size); empty if not requested.
     units : UnitSketch, optional
-        Hashes of units that tell how many each group has.
+        Hashes of units, which give the number of units in each group.
     pools : tuple of RowPool, length C or 0
-        Large uniform samples of the used rows, with the numbers of their groups where there are groups.
+        Large uniform samples of the used rows, with the numbers of their groups, if any.
     stretches : tuple of Stretches, length C or 0
-        Means of neighbouring rows, where there are no groups.
+        Means of neighbouring rows, if there are no groups.
     """
 
     keys: tuple[Key, ...]
@@ -61,7 +61,7 @@ class MeanState:
     stretches: tuple[Stretches, ...] = ()
 
     def moved(self, distances: Sequence[float]) -> MeanState:
-        """The state of the same rows, all values of each column being greater by a distance."""
+        """The state of the same rows with all values of each column shifted by a distance."""
         columns = [self.moments.at(c).moved(distance) for c, distance in enumerate(distances)]
         pairs = zip(self.samples, distances, strict=False)  # there may be no samples
         samples = tuple(s._replace(values=s.values + distance) for s, distance in pairs)
@@ -77,7 +77,7 @@ class MeanState:
         )
 
     def some_groups(self, groups: Ints) -> MeanState:
-        """The same of some of its groups, or of all in another order; without units and large samples."""
+        """The state of some groups, or of all in another order; without units and large samples."""
         return replace(
             self,
             keys=tuple(self.keys[g] for g in groups.tolist()),
@@ -100,17 +100,18 @@ class MeanState:
 
 
 def sizes_of(state: MeanState) -> tuple[int, ...]:
-    """Numbers of columns, of blocks and cells, of weights and of sampled rows: states with equal ones merge.
+    """Numbers of columns, of blocks and cells, of weights and of sampled rows: states with equal sizes merge.
 
     Raises
     ------
     ValueError
-        If the arrays do not fit each other, as no reduction leaves them: kernels would read past their ends.
+        If the sizes of the arrays are inconsistent, which no reduction produces: kernels would read past
+        their ends.
     """
     n_groups, shape = len(state.keys), state.moments.count.shape
     n_columns, n_blocks = (shape[0], shape[2]) if len(shape) == 3 else (0, 0)
     weighted = isinstance(state.moments, WeightedMoments)
-    lines = (n_columns + weighted, 1 + weighted)  # of a vector there is one
+    lines = (n_columns + weighted, 1 + weighted)  # vectors have one
     sizes = {a.shape[-1] for sample in state.samples for a in sample if a.ndim == 2}
     good = (
         state.n_rows.shape == (n_groups,)
@@ -130,7 +131,7 @@ def sizes_of(state: MeanState) -> tuple[int, ...]:
 def merge_states(
     left: MeanState, right: MeanState, *, compiled: bool = False, sketch_size: int = 0, pool_size: int = 0
 ) -> MeanState:
-    """The state of the union of two disjoint sets of rows; `left` holds those that come first."""
+    """The state of the union of two disjoint sets of rows; `left` has those that come first."""
     if left.keys != right.keys:
         keys = tuple(sorted({*left.keys, *right.keys}))
         left, right = aligned(left, keys), aligned(right, keys)
@@ -147,7 +148,7 @@ def merge_states(
 
 
 def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
-    """The same state over a larger set of groups, those it has not met being empty."""
+    """The same state over a larger set of groups; groups it has not met are empty."""
     if state.keys == keys:
         return state
     place = {key: i for i, key in enumerate(keys)}
@@ -172,6 +173,6 @@ def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
 
 
 def in_key_order(state: MeanState) -> MeanState:
-    """The same state with its groups, numbered as they were met, in order of their keys."""
+    """The same state with its groups, numbered as they were met, sorted by key."""
     look_ahead(state.nbytes)
     return aligned(state, tuple(sorted(state.keys)))

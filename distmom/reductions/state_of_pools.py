@@ -20,16 +20,16 @@ from distmom.reductions.state import MeanState
 def state_of_pools(
     pools: Sequence[RowPool], n_fine: int, n_cells: int, sample_size: int, units: UnitSketch | None
 ) -> MeanState:
-    """What a pass over these rows leaves behind, in fine blocks at random and in the cells of their files.
+    """The state of a pass over these rows, with random fine blocks and the cells of their files.
 
     Parameters
     ----------
     pools : sequence of RowPool
-        Of each column, in the order of the keys: that is a random one.
+        The pool of each column, in the order of the keys, which is random.
     n_fine, n_cells : int
         Blocks of rows, and cells of whole files; either may be 0.
     sample_size : int
-        Rows of the samples that say how often values repeat.
+        Rows of the samples that show how often values repeat.
     units : UnitSketch, optional
     """
     moments, samples = [], []
@@ -53,9 +53,9 @@ def state_of_pools(
 def state_of_parts(
     pools: Sequence[RowPool], sizes: Ints, n_fine: int, n_cells: int, sample_size: int
 ) -> MeanState:
-    """The same of consecutive parts of so many rows, each of which is a group; without stretches and units.
+    """The same for consecutive parts of these sizes, each of which is a group; without stretches and units.
 
-    Each group has the numbers that `state_of_pools` gives its rows.
+    Each group has the numbers that `state_of_pools` gives for its rows.
     """
     starts = np.cumsum(sizes) - sizes
     moments, samples = [], []
@@ -83,9 +83,9 @@ def _moments(pool: RowPool, n_fine: int, n_cells: int) -> BlockState:
 
 
 class _FileCells:
-    """The cells of the files of consecutive parts, each of which has its own: sorted once for all columns.
+    """The cells of the files of consecutive parts, separate for each part: sorted once for all columns.
 
-    Columns of the same rows have the same array of files.
+    Columns of the same rows share one array of files.
     """
 
     def __init__(self, sizes: Ints, n_cells: int) -> None:
@@ -104,7 +104,7 @@ class _FileCells:
 
 
 def _moments_of_parts(pool: RowPool, sizes: Ints, n_fine: int, cells: _FileCells) -> BlockState:
-    """The same of each part, whose blocks and cells are its own."""
+    """The same for each part, with its own blocks and cells."""
     n_parts, every, n_cells = sizes.size, [], cells.n_cells
     if n_fine:
         part = np.repeat(np.arange(n_parts), sizes)

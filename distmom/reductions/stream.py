@@ -1,4 +1,4 @@
-"""The sums of one stream of rows, which may come in any pieces and be saved at any row."""
+"""The sums of one stream of rows, which may arrive in any pieces and be saved at any row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from distmom.reductions.keyed_pools import Pools
 from distmom.reductions.state import Key, MeanState
 
 BOTH_SMALL = 2
-"""Pieces are joined when the earlier one is at most so many times as long: so each row moves a few times."""
+"""Pieces are joined if the earlier one is at most this many times as long, so each row moves only a few
+times."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,11 @@ class StreamNode:
 
 @dataclass(frozen=True)
 class StreamState:
-    """A stream as it is saved: its whole leaves as nodes, and the rows of the leaf that has begun.
+    """The saved form of a stream: its complete leaves as nodes, and the rows of the current leaf.
 
     The codes of these rows are the places of their groups in `keys`. Large samples do not depend on the order
-    in which they are merged: `pools` are those of all nodes, which hold none, and of groups in `pool_keys`.
+    in which they are merged: `pools` are those of all nodes, whose states have none; their groups are in
+    `pool_keys`.
     """
 
     n_rows: int
@@ -45,17 +47,17 @@ class StreamState:
 
 
 class LeafStream:
-    """Takes the rows of a stream in order; a leaf is reduced as soon as its last row is there.
+    """Takes the rows of a stream in order; a leaf is reduced as soon as it is complete.
 
     Parameters
     ----------
     reduction : BlockMeans
     name : str
-        Of the stream; keys its draws as a file's path does.
+        Name of the stream; keys its draws as a file's path does.
     leaf_rows : int
-        Rows that are reduced together: those of a leaf, or of several that the reduction takes together.
+        Rows that are reduced together: one leaf, or several leaves that the reduction takes together.
     saved : StreamState, optional
-        Go on from there.
+        Continue from there.
     """
 
     def __init__(
@@ -75,13 +77,13 @@ class LeafStream:
 
     @property
     def room(self) -> int:
-        """Rows until the leaf that has begun is whole."""
+        """Rows until the current leaf is complete."""
         return self._leaf_rows - self.n_rows % self._leaf_rows
 
     def add(self, rows: Rows, keys: Sequence[Key]) -> bool:
-        """Add the next rows, at most as many as there is room; whether the leaf is whole now.
+        """Add the next rows, at most `room`; return whether the leaf is now complete.
 
-        `keys` are those of the groups that the leaf's rows so far are in, in the order of their codes.
+        `keys` are those of the groups in the leaf so far, in the order of their codes.
         """
         rows, self._keys = replace(rows, first_row=self.n_rows), tuple(keys)
         whole = rows.n_rows == self.room
@@ -98,7 +100,7 @@ class LeafStream:
         return whole
 
     def _begun(self) -> MeanState | None:
-        """The state of the leaf that has begun."""
+        """The state of the current leaf."""
         accumulator = self.reduction.begin(1)
         accumulator.start_file(0, self._name)
         accumulator.add(join(self._pieces).whole(), len(self._keys))
@@ -107,7 +109,7 @@ class LeafStream:
         return state
 
     def total(self) -> MeanState | None:
-        """The state of all rows so far; None if there are none. The stream goes on."""
+        """The state of all rows so far; None if there are none. The stream can continue."""
         nodes, pools = self._tree.waiting, self._pools
         if self._pieces:
             begun = self._begun()
@@ -118,11 +120,11 @@ class LeafStream:
         return None if total is None else replace(total, pools=pools.at(total.keys))
 
     def _with(self, state: MeanState) -> Pools:
-        """The large samples of all rows so far and of some more."""
+        """The large samples of all rows so far and of those in `state`."""
         return self._pools.merge(Pools(state.keys, state.pools), self.reduction.pool_size)
 
     def saved(self) -> StreamState:
-        """All that is needed to go on."""
+        """Everything needed to continue."""
         pending = join(self._pieces).whole() if self._pieces else None
         return StreamState(
             self.n_rows,
@@ -135,7 +137,7 @@ class LeafStream:
 
 
 def _owned(rows: Rows) -> Rows:
-    """The same rows in memory of their own: whoever gave them may use theirs again."""
+    """A copy of the rows in memory of their own: the caller may reuse its arrays."""
     return replace(rows, **{f.name: _copy(getattr(rows, f.name)) for f in fields(rows)})
 
 

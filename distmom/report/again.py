@@ -1,4 +1,4 @@
-"""How a result can be had again: the call and the command, both also without some files."""
+"""How to repeat a result: the call and the command, optionally without some files."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from distmom.report.shell import joined, quoted
 
 @dataclass(frozen=True)
 class Again:
-    """The call that made a result, in its parts, and the command line if there was one.
+    """The parts of the call that made a result, and the command line if there was one.
 
     Attributes
     ----------
     before, after : str
-        What stands before the data of the call, and after them.
+        Text of the call before the data, and after it.
     data : str
-        The data, as Python.
+        The data, as Python code.
     scan : tuple of str
-        How they are read: arguments of ``dm.scan`` other than `exclude`.
+        How the data are read: arguments of ``dm.scan`` other than `exclude`.
     exclude : tuple of str
         Files that the call leaves out.
     of_files : bool
-        Whether the data are files that can be left out by name.
+        Whether the data are files that can be excluded by name.
     shell : tuple of str
-        Words of the command line, with the seed; none without one.
+        Words of the command line, with the seed; empty without a command line.
     shell_excludes : bool
         Whether that command takes ``--exclude``.
     """
@@ -41,7 +41,7 @@ class Again:
     shell_excludes: bool = False
 
     def python(self, without: Sequence[str] = ()) -> str:
-        """The call, also without some files; empty where there was none.
+        """The call, optionally without some files; empty if there was none.
 
         Examples
         --------
@@ -54,7 +54,7 @@ class Again:
         return f"{self.before}{data}{self.after}"
 
     def command(self, without: Sequence[str] = ()) -> str:
-        """The command line, also without some files; empty where there was none, or it takes no names."""
+        """The command line, optionally without some files; empty if none, or it cannot exclude files."""
         if without and not self.shell_excludes:
             return ""
         more = [f"--exclude {quoted(word)}" for word in excluded.words(without)]

@@ -1,4 +1,4 @@
-"""Documentation of attributes that a class has from its base."""
+"""Documentation of attributes that a class inherits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 
 
 def with_attributes(own: str | None, base: str | None) -> str | None:
-    """A docstring with the attributes that the base's has and it does not document itself."""
+    """A docstring with the attributes that only the base's docstring documents added."""
     if own is None or base is None:  # without docstrings, under python -OO
         return own
     text, base = inspect.cleandoc(own), inspect.cleandoc(base)
@@ -28,7 +28,7 @@ def with_attributes(own: str | None, base: str | None) -> str | None:
 
 
 def _parts(text: str) -> tuple[str, list[str], str]:
-    """What stands before the section of attributes, its entries, and the rest."""
+    """The text before the section of attributes, its entries, and the rest."""
     head, _, rest = text.partition(SECTION)
     body, blank, tail = rest.partition("\n\n")
     return head, [entry.rstrip("\n") + "\n" for entry in _ENTRY.split(body) if entry], blank[:1] + tail

@@ -1,4 +1,4 @@
-"""As many digits as an interval supports."""
+"""Rounding to the digits that an interval supports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def in_digits(low: float | None, high: float | None) -> int | None:
 
 
 def fixed(value: float | None, decimals: int | None) -> str:
-    """A number with so many decimals; a dash where there is none.
+    """A number with `decimals` decimals; a dash for None.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def fixed(value: float | None, decimals: int | None) -> str:
 
 
 def quantity(value: float) -> str:
-    """A number for a sentence: four digits, thousands apart.
+    """A number for a sentence: four digits, with thousands separators.
 
     Examples
     --------
@@ -53,9 +53,9 @@ def quantity(value: float) -> str:
 
 
 def fixed_span(interval: tuple[float, float] | None, decimals: int | None) -> str:
-    """The ends of an interval with so many decimals; a dash where there is none.
+    """The ends of an interval with `decimals` decimals; a dash for None.
 
-    An end that is not 0 gets as many more as tell its sign.
+    A nonzero end gets as many more decimals as are needed to show its sign.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _signed(value: float, decimals: int | None) -> int | None:
 def three(
     estimate: float | None, interval: tuple[float, float] | None, plain: float | None
 ) -> tuple[str, str, str]:
-    """Estimate, interval and plain estimate with the digits that the interval supports; six without one.
+    """Estimate, interval and plain estimate with the digits the interval supports; six digits without one.
 
     Examples
     --------

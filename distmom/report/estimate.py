@@ -1,4 +1,4 @@
-"""What all estimates from blocks have in common: the record of their blocks, intervals, weights and units."""
+"""The common base of estimates from blocks: the record of their blocks, intervals, weights and units."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class EstimateResult(Result):
     n_screened_out : int
         Fine blocks with outlying values, which were left out.
     n_units : int or None
-        With blocks of units or files: how many of these have rows that pass the filter; else None.
+        With blocks of units or files: the number of these with rows that pass the filter; else None.
     n_units_exact : bool or None
-        Whether `n_units` is exact, which holds up to 4,095 units (with groups: 16,383 pairs of group and
-        unit). Above that it is an estimate from hashes, within about 2%, less precise with groups.
+        Whether `n_units` is exact, as it is up to 4,095 units (with groups: 16,383 pairs of group and unit).
+        Above that it is an estimate from hashes, within about 2%, less precise with groups.
     weights : str or None
         Column of the weights.
     n_unweighted, n_zero_weight : int or None
@@ -74,7 +74,7 @@ class EstimateResult(Result):
         Effective number of rows, (sum w)^2 / sum w^2 over the used rows: the number of equally weighted rows
         that would give the same precision. None without weights.
     plain_estimate : float
-        The same from all used rows, without blocks.
+        The same statistic from all used rows, without blocks.
     design : BlockDesign
         The block design that was requested.
     scheme : str
@@ -134,11 +134,11 @@ class EstimateResult(Result):
     histogram: Histogram | None = None
 
     what: ClassVar[tuple[str, str]] = ("estimate", "sample mean")
-    """What estimate and plain estimate are called in a table."""
+    """Names of estimate and plain estimate in a table."""
 
     @property
     def bound(self) -> str:
-        """What tells how far the estimate may be off: an interval, or the radius of a ball."""
+        """The measure of uncertainty: an interval, or the radius of a ball."""
         return "radius" if getattr(self, "method", None) == "geometric" else "interval"
 
     @property
@@ -148,12 +148,12 @@ class EstimateResult(Result):
 
     @property
     def has_units(self) -> bool:
-        """Whether units, or files, make the blocks."""
+        """Whether units, or files, form the blocks."""
         return self.n_units is not None
 
     @property
     def blocks_of(self) -> str:
-        """What is dealt into blocks as a whole: rows, units or files."""
+        """What is assigned to blocks as a whole: rows, units or files."""
         if self.by_files or self.design.by_file:
             return "files"
         return "units" if self.design.of_units else "rows"
@@ -164,7 +164,7 @@ class EstimateResult(Result):
         return (estimate, f"{self.level} {self.bound}", plain, "rows used", *units, "blocks")
 
     def counts(self) -> tuple[str, ...]:
-        """The last cells of its first line: rows, units, blocks."""
+        """The last cells of the first line: rows, units, blocks."""
         return (f"{self.n_used:,}", *units_cells(self.n_units, self.n_units_exact), str(self.n_blocks))
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
@@ -210,7 +210,7 @@ class JointResult(EstimateResult):
     gap: float | None = None
 
     most_lines: ClassVar[int] = 20
-    """Coordinates or entries on the terminal; JSON, CSV and Parquet hold all."""
+    """Most coordinates or entries on the terminal; JSON, CSV and Parquet have all."""
 
     @property
     def name(self) -> str:  # noqa: D102
@@ -221,16 +221,16 @@ class JointResult(EstimateResult):
         return super().bounded or self.radius is not None or self.intervals is not None
 
     def entries(self) -> list[Entry]:
-        """The numbers that it consists of."""
+        """The numbers of which it consists."""
         raise NotImplementedError
 
     def reach(self, entry: Entry) -> Interval | None:
-        """Where a coordinate lies: its interval, or the shadow of the ball."""
+        """The range of a coordinate: its interval, or the projection of the confidence ball."""
         _, estimate, _, interval = entry
         return interval if self.radius is None else (estimate - self.radius, estimate + self.radius)
 
     def entry_records(self, names: tuple[str, ...], **shared: Any) -> list[dict[str, Any]]:
-        """A flat row for each number."""
+        """One flat row per number."""
         shared = self.flat(*names) | shared
         records = []
         for name, estimate, plain, interval in self.entries():

@@ -1,4 +1,4 @@
-"""How files are named that a run leaves out: on its line, or in a file where they are several."""
+"""How to name files that a run leaves out: on the command line, or in a file if there are several."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from distmom.lake.files.listing import pattern_of
 
 LIST = "bad.txt"
-"""What the file with their names is called."""
+"""Name of the file with their names."""
 
 FEW = 2
-"""Names that stand on the line itself."""
+"""Most names on the line itself."""
 
 
 def words(names: Sequence[str]) -> list[str]:
-    """What `exclude` gets.
+    """The words for `exclude`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a result says of rows far out: those that stand apart from all others, and means without extremes."""
+"""What a result reports on outlying rows: rows far from all others, and means without extremes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Trimmed(NamedTuple):
     Attributes
     ----------
     share : float
-        Of the rows, left out: those without which the others vary least.
+        Share of the rows left out: those without which the others vary least.
     mean : float
-        Of the others.
+        Mean of the other rows.
     low, high : float
-        The least and the largest of these.
+        The smallest and the largest of these.
     of_variance, of_mean : float
-        Share of the variance of all rows, and of their mean, that left with them.
+        Share of the variance of all rows, and of their mean, due to the rows left out.
     """
 
     share: float
@@ -51,7 +51,7 @@ class Trimmed(NamedTuple):
         return self._asdict()
 
     def written(self, written: Callable[[float], Any]) -> dict[str, Any]:
-        """The same with numbers of the column as they are `written`."""
+        """The same with numbers of the column formatted by `written`."""
         told = self._asdict()
         return told | {name: written(told[name]) for name in ("mean", "low", "high")}
 
@@ -61,38 +61,40 @@ Action = Literal["screened out", "borne", "told"]
 
 @dataclass(frozen=True)
 class FarRows:
-    """Rows that stand apart from all others, as a uniform sample of the rows shows them.
+    """Rows that stand apart from all others, as seen in a uniform sample of the rows.
 
     Attributes
     ----------
     action : {"screened out", "borne", "told"}
-        Whether the answer leaves them out, bears them in its blocks, or holds them because they are nearer.
+        Whether the answer leaves them out, tolerates them in its blocks, or includes them because they are
+        nearer.
     n_rows : int or None
-        How many they are; None where the sample alone tells their share.
+        Their number; None if only the sample shows their share.
     share : float
-        Of the rows.
+        Their share of the rows.
     share_interval : (float, float)
-        Of that share (Clopper-Pearson), at the confidence level of the result.
+        Interval of that share (Clopper-Pearson), at the confidence level of the result.
     n_sampled : int
         Rows of the sample.
     low, high : float
-        All others lie strictly between; infinite where nothing stands apart on that side.
+        All other rows are strictly between these; infinite if nothing stands apart on that side.
     values : tuple of (float, float)
-        Values that several of them have, with their share of all rows; the most frequent first.
+        Values shared by several of them, with their share of all rows; the most frequent first.
     estimate_with : float or ndarray
-        The estimate with them.
+        The estimate including them.
     of_sample : bool
-        Whether the answer is that of the sampled rows, not of all.
+        Whether the answer is from the sampled rows, not from all rows.
     only_values : bool
         Whether each of them has one of these values.
     column : str or None
-        Of a vector the coordinate in which most stand apart.
+        For a vector, the coordinate in which most of them stand apart.
     times : float or None
-        Of a second group, decades away: how many times as far from zero it lies as the others, by medians.
+        For a second group, powers of ten away: ratio of its distance from zero to that of the others, by
+        medians.
     from_zero : bool
-        Whether that is from zero; otherwise it is from the median.
+        Whether the distance is from zero; otherwise it is from the median.
     whose : tuple of str
-        Conditions on other columns that hold for nearly all of its rows, and for hardly any others.
+        Conditions on other columns that are true for nearly all of its rows, and for hardly any others.
     """
 
     action: Action
@@ -112,7 +114,7 @@ class FarRows:
     whose: tuple[str, ...] = ()
 
     def to_dict(self, written: Callable[[float], Any] = float) -> dict[str, Any]:
-        """Plain values; numbers of the column are `written`."""
+        """Plain values; numbers of the column are formatted by `written`."""
         names = [field.name for field in fields(self)]
         told = {name: getattr(self, name) for name in (names[:-3] if self.times is None else names)}
         told |= {name: written(told[name]) if math.isfinite(told[name]) else None for name in ("low", "high")}
@@ -123,10 +125,10 @@ class FarRows:
     def words(
         self, level: str, column: str, shown: Callable[[float], str] = number, *, numbers: bool = True
     ) -> list[str]:
-        """What a reader should know; values of the column are `shown`, and may be compared with `numbers`."""
+        """What a reader should know; column values are formatted by `shown`, and compared with `numbers`."""
         of = column if self.column is None else self.column
         text = f"{self._share(level)} {self._where(shown)}"
-        few = 0.0 if self.times is None else OFTEN * self.share  # of sizes some values are always frequent
+        few = 0.0 if self.times is None else OFTEN * self.share  # some values are always frequent among sizes
         values = [(value, share) for value, share in self.values if share >= few]
         named = [f"{shown(value)} in {_percent(share)}{_code(value)}" for value, share in values]
         if named:
@@ -160,7 +162,7 @@ class FarRows:
         return f"are a second group, {times} {far}, {where}{whose}"
 
     def condition(self, column: str) -> str:
-        """The condition for all others: without the values that these have, if they have no other ones."""
+        """The condition for all other rows: excludes their values, if they have no other values."""
         plainly = re.fullmatch(r"[^\W\d]\w*", column, re.ASCII) and column.lower() not in KEYWORDS
         column = column if plainly else '"{}"'.format(column.replace('"', '""'))
         if self.only_values:
@@ -195,9 +197,9 @@ def _code(value: float) -> str:
 
 
 def missing_code(value: float) -> bool:
-    """Whether a value is a usual code for "missing". For wording, not for deciding.
+    """Whether a value is a usual code for "missing". Used for wording, not for decisions.
 
-    A float32 that was widened is recognised, too.
+    A widened float32 is recognised, too.
 
     Examples
     --------
@@ -208,12 +210,12 @@ def missing_code(value: float) -> bool:
 
 
 def column_of(result: Any) -> str:
-    """The column whose rows are far out: the metric of a difference, whose name is that of its variants."""
+    """The column with the outlying rows; for a difference the metric, since its name is that of variants."""
     return str(getattr(result, "metric", None) or getattr(result, "column", result.name))
 
 
 def far_words(result: Any) -> list[str]:
-    """What is to be said of rows far out of a result that may have some."""
+    """The remarks on outlying rows, for a result that may have some."""
     if result.far_rows is None:
         return []
     timed = result.scale is not None if hasattr(result, "scale") else False
@@ -224,7 +226,7 @@ def far_words(result: Any) -> list[str]:
 
 
 def written_far(result: Any, written: Callable[[float], Any]) -> dict[str, Any]:
-    """The same as plain values, numbers of the column as they are `written`."""
+    """The same as plain values, with numbers of the column formatted by `written`."""
     far = result.far_rows
     return {
         "far_rows": None if far is None else plain(far.to_dict(written)),

@@ -1,7 +1,7 @@
-"""How the rows of a sample are distributed: counts in bins, with other bins for outlying rows.
+"""The distribution of a sample: counts in bins, with separate bins for outlying rows.
 
-Where the range is much wider than the middle half of the rows, the rows near the median have bins of equal
-width, and those farther out, below and above, have bins whose distance from the median grows by a factor.
+If the range is much wider than the middle half of the rows, rows near the median have bins of equal width,
+and rows farther out, below and above, have bins whose distance from the median grows by a factor.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ BINS, FEWEST, TAIL_BINS = 60, 8, 10
 """Most bins of the middle, the fewest, and those of each outlying part."""
 
 WIDE, REACH = 30.0, 4.0
-"""A range of more than so many times the middle half of the rows has outlying parts; these begin so many
-times the middle half away from the median."""
+"""A range of more than this multiple of the middle half of the rows has outlying parts; these begin at this
+multiple of the middle half from the median."""
 
 QUARTERS = 0.25, 0.5, 0.75
 
 
 @dataclass(frozen=True)
 class Tail:
-    """Rows outside of the middle, on one side.
+    """Rows outside the middle, on one side.
 
     Attributes
     ----------
     near, far : float
-        Ends of its first and its last bin: `far` is the value farthest out.
+        Ends of its first and its last bin: `far` is the most distant value.
     centre : float
-        The bins are of equal width in the logarithm of the distance from there.
+        The bins have equal width in the logarithm of the distance from here.
     counts : tuple of int
-        From `near` to `far`.
+        Counts from `near` to `far`.
     """
 
     near: float
@@ -43,7 +43,7 @@ class Tail:
     counts: tuple[int, ...]
 
     def place(self, value: float) -> float:
-        """Where a value lies, as a share of the way from `near` to `far`."""
+        """Position of a value, as a share of the way from `near` to `far`."""
         first, last, at = (abs(end - self.centre) for end in (self.near, self.far, value))
         return math.log(at / first) / math.log(last / first) if last > first else 1.0
 
@@ -57,9 +57,9 @@ class Histogram:
     low, high : float
         Ends of the middle.
     counts : tuple of int
-        Of its bins of equal width.
+        Counts in its bins of equal width.
     below, above : Tail or None
-        What lies outside of it.
+        What is outside the middle.
     """
 
     low: float
@@ -74,7 +74,7 @@ class Histogram:
         return sum(map(sum, (part.counts for part in (self, self.below, self.above) if part is not None)))
 
     def place(self, value: float) -> float:
-        """Where a value lies in the middle, as a share of the way from `low` to `high`."""
+        """Position of a value in the middle, as a share of the way from `low` to `high`."""
         return (value - self.low) / (self.high - self.low)
 
 
@@ -102,7 +102,7 @@ def histogram(y_sorted: Floats) -> Histogram | None:
         return None
     new = y[1:] != y[:-1]
     first, centre, third = (_quantile(y, share) for share in QUARTERS)
-    if first == third:  # half of the rows have one value
+    if first == third:  # half of the rows have the same value
         first, centre, third = (_quantile(y[np.append(True, new)], share) for share in QUARTERS)
     half = third - first
     start, stop = 0, y.size
@@ -129,7 +129,7 @@ def _tail(y_sorted: Floats, near: float, centre: float) -> Tail | None:
         return None
     far = float(y_sorted[-1])
     ratio = (far - centre) / (near - centre) if near > centre else math.inf
-    if not math.isfinite(ratio):  # nothing of the middle is on this side: begin where the rows do
+    if not math.isfinite(ratio):  # no part of the middle is on this side: begin at the first row
         near = float(y_sorted[0])
         ratio = (far - centre) / (near - centre)
     if not 1.0 < ratio < math.inf:
@@ -139,13 +139,13 @@ def _tail(y_sorted: Floats, near: float, centre: float) -> Tail | None:
 
 
 def _counts(y_sorted: Floats, edges: Floats) -> tuple[int, ...]:
-    """Rows in each bin; the outer ends hold all."""
+    """Rows in each bin; the outer ends include everything."""
     inner = np.searchsorted(y_sorted, edges[1:-1])
     return tuple(np.diff(inner, prepend=0, append=y_sorted.size).tolist())
 
 
 def _quantile(y_sorted: Floats, share: float) -> float:
-    """As `numpy.quantile` has it, without looking for the order."""
+    """Like `numpy.quantile`, for sorted values."""
     place = (y_sorted.size - 1) * share
     at = math.floor(place)
     low, high = float(y_sorted[at]), float(y_sorted[min(at + 1, y_sorted.size - 1)])

@@ -1,4 +1,4 @@
-"""One result among several, by its name, by the values of its group, or by both."""
+"""Finding one result among several by its name, by the values of its group, or by both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Label = tuple[str, dict[str, Any] | None]
 
 
 def place_of(labels: Sequence[Label], key: Any) -> int:
-    """The place of the one result with this name or these values of its group, of which texts will do.
+    """The place of the one result with this name or these group values; texts of the values suffice.
 
     Raises
     ------
@@ -39,14 +39,14 @@ def place_of(labels: Sequence[Label], key: Any) -> int:
 
 
 def _keys(label: Label) -> list[tuple[Any, ...]]:
-    """By what a result may be asked for: its name, the values of its group, both."""
+    """Keys for a result: its name, the values of its group, or both."""
     name, group = label
     values = tuple((group or {}).values())
     return [(name,), *([values] if values else []), (name, *values)]
 
 
 def _shortest(label: Label, *, several: bool) -> tuple[Any, ...]:
-    """The shortest key that tells the result from others, which may be of several names."""
+    """The shortest key that distinguishes the result from others, which may have several names."""
     keys = _keys(label)
     return keys[0] if not label[1] else keys[-1] if several else keys[1]
 

@@ -1,4 +1,4 @@
-"""What is asked of results that may be very many: only those that have to be are made."""
+"""Queries on possibly very many results: only the necessary ones are made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from distmom.status import Status
 
 
 def accusing(results: Results) -> dict[int, Any]:
-    """The results that accuse files, by their places."""
+    """The results that accuse files, by place."""
     every = results._results
     if isinstance(every, OnDemand):
         return {i: every[i] for i in every.accused()}
@@ -20,7 +20,7 @@ def accusing(results: Results) -> dict[int, Any]:
 
 
 def remarkable(results: Results) -> Iterator[Any]:
-    """The results that have a flag, or say of rows far out; the others are not made."""
+    """The results with a flag or outlying rows; the others are not made."""
     every = results._results
     if isinstance(every, OnDemand):
         return (every[i] for i in every.remarkable())
@@ -28,18 +28,18 @@ def remarkable(results: Results) -> Iterator[Any]:
 
 
 def told_statuses(results: Results) -> list[Status]:
-    """All that is said of the results, each once."""
+    """All statuses of the results, each once."""
     return list(dict.fromkeys(one for status, flags in results._said() for one in (status, *flags)))
 
 
 def doubtful_statuses(results: Results) -> list[Status]:
-    """Statuses of the results in which there is something to look into, the gravest first."""
+    """Statuses of the results that need attention, the most serious first."""
     found = {status for status, flags in results._said() if flags or not status.fine}
     return [status for status in Status if status in found]
 
 
 def telling(results: Results, most: int, n: int) -> list[Any]:
-    """All results; of more than `most` the first and last n, and the first n that accuse files."""
+    """All results; if more than `most`, the first and last n, and the first n that accuse files."""
     every = results._results
     if len(every) <= most:
         return list(every)
@@ -49,7 +49,7 @@ def telling(results: Results, most: int, n: int) -> list[Any]:
 
 
 def total_left_out(mine: Sequence[Result]) -> dict[str, int]:
-    """Missing and infinite values of results of one kind together."""
+    """Total missing and infinite values of results of one kind."""
     each = [r.left_out() for r in mine]
     return {what: sum(one[what] for one in each) for what in each[0]}
 

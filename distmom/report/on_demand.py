@@ -1,4 +1,4 @@
-"""Results of many groups: their numbers stay in columns, and each result is made when it is asked for."""
+"""Results of many groups: their numbers stay in columns, and each result is made on demand."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from distmom.report.result import Result
 from distmom.status import Status
 
 LET_GO = 64
-"""So many results are made before memory is given back."""
+"""Number of results made before memory is released."""
 
 
 class ResultColumns(Protocol):
-    """What the results of the groups of a column, or of vectors, are made of."""
+    """The source from which the results of the groups of a column, or of vectors, are made."""
 
     def __len__(self) -> int: ...
 
@@ -30,7 +30,7 @@ class ResultColumns(Protocol):
         ...
 
     def flags(self, g: int) -> tuple[Status, ...]:
-        """What is wrong with a group."""
+        """The flags of a group."""
         ...
 
     def accused(self) -> list[int]:
@@ -38,11 +38,11 @@ class ResultColumns(Protocol):
         ...
 
     def remarkable(self, g: int) -> bool:
-        """Whether a group has flags, or rows far out."""
+        """Whether a group has flags or outlying rows."""
         ...
 
     def left_out(self) -> tuple[int, dict[str, int]]:
-        """Rows of all groups, and those that did not count, as `Result.left_out` calls them."""
+        """Rows of all groups, and rows that did not count, by the names of `Result.left_out`."""
         ...
 
     def make(self, g: int) -> Any:
@@ -54,21 +54,21 @@ class ResultColumns(Protocol):
 class OnDemand(Sequence[Result]):
     """Results of the groups of some columns, one after the other.
 
-    Two times the same place gives equal results, which are two objects.
+    Asking for the same place twice gives two equal objects.
 
     Attributes
     ----------
     parts : tuple of ResultColumns
     facts : dict
-        Attributes that all results have: `data` and `run`.
+        Attributes of all results: `data` and `run`.
     put : dict
-        Other results at some places.
+        Replacement results at some places.
     said : callable, optional
-        Puts notes and reasons in other words.
+        Rewords notes and reasons.
     order : ndarray of int64, optional
-        For each place the number of its result, counted through all parts; by default the same.
+        For each place, the number of its result, counted over all parts; by default the same.
     let_go : callable, optional
-        Gives back memory that is taken while results are made.
+        Releases memory that is used while results are made.
     """
 
     parts: tuple[ResultColumns, ...]
@@ -85,7 +85,7 @@ class OnDemand(Sequence[Result]):
         order: Ints | None = None,
         let_go: Callable[[], None] | None = None,
     ) -> OnDemand:
-        """The results of all these columns."""
+        """The results of all the given columns."""
         return cls(tuple(parts), {}, {}, order, let_go=let_go)
 
     def told(self, **facts: Any) -> OnDemand:
@@ -97,7 +97,7 @@ class OnDemand(Sequence[Result]):
         return replace(self, put={**self.put, **put})
 
     def said_as(self, said: Callable[[str], str]) -> OnDemand:
-        """The same with notes and reasons in other words."""
+        """The same with reworded notes and reasons."""
         return replace(self, said=said)
 
     @cached_property
@@ -122,10 +122,10 @@ class OnDemand(Sequence[Result]):
         return map(self._made, range(len(self)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (list(self),)  # results travel without what they were made of
+        return tuple, (list(self),)  # results are pickled without their sources
 
     def _places(self) -> Iterator[tuple[ResultColumns, int]]:
-        """Part and number there of each."""
+        """Part of each result, and its number there."""
         if self.order is None:
             return ((part, g) for part in self.parts for g in range(len(part)))
         return map(self._place, range(len(self)))
@@ -136,15 +136,15 @@ class OnDemand(Sequence[Result]):
         return self.parts[part], number - self._starts[part]
 
     def flags(self) -> Iterator[tuple[Status, ...]]:
-        """What is wrong with each."""
+        """Flags of each result."""
         return (part.flags(g) for part, g in self._places())
 
     def labels(self) -> Iterator[tuple[str, dict[str, Any] | None]]:
-        """Name and group of each."""
+        """Name and group of each result."""
         return ((part.name, part.group(g)) for part, g in self._places())
 
     def left_out(self) -> Iterator[tuple[str, int, dict[str, int]]]:
-        """Name, rows, and those that did not count, of the groups of each part."""
+        """Name, rows, and rows that did not count, for the groups of each part."""
         return ((part.name, *part.left_out()) for part in self.parts)
 
     def accused(self) -> list[int]:
@@ -156,7 +156,7 @@ class OnDemand(Sequence[Result]):
         return [i for i, number in enumerate(self.order) if number in numbers]
 
     def remarkable(self) -> Iterator[int]:
-        """Places of results that have flags, or say of rows far out."""
+        """Places of results with flags or outlying rows."""
         return (i for i, (part, g) in enumerate(self._places()) if i in self.put or part.remarkable(g))
 
     def _made(self, i: int) -> Result:

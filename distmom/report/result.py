@@ -1,4 +1,4 @@
-"""What every kind of result has and offers: as a dictionary, as rows of a table, as lines for a terminal."""
+"""The common base of results: as a dictionary, as rows of a table, as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from distmom.report.results import Results
 
 INTERVALS = frozenset(("interval", "plain_interval", "lift_interval", "control_interval", "variant_interval"))
-"""Fields of all kinds of results that are two ends, or None."""
+"""Fields of all kinds of results that are pairs of ends, or None."""
 
 REMEDY = "look into its notes and report before its numbers are used"
 
@@ -38,7 +38,7 @@ class Result:
     Attributes
     ----------
     group : dict or None
-        The values of the `by` columns; None without groups.
+        Values of the `by` columns; None without groups.
     estimate : object
         The answer.
     confidence_level : float
@@ -52,7 +52,7 @@ class Result:
     notes : tuple of str
         Notices, such as a reduced number of blocks.
     data, run : dict
-        What was read and how, as in `Results`: skipped files, the seed that reproduces the run.
+        What was read and how, as in `Results`: skipped files, and the seed that reproduces the run.
     """
 
     group: dict[str, Any] | None = None
@@ -72,18 +72,18 @@ class Result:
     shown: ClassVar[tuple[str, ...]]
     """Fields of the dictionary, in order."""
     kind: ClassVar[str] = "Result"
-    """What it is, as the title of a report."""
+    """Its kind, as the title of a report."""
     told_by: ClassVar[str] = "telling.told"
-    """The function of ``distmom.report.page`` that tells it in words, figures and pictures."""
+    """The function of ``distmom.report.page`` that presents it in words, figures and pictures."""
     several: ClassVar[str] = "columns"
-    """What several of them are."""
+    """Title of several of them."""
     drawn: ClassVar[tuple[str, str]] = ("means", "sample mean")
-    """In a picture, what blocks have, and what the plain estimate is called."""
+    """In a picture: what the values of blocks are, and the name of the plain estimate."""
     remedies: ClassVar[Remedies] = Remedies()
-    """What the command that makes it takes, as far as advice names it."""
+    """The options of its command that advice may name."""
 
     def __post_init__(self) -> None:
-        if self.flags and self.status is Status.OK:  # one of the words that tell a place, or the first flag
+        if self.flags and self.status is Status.OK:  # one of the words for a place, or the first flag
             object.__setattr__(self, "status", self.flags[0])
 
     def __init_subclass__(cls) -> None:
@@ -91,22 +91,22 @@ class Result:
 
     @property
     def numbers(self) -> Self:
-        """The result in numbers: itself, or of times in nanoseconds."""
+        """The result in numbers: itself, or for times the result in nanoseconds."""
         return getattr(self, "offsets", None) or self
 
     @property
     def name(self) -> str:
-        """What the result is of, in tables and messages."""
+        """What the result describes, in tables and messages."""
         raise NotImplementedError
 
     @property
     def heading(self) -> str:
-        """What stands above the names of the lines on the terminal."""
+        """Header of the names of the lines on the terminal."""
         return "column"
 
     @property
     def ok(self) -> bool:
-        """Whether there is nothing that a reader should not overlook."""
+        """Whether nothing needs the reader's attention."""
         return self.status.fine and not self.flags
 
     @property
@@ -120,19 +120,20 @@ class Result:
         return "; ".join(dict.fromkeys((self.status, *self.flags)))
 
     def raise_if(self, *statuses: str) -> Self:
-        """The result itself, unless it has one of these words as its status or among its flags.
+        """Return the result itself, unless its status or one of its flags is one of these words.
 
         Parameters
         ----------
         *statuses : str or Status
-            Such as ``"contaminated"`` or ``"files disagree"``; without any, whatever is not `ok`.
+            Such as ``"contaminated"`` or ``"files disagree"``; without arguments, any status that is not
+            `ok`.
 
         Raises
         ------
         DoubtfulResultError
-            If it has one of them.
+            If one of them applies.
         ConfigError
-            If there is no such word.
+            If a word is not a status.
 
         Examples
         --------
@@ -153,15 +154,15 @@ class Result:
 
     @property
     def level(self) -> str:
-        """The confidence level in per cent."""
+        """The confidence level in percent."""
         return f"{100 * self.confidence_level:.6g}%"
 
     def records(self) -> list[dict[str, Any]]:
-        """Flat rows of the Arrow table, group columns apart."""
+        """Flat rows of the Arrow table, without group columns."""
         raise NotImplementedError
 
     def flat(self, *names: str) -> dict[str, Any]:
-        """Fields as columns of a table: an interval or size by its two ends, texts as one."""
+        """Fields as columns of a table: an interval or size as its two ends, several texts as one."""
         record: dict[str, Any] = {}
         for name in names:
             value = getattr(self, name)
@@ -178,19 +179,19 @@ class Result:
         raise NotImplementedError
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Lines on the terminal: what each is of, and its numbers; the status goes to the first."""
+        """Lines on the terminal: what each describes, and its numbers; the status is on the first."""
         raise NotImplementedError
 
     def left_out(self) -> dict[str, int]:
-        """Missing and infinite values, and other rows that did not count, by what a reader calls them."""
+        """Missing and infinite values, and other rows that did not count, by names for readers."""
         return {"null": self.n_null, "NaN": self.n_nan, "infinite": self.n_inf}
 
     def remarks(self) -> list[str]:
-        """What a reader should know beside the numbers."""
+        """What a reader should know besides the numbers."""
         return list(self.notes)
 
     def said_as(self, said: Callable[[str], str]) -> Self:
-        """The same with notes and reasons in other words, such as flags of a command for parameters."""
+        """The same with reworded notes and reasons, such as flags of a command for parameters."""
         told: dict[str, Any] = {"notes": tuple(map(said, self.notes))}
         for one in fields(self):
             if one.name.endswith("_reason") and getattr(self, one.name):
@@ -199,7 +200,7 @@ class Result:
         return replace(self, **told) if changed else self
 
     def telling(self) -> Telling:
-        """The result in words, figures and pictures, as reports show it."""
+        """The result in words, figures and pictures, as in reports."""
         module, _, name = self.told_by.partition(".")
         telling: Telling = getattr(import_module(f"distmom.report.page.{module}"), name)(self)
         return telling
@@ -207,8 +208,8 @@ class Result:
     def plot(self) -> Figure:
         """Draw the result with the pictures of its report.
 
-        Of a number: the values of the blocks with estimate, interval and plain estimate, and the estimate at
-        every number of blocks that was tried.
+        For a number: the values of the blocks with estimate, interval and plain estimate, and the estimate
+        for every number of blocks that was tried.
 
         Returns
         -------
@@ -230,7 +231,7 @@ class Result:
         return shown(numbers.numbers, scale)
 
     def shown_number(self, value: float) -> str:
-        """A value of the column, as people read it."""
+        """A value of the column, formatted for people."""
         if (scale := getattr(self, "scale", None)) is None:
             return number(value)
         from distmom.report.times import readable
@@ -247,7 +248,7 @@ class Result:
         return str(self._alone())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, as in the JSON output: numbers that are not finite become None."""
+        """Plain Python values, as in the JSON output: non-finite numbers become None."""
         return {name: plain(getattr(self, name)) for name in self.shown}
 
     def to_arrow(self) -> pa.Table:
@@ -267,9 +268,9 @@ class Result:
         return self._alone().__arrow_c_stream__(requested_schema)
 
     def __eq__(self, other: object) -> bool:
-        """Whether two results agree in all they say, bit for bit (NaN equals NaN).
+        """Whether two results agree in everything, bit for bit (NaN equals NaN).
 
-        `data` and `run` do not count, nor does what a row sample alone tells: states keep a smaller one.
+        `data` and `run` do not count, nor do findings from a row sample alone: states keep a smaller sample.
         """
         if type(self) is not type(other):
             return NotImplemented

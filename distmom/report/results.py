@@ -31,7 +31,7 @@ SCHEMA_VERSION = 2
 DONE, LEFT_OUT, NO_ANSWER, REFUSED = 0, 4, 5, 7
 
 MOST_HELD = 20_000
-"""Results on demand that a report holds, each of about 10 kB; of more it makes each when it comes to it."""
+"""Most results on demand that a report keeps, each of about 10 kB; beyond that each is made when needed."""
 
 ANY = "any"
 """Stands for every status that is not fine."""
@@ -53,26 +53,26 @@ if TYPE_CHECKING:
 else:
 
     class Several(Generic[R]):
-        """What has all of a sequence but the name: Polars would take any `Sequence` apart, not its table."""
+        """A sequence in all but name: Polars would unpack any `Sequence` instead of using its table."""
 
 
 class Results(Several[R]):
     """Results of one run, in order of column and group.
 
     ``results[0]`` is the first one, ``results["UA"]`` that of a column or of a group's value, and
-    ``results["fare", "UA"]`` that of both. Two of them are equal if all their numbers are, bit for bit, and
-    what else they say; `data` and `run` apart.
+    ``results["fare", "UA"]`` that of both. Two `Results` are equal if all their numbers are equal bit for
+    bit, and all other fields except `data` and `run`.
 
     Parameters
     ----------
     results : sequence of MeanResult or VectorResult
     data : dict
-        What was read: ``source`` and ``where`` (the filter) as they were given, ``n_files``, ``n_bytes``,
+        What was read: ``source`` and ``where`` (the filter) as given, ``n_files``, ``n_bytes``,
         ``skipped`` (files left out, each with its reason); with a saved state also ``state``: its ``file``,
         ``n_files_before``, ``n_files_read``, and ``restarted`` (why everything was read again, or None).
     run : dict
-        How: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``,
-        ``call`` (the function and the arguments that are no defaults), ``again`` (its parts, for reports) and
+        How it was run: ``seconds``, ``seed`` (pass it as `rng` to repeat the run), ``workers``, ``versions``,
+        ``call`` (the function and its non-default arguments), ``again`` (its parts, for reports) and
         ``command`` (of the command line).
     """
 
@@ -93,7 +93,7 @@ class Results(Several[R]):
         return found if isinstance(found, Results) else Results([found], found.data, found.run)
 
     def said_as(self, said: Callable[[str], str]) -> Self:
-        """The same with notes and reasons in other words, such as flags of a command for parameters."""
+        """The same with reworded notes and reasons, such as flags of a command for parameters."""
         other = copy(self)
         every = self._results
         many = isinstance(every, OnDemand)
@@ -102,11 +102,11 @@ class Results(Several[R]):
 
     @property
     def exit_code(self) -> int:
-        """With what a program ends that has these results: 0, 4 or 5.
+        """The exit code of a program with these results: 0, 4 or 5.
 
         5 if any status is ``no rows``, ``no finite answer`` or ``breakdown point exceeded``; else 4 if files
-        were skipped, or columns of a profile left out; else 0. Where both apply 5 wins: a number nobody
-        should use is worse news than a file that is missing from it.
+        were skipped, or columns of a profile left out; else 0. If both apply, 5 takes precedence: an unusable
+        number is more serious than a missing file.
         """
         if any(status.no_answer for status, _ in self._said()):
             return NO_ANSWER
@@ -114,7 +114,7 @@ class Results(Several[R]):
 
     @staticmethod
     def failing(*words: str) -> frozenset[str]:
-        """Statuses with which a program is to fail, one or several in a text; ConfigError for other words.
+        """Statuses with which a program should fail, one or several per text; ConfigError for other words.
 
         Examples
         --------
@@ -127,7 +127,7 @@ class Results(Several[R]):
         return frozenset(found)
 
     def exit_code_if(self, fail_on: frozenset[str]) -> int:
-        """The same, but 7 if any result has one of these words (see `failing`); 5 wins over it."""
+        """The same, but 7 if any result has one of these words (see `failing`); 5 takes precedence."""
         doubtful = ANY in fail_on and bool(places_of_doubtful(self))
         mine = (fail_on.intersection((status, *flags)) for status, flags in self._said())
         refused = (doubtful or any(mine)) and self.exit_code != NO_ANSWER
@@ -140,13 +140,13 @@ class Results(Several[R]):
         return ((r.status, r.flags) for r in self)
 
     def ends(self, n: int) -> Self:
-        """The first and last n results alone, made once."""
+        """Only the first and last n results, made once."""
         other = copy(self)
         other._results = (*self._results[:n], *self._results[max(n, len(self) - n) :])
         return other
 
     def count_statuses(self) -> Counter[Status]:
-        """How many results have each status."""
+        """The number of results with each status."""
         return Counter(status for status, _ in self._said())
 
     def __len__(self) -> int:
@@ -166,11 +166,11 @@ class Results(Several[R]):
         return iter(self._results)
 
     def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
-        """Where the first result is that is equal to this one."""
+        """The place of the first result that equals `value`."""
         return int(self._results.index(value, start, stop))
 
     def count(self, value: Any) -> int:
-        """How many results are equal to this one."""
+        """The number of results that equal `value`."""
         return int(self._results.count(value))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -190,11 +190,11 @@ class Results(Several[R]):
 
     @property
     def ok(self) -> bool:
-        """Whether there is nothing in any result that a reader should not overlook."""
+        """Whether no result needs the reader's attention."""
         return not places_of_doubtful(self)
 
     def raise_if(self, *statuses: str) -> Self:
-        """The results themselves, unless one of them has one of these words; see `Result.raise_if`."""
+        """Return the results themselves, unless one has one of these words; see `Result.raise_if`."""
         for i, (status, flags) in enumerate(self._said()):
             mine = {status, *flags}.intersection(statuses) if statuses else flags or not status.fine
             if mine or not i:  # the first one checks the words
@@ -210,23 +210,23 @@ class Results(Several[R]):
         return as_text(self)
 
     def document(self) -> dict[str, Any]:
-        """What a .json file holds."""
+        """The content of a .json file."""
         return self.to_dict()
 
     def story(self) -> Story:
-        """The report: what was estimated, how sure that is, what to do, and how to run it again."""
+        """The report: what was estimated, its uncertainty, what to do, and how to run it again."""
         told: Story = self._teller().story(self._held())
         return told
 
     def _held(self) -> Self:
-        """The same, with results that are made on demand made once, unless they are too many to be held."""
+        """The same, with results on demand made once, unless there are too many to keep."""
         every = self._results
         return self.ends(len(self)) if isinstance(every, OnDemand) and len(every) <= MOST_HELD else self
 
     def plot(self) -> Figure:
         """Draw the results: groups below each other, or each result's own picture; see `Result.plot`.
 
-        Of `distmom.describe`, which files, folders and units move the sample means; of a tournament, the
+        For `distmom.describe`, the files, folders and units that move the sample means; for a tournament, the
         risks and the matrix of duels, in the order of the league.
         """
         from distmom.report.page.figure import figure
@@ -235,7 +235,7 @@ class Results(Several[R]):
 
     @property
     def drawn_title(self) -> str:
-        """What stands above its pictures."""
+        """Title of its pictures."""
         return self.title
 
     def _teller(self) -> Any:
@@ -263,9 +263,9 @@ class Results(Several[R]):
     def to_arrow(self) -> pa.Table:
         """One row per result: group columns first; intervals and sizes take two columns each.
 
-        Estimates are floats, timestamps or durations. Where a run has several of these, those of numbers are
-        called ``estimate``, ``interval_low``, ``interval_high``, ``plain_estimate``, and the others end in
-        ``_time`` (timestamps without a zone, and dates), ``_zoned`` (in UTC if the zones differ) or
+        Estimates are floats, timestamps or durations. If a run has several of these kinds, the columns of
+        numbers are ``estimate``, ``interval_low``, ``interval_high``, ``plain_estimate``, and the others end
+        in ``_time`` (timestamps without a zone, and dates), ``_zoned`` (in UTC if the zones differ) or
         ``_duration``; each is null in the rows of other kinds.
         """
         from distmom.report.table import as_arrow
@@ -284,7 +284,7 @@ class Results(Several[R]):
 
 
 def _installed(name: str, method: str) -> Any:
-    """A package that is only needed where it is asked for."""
+    """Import a package that is needed only here."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -294,7 +294,7 @@ def _installed(name: str, method: str) -> Any:
 
 
 def places_of_doubtful(results: Results) -> list[int]:
-    """Places of results in which there is something that a reader should not overlook."""
+    """Places of results that need the reader's attention."""
     if isinstance(results._results, OnDemand):
         return [i for i, flags in enumerate(results._results.flags()) if flags]
     return [i for i, r in enumerate(results) if not r.ok]

@@ -1,4 +1,4 @@
-"""Words of a command line as people would quote them."""
+"""Words of a command line, quoted as people would."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 
 PLAIN_IN_DOUBLE = re.compile(r"""[^"$`\\!]*(!(?=[= ])[^"$`\\!]*)*""")
-"""What means itself between double quotes, also for a shell with a history."""
+"""Characters that are literal between double quotes, also for a shell with history expansion."""
 
 
 def joined(words: Iterable[str]) -> str:
@@ -22,7 +22,7 @@ def joined(words: Iterable[str]) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word that the shell takes as it is: in double quotes if it has single ones and nothing else."""
+    """A word quoted for the shell: in double quotes if single quotes are its only special characters."""
     if "'" in word and PLAIN_IN_DOUBLE.fullmatch(word):
         return f'"{word}"'
     return shlex.quote(word)

@@ -1,4 +1,4 @@
-"""Results as an Arrow table: one flat row each, of a vector one for each coordinate."""
+"""Results as an Arrow table: one flat row each; for a vector, one per coordinate."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _TEXTS = ("weights", "denominator", "target", "unit")
 _FLAGS = ("n_units_exact", "leaves_interval", "drifted")
 _COUNTS = ("repeats", "block_size_min", "block_size_max")
 TOGETHER = 1_024
-"""Results on demand whose rows are there at once, with all their names: each takes about 10 kB."""
+"""Results on demand whose rows are in memory at once, with all their names: each takes about 10 kB."""
 
 _SUFFIXES = {"number": "", "timestamp": "_time", "zoned": "_zoned", "duration": "_duration"}
-"""Of the columns of values where a run has results of several kinds."""
+"""Suffixes of the value columns if a run has results of several kinds."""
 
 
 Common = dict[str, TimeScale | None]
-"""Kinds of values that results have, and unit and zone of the times among them."""
+"""Kinds of values of the results, and unit and zone of times."""
 
 
 def as_arrow(results: Results) -> pa.Table:
-    """See `Results.to_arrow`; a group column keeps its type where its values share one, else it is text."""
+    """See `Results.to_arrow`; a group column keeps its type if its values share one, else it is text."""
     return pa.concat_tables(arrow_pieces(results)).combine_chunks()
 
 
 def arrow_pieces(results: Results) -> Iterator[pa.Table]:
-    """The table in pieces, of which only one is there at a time where results are made on demand."""
+    """The table in pieces; if results are made on demand, only one piece is in memory at a time."""
     keys, common = _group_columns(results), _common(results)
     n = TOGETHER if isinstance(members(results), OnDemand) else len(results)
-    every, start = iter(results), 0  # each once: it may have to be made
+    every, start = iter(results), 0  # visit each once: it may have to be made
     while some := list(islice(every, n)):
         yield _piece(some, {name: array[start : start + n] for name, array in keys.items()}, common)
         start += len(some)
@@ -56,7 +56,7 @@ def _group_columns(results: Results) -> dict[str, pa.Array]:
 
 
 def _piece(some: list[Any], keys: dict[str, pa.Array], common: Common) -> pa.Table:
-    """The rows of some results, whose keys are given."""
+    """The rows of some results with given keys."""
     each = [r.records() for r in some]
     rows = [row for records in each for row in records]
     columns = keys
@@ -75,7 +75,7 @@ def _piece(some: list[Any], keys: dict[str, pa.Array], common: Common) -> pa.Tab
 
 
 def _common(results: Results) -> Common:
-    """The kinds of values of all results; of times the finest unit that all have, and UTC if zones differ."""
+    """The kinds of values of all results; for times the finest unit, and UTC if zones differ."""
     every = members(results)
     scales = {getattr(one, "scale", None) for one in (every.parts if isinstance(every, OnDemand) else every)}
     found: Common = {}
@@ -95,7 +95,7 @@ def _together(scales: list[TimeScale]) -> TimeScale | None:
 
 
 def _kind(name: str, values: list[Any]) -> pa.DataType:
-    """Type of a column, of which all values may be None."""
+    """Type of a column, whose values may all be None."""
     if name in _FLAGS:
         return pa.bool_()
     if name in _COUNTS or (name.startswith("n_") and name not in ("n_effective", "n_pairs")):
@@ -107,7 +107,7 @@ def _kind(name: str, values: list[Any]) -> pa.DataType:
 def _values(
     name: str, scales: list[TimeScale | None], numbers: list[float | None], common: Common
 ) -> dict[str, pa.Array]:
-    """The columns of one kind of value: one for each kind of result."""
+    """The columns for one kind of value: one per kind of result."""
     out: dict[str, pa.Array] = {}
     for kind, scale in common.items():
         key = name if len(common) == 1 else name + _SUFFIXES[kind]
@@ -125,7 +125,7 @@ def _values(
 
 
 def durations_as_text(table: pa.Table) -> pa.Table:
-    """The table with ISO 8601 texts for durations, which CSV would hold as numbers without a unit."""
+    """The table with ISO 8601 texts for durations, which CSV would store as numbers without a unit."""
     for place, field in enumerate(table.schema):
         if pa.types.is_duration(field.type):
             per_second = 10**9 // NANOSECONDS[field.type.unit]
@@ -136,9 +136,10 @@ def durations_as_text(table: pa.Table) -> pa.Table:
 
 
 def _keys(values: list[Any]) -> pa.Array:
-    """A group column: Arrow's own type for the values, unsigned where they need it, else text.
+    """A group column: Arrow's own type for the values, unsigned if necessary, else text.
 
-    So are decimals of more than 38 digits, which frames and readers do not hold: Polars panics.
+    Decimals with more than 38 digits are text, too: frames and readers do not support them, and Polars
+    panics.
     """
     for kind in (None, pa.uint64()):
         try:

@@ -19,13 +19,13 @@ from distmom.report.words import cell, listed
 from distmom.words import counted, printable
 
 UNLIMITED = 100_000
-"""Columns of a table that is not for a terminal: no line is wrapped."""
+"""Width of a table that is not for a terminal: no line is wrapped."""
 
 MOST_ROWS, MOST_PRINTED, ENDS = 100, 1_000, 25
-"""So many results are shown as text, and by a command; of more the first and the last ones."""
+"""Most results shown as text, and by a command; beyond that only the first and last ones."""
 
 LINES = 12
-"""Remarks of a kind."""
+"""Most remarks of one kind."""
 
 
 NUMBER = re.compile(r"-?[\d,]+(\.\d+)?")
@@ -59,7 +59,7 @@ def empty_table() -> Table:
 
 
 def uncut(table: Table) -> Table:
-    """The table, whose numbers and paths are never cut: they would be others, or could not be copied."""
+    """The table with numbers and paths that are never cut: they would be wrong, or could not be copied."""
     for column in table.columns:
         if column.no_wrap:
             column.min_width = max(map(len, (str(column.header), *map(str, column.cells))))
@@ -68,18 +68,18 @@ def uncut(table: Table) -> Table:
 
 @dataclass(frozen=True)
 class Remarks:
-    """What a reader should know beside the table: missing rows, bad files, why there is no interval.
+    """What a reader should know besides the table: missing rows, bad files, why there is no interval.
 
     Of very many results (`MOST_PRINTED`) only the first, the last and some that accuse files have remarks of
-    their own. Each result is asked once, however often and in whatever words the lines are wanted.
+    their own. Each result is queried once, however often and in whatever wording the lines are requested.
 
     Attributes
     ----------
     results : list of Result
     texts : list of list of str
-        The remarks of each.
+        The remarks of each result.
     others : list of str
-        Lines about all of them.
+        Lines about all results.
     """
 
     results: list[Any]
@@ -94,12 +94,12 @@ class Remarks:
         return cls(some, [r.remarks() for r in some], others)
 
     def lines(self, said: Callable[[str], str] = str) -> list[str]:
-        """Each remark once, put in the words of `said`, such as fewer."""
+        """Each remark once, reworded by `said`, for example with fewer words."""
         texts = [list(dict.fromkeys(map(said, mine))) for mine in self.texts]
         return each_once(self.results, texts) + self.others
 
     def changed_by(self, said: Callable[[str], str]) -> bool:
-        """Whether these words differ from those of the results."""
+        """Whether this wording differs from that of the results."""
         return any(said(text) != text for mine in self.texts for text in mine)
 
 
@@ -114,7 +114,7 @@ def _skipped(results: Results) -> list[str]:
 
 
 def each_once(results: Iterable[Any], texts: Sequence[Sequence[str]]) -> list[str]:
-    """Texts about results, each once, after the names of those that it is about."""
+    """Texts about results, each once, after the names of the results concerned."""
     same: dict[str, list[str]] = {}
     for r, mine in zip(results, texts, strict=True):
         name = cell(r.name)
@@ -126,7 +126,7 @@ def each_once(results: Iterable[Any], texts: Sequence[Sequence[str]]) -> list[st
 
 
 def _state(results: Results) -> list[str]:
-    """What a saved state spared."""
+    """The line about a saved state: files read now, and files known before."""
     state = results.data.get("state")
     if state is None:
         return []
@@ -147,19 +147,19 @@ def _left_out(results: Results) -> list[str]:
 
 
 def widths(table: Table) -> Measurement:
-    """How wide a table is without line breaks, and at least if no number is cut."""
+    """Width of a table without line breaks, and its minimum without cutting numbers."""
     console = Console(width=UNLIMITED)
     return Measurement.get(console, console.options, table)
 
 
 def as_text(results: Results, width: int = 110) -> str:
-    """The tables and the remarks as plain text; of very many results those of the first and last ones."""
+    """The tables and remarks as plain text; for very many results, those of the first and last ones."""
     few, cut = shown(results, MOST_ROWS, "to_arrow(), to_polars() and a loop have all")
     return "\n".join([table_text(few, width), *cut, *Remarks.of(results).lines()])
 
 
 def shown(results: Results, most: int, ways: str) -> tuple[Results, list[str]]:
-    """The results that a table shows, and what it says of the others: the ways to all of them."""
+    """The results that a table shows, and the lines about the others: the ways to see all of them."""
     if len(results) <= most:
         return results, []
     counts = results.count_statuses()
@@ -178,7 +178,7 @@ def table_text(results: Results, width: int) -> str:
 
 
 def rendered(table: Table, width: int) -> str:
-    """A table as plain text, as wide as it wants to be where `width` would cut a number."""
+    """A table as plain text, wider than `width` if a number would otherwise be cut."""
     out = io.StringIO()
     needed = widths(table)
     width = width if needed.minimum <= width else needed.maximum
@@ -188,7 +188,7 @@ def rendered(table: Table, width: int) -> str:
 
 
 def aligned(cells: Sequence[str]) -> list[str]:
-    """Cells with blanks beside their numbers, or the two numbers of an interval; other cells as they are.
+    """Cells with blanks around their numbers, or the two numbers of an interval; other cells unchanged.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def aligned(cells: Sequence[str]) -> list[str]:
 
 
 def _points(cells: Sequence[str]) -> list[str]:
-    """Blanks after numbers, as many as the longest fraction is longer."""
+    """Pad numbers with blanks to the length of the longest fraction."""
     found = [NUMBER.fullmatch(cell) for cell in cells]
     tails = [len(match[1] or "") if match else 0 for match in found]
     longest = max((tail for tail, match in zip(tails, found, strict=True) if match), default=0)

@@ -1,6 +1,6 @@
-"""Numbers on a `TimeScale` as times: of Python, of Arrow, as text.
+"""Numbers on a `TimeScale` as times: for Python, for Arrow, or as text.
 
-Every function takes an offset in nanoseconds as it was computed, so that each form is rounded once.
+Every function takes the computed offset in nanoseconds, so that each form is rounded once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from distmom.report.kinds.profile import ColumnProfile, Quantile
 T = TypeVar("T", "MeanResult", "ColumnProfile")
 
 DIGITS = {0: 1e11, 3: 1e8, 6: 1e5}
-"""Digits of a second with which times are shown, by the least width of their interval in nanoseconds."""
+"""Digits of a second shown for times, by the smallest width of their interval in nanoseconds."""
 
 MOMENTS = ("estimate", "plain_estimate", "other_estimate", "minimum", "maximum")
 LENGTHS = ("robust_std", "plain_std", "gini", "skewness_shift", "skewness_noise")
@@ -32,11 +32,11 @@ LENGTHS = ("robust_std", "plain_std", "gini", "skewness_shift", "skewness_noise"
 
 BEYOND = "a value lies beyond the years 1 to 9999 and is not shown"
 NAT = -(2**63)
-"""What NumPy stores for no time."""
+"""NumPy's value for a missing time."""
 
 
 def as_times(result: T, scale: TimeScale) -> T:
-    """A result or profile in nanoseconds as one of times; the numbers stay in its `offsets`."""
+    """Convert a result or profile in nanoseconds to one of times; the numbers are kept in `offsets`."""
     length = replace(scale, kind="duration", base=0)
     low, high = (value(scale, end) for end in result.interval or (None, None))
     interval = None if low is None or high is None else (low, high)
@@ -62,20 +62,20 @@ def as_times(result: T, scale: TimeScale) -> T:
 
 
 def value(scale: TimeScale, offset: float | None) -> datetime | timedelta | None:
-    """A datetime or timedelta, which have microseconds; None for what is not finite or beyond their range."""
+    """A datetime or timedelta, in microseconds; None if not finite or beyond their range."""
     count = _count(scale, offset, NANOSECONDS["us"])
     return None if count is None else _of_microseconds(scale, count)
 
 
 def array(scale: TimeScale, offsets: Floats) -> NDArray[Any]:
-    """A datetime64 (in UTC) or timedelta64 array, NaT for what is no time."""
+    """A datetime64 (in UTC) or timedelta64 array, with NaT for missing times."""
     found = [stored(scale, offset) for offset in offsets.tolist()]
     kind = "m8" if scale.kind == "duration" else "M8"
     return np.array([NAT if n is None else n for n in found], np.int64).view(f"{kind}[{scale.unit}]")
 
 
 def stored(scale: TimeScale, offset: float | None) -> int | None:
-    """What Arrow stores in the scale's unit; None also where int64 does not hold it."""
+    """Arrow's stored value in the scale's unit; None also if it exceeds int64."""
     count = _count(scale, offset, NANOSECONDS[scale.unit])
     return count if count is not None and abs(count) < 2**63 and value(scale, offset) is not None else None
 
@@ -95,7 +95,7 @@ def text(scale: TimeScale, offset: float | None) -> str | None:
 
 
 def readable(scale: TimeScale, offset: float | None, digits: int) -> str:
-    """For people: ``2024-05-17 12:30:00.250+02:00``, ``1 d 01:02:03.500``; a dash where there is none.
+    """For people: ``2024-05-17 12:30:00.250+02:00``, ``1 d 01:02:03.500``; a dash for None.
 
     Parameters
     ----------
@@ -116,19 +116,19 @@ def readable(scale: TimeScale, offset: float | None, digits: int) -> str:
 
 
 def shown(numbers: MeanResult | ColumnProfile, scale: TimeScale) -> tuple[str, str, str]:
-    """Estimate, interval and sample mean of a result in nanoseconds, with digits to fit the interval."""
+    """Estimate, interval and sample mean of a result in nanoseconds, with digits that suit the interval."""
     low, high = numbers.interval or (None, None)
     digits = 3 if low is None else next((n for n, least in DIGITS.items() if high - low >= least), 9)
     estimate, begin, end, plain = (
         readable(scale, offset, digits) for offset in (numbers.estimate, low, high, numbers.plain_estimate)
     )
-    if scale.kind != "duration" and begin[:11] == end[:11]:  # of one day
+    if scale.kind != "duration" and begin[:11] == end[:11]:  # on the same day
         begin, end = begin.removesuffix(end[19:].lstrip(".0123456789")), end[11:]
     return estimate, "-" if low is None else f"{begin} … {end}", plain
 
 
 def _count(scale: TimeScale, offset: float | None, nanoseconds: int) -> int | None:
-    """Since 1970, or of a duration, in units of so many nanoseconds; None for what is not finite."""
+    """Count since 1970, or of a duration, in units of `nanoseconds`; None if not finite."""
     if offset is None or not math.isfinite(offset):
         return None
     return scale.base * (DAY // nanoseconds) + round(offset / nanoseconds)
@@ -156,7 +156,7 @@ def _moment(scale: TimeScale, count: int, per_second: int) -> str | None:
 
 
 def time_zone(name: str | None) -> tzinfo:
-    """The time zone of an Arrow type: a name, or an offset such as ``+02:00``; UTC where it is not known."""
+    """The time zone of an Arrow type: a name, or an offset such as ``+02:00``; UTC if it is unknown."""
     offset = re.fullmatch(r"([+-])(\d\d):?(\d\d)", name or "")
     if offset:
         span = timedelta(hours=int(offset[2]), minutes=int(offset[3]))

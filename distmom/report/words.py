@@ -1,4 +1,4 @@
-"""Numbers, names and remarks as they are shown to people."""
+"""Numbers, names and remarks, formatted for people."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from distmom.words import printable
 SIX_DIGITS = 1e6
 
 NAMED = 5
-"""Names in a remark: a run of many groups should not bury its table."""
+"""Most names in a remark: a run with many groups should not bury its table."""
 
 
 def number(value: float | None) -> str:
-    """A number with six digits, or up to a thousand millions all before the point; a dash for none."""
+    """A number with six digits, or up to a billion all digits before the point; a dash for None."""
     if value is None or math.isnan(value):
         return "-"
     if SIX_DIGITS <= abs(value) < SCIENTIFIC:
-        return f"{value:,.0f}"  # an exponent beside written-out numbers is misread
+        return f"{value:,.0f}"  # an exponent next to written-out numbers is misread
     return f"{value:,.6g}"
 
 
 def units_cells(n_units: int | None, exact: bool | None) -> tuple[str, ...]:
-    """The cell of a number of units, one that was estimated called so; none where there are no units."""
+    """The cell of a number of units, marked if it is an estimate; none without units."""
     if n_units is None:
         return ()
     return (f"{n_units:,}" if exact else f"about {n_units:,}",)
@@ -37,14 +37,14 @@ def cell(value: Any) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of others."""
     every = list(names)
     more = f" and {len(every) - NAMED:,} more" if len(every) > NAMED else ""
     return ", ".join(every[:NAMED]) + more
 
 
 def accused(files: tuple[str, ...], *, named: bool = False) -> list[str]:
-    """The remark about files that hold other values than the rest; none without such files."""
+    """The remark about files whose values differ from the rest; none without such files."""
     if not files:
         return []
     if named:

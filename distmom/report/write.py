@@ -1,4 +1,4 @@
-"""Results to a file: JSON, Parquet, CSV or HTML, whole or not at all."""
+"""Writing results to a file: JSON, Parquet, CSV or HTML, completely or not at all."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 FORMATS = (".json", ".parquet", ".csv", ".html")
 ROW_GROUP = 32_768
-"""Rows of a file's row groups, where results are made on demand; all of those that are held are one."""
+"""Rows of a file's row groups if results are made on demand; results in memory form one row group."""
 
 MOST_NAME_BYTES = 255 - 18
-"""What systems allow, less the ending that the name has while the file is written."""
+"""Longest name that systems allow, minus the suffix used while the file is written."""
 
 
 def check_output(
     path: str | os.PathLike[str], what: str = "output", formats: tuple[str, ...] = FORMATS
 ) -> Path:
-    """The path, once its ending and folder are known to be good: call it before long work."""
+    """The path, after a check of its extension and folder; call this before long work."""
     target, name = Path(path), f"{what} {str(path)!r}"
     if len(os.fsencode(target.name)) > MOST_NAME_BYTES:
         raise ConfigError(
@@ -55,13 +55,13 @@ def check_output(
 
 
 def write_results(results: Results | Result, path: str | os.PathLike[str]) -> None:
-    """Write results in the format that the ending of the path names; the file appears complete or not at all.
+    """Write results in the format given by the path's extension; the file appears complete or not at all.
 
     Raises
     ------
     ConfigError
-        If the ending is not one of .json, .parquet, .csv, .html, the folder does not exist, or the file is
-        one of the data, or would be read as one.
+        If the extension is not .json, .parquet, .csv or .html, the folder does not exist, or the file is one
+        of the data files or would be read as one.
     ResourceError
         If the disk is full or the file cannot be written.
     """
@@ -75,7 +75,7 @@ def write_results(results: Results | Result, path: str | os.PathLike[str]) -> No
 
 
 def write_whole(path: Path, write: Callable[[Path], object], what: str = "output") -> None:
-    """Have a file written that appears complete or not at all.
+    """Write a file so that it appears complete or not at all.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def write_whole(path: Path, write: Callable[[Path], object], what: str = "output
 
 
 def json_pieces(results: Results, *, ensure_ascii: bool) -> Iterator[str]:
-    """The text of `Results.document`, piece by piece: results of very many groups are not there at once."""
+    """The text of `Results.document`, in pieces: results of very many groups are not in memory at once."""
     text = partial(json.dumps, indent=1, allow_nan=False, ensure_ascii=ensure_ascii)
     if not isinstance(members(results), OnDemand) or type(results).to_dict is not Results.to_dict:
         yield text(results.document()) + "\n"
@@ -113,7 +113,7 @@ def _write_json(results: Results, path: Path) -> None:
 
 
 def _row_groups(results: Results) -> Iterator[pa.Table]:
-    """The table of `Results.to_arrow` in pieces of the rows of a row group."""
+    """The table of `Results.to_arrow` in pieces of one row group each."""
     import pyarrow as pa
 
     from distmom.report.table import arrow_pieces
@@ -132,7 +132,7 @@ def _row_groups(results: Results) -> Iterator[pa.Table]:
 def _write_tables(
     path: Path, open_file: Callable[[Path, pa.Schema], Any], tables: Iterator[pa.Table]
 ) -> None:
-    """Write them one after the other, of which none is held when the next one is made."""
+    """Write tables one after the other, releasing each before the next one is made."""
     with ExitStack() as stack:
         file = None
         for table in tables:

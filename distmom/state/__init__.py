@@ -1,7 +1,7 @@
-"""Saved states: one file format, one comparison, one writer for all that outlives a run.
+"""Saved states: one file format, one comparison and one writer for everything that outlives a run.
 
-A job with passes or rounds needs of this room a `State` (the file), a `Fingerprint` (what it depends on) and
-a `Checkpoint` (compares, and saves once in a while), and gives arrays and facts of its own.
+A job with passes or rounds uses from this package a `State` (the file), a `Fingerprint` (what it depends on)
+and a `Checkpoint` (compares, and saves now and then), and supplies its own arrays and facts.
 """
 
 from distmom.state.checkpoint import Checkpoint, open_checkpoint

@@ -1,8 +1,8 @@
-"""States as named plain arrays and back, so that they can be saved.
+"""Conversion of states to named plain arrays and back, so that they can be saved.
 
-The conversion follows the fields of the classes listed here, whatever they are: a new field needs no code, a
-new class one word. A saved state names its classes by these words alone; nothing is ever imported or called
-because a file says so.
+The conversion follows the fields of the classes listed here: a new field needs no code, a new class one word.
+A saved state names its classes only by these words; nothing is ever imported or called because of the content
+of a file.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ CLASSES: dict[str, type] = {
         WeightedMoments,
     )
 }
-"""Dataclasses and named tuples that states are made of."""
+"""Dataclasses and named tuples that form states."""
 
 KEYS = "tuple[Key, ...]"
-"""Annotation of fields that hold keys of groups."""
+"""Annotation of fields with keys of groups."""
 
 Arrays = dict[str, NDArray[Any] | tuple[bytes, ...]]
 
 
 def to_arrays(state: Any, name: str, arrays: Arrays) -> Any:
-    """Put the arrays of a state into `arrays`, under names that begin with `name`.
+    """Add the arrays of a state to `arrays`, under names that begin with `name`.
 
     Parameters
     ----------
     state : object
-        Of `CLASSES`, or an array, a number, a truth value, None, or a tuple of those.
+        An instance of `CLASSES`, or an array, a number, a bool, None, or a tuple of those.
     arrays : dict
-        Is added to.
+        Receives the arrays.
 
     Returns
     -------
     object
-        The form of the state, as JSON can carry it: what `from_arrays` wants beside the arrays.
+        The form of the state, suitable for JSON: what `from_arrays` needs besides the arrays.
     """
     if state is None or isinstance(state, (bool, int)):
         return state
@@ -88,9 +88,9 @@ def to_arrays(state: Any, name: str, arrays: Arrays) -> Any:
 
 
 def from_arrays(form: Any, name: str, arrays: Mapping[str, Any]) -> Any:
-    """The state of this form, from the arrays whose names begin with `name`.
+    """The state with this form, from the arrays whose names begin with `name`.
 
-    ValueError, KeyError if the form is none, or an array is missing.
+    ValueError or KeyError if the form is not valid, or an array is missing.
     """
     if form is None or isinstance(form, (bool, int)):
         return form
@@ -111,7 +111,7 @@ def from_arrays(form: Any, name: str, arrays: Mapping[str, Any]) -> Any:
 
 
 def _fields(kind: Any) -> dict[str, Any]:
-    """Names of the fields, and of those of dataclasses the annotations as they are written."""
+    """Names of the fields and, for dataclasses, their annotations as written."""
     if dataclasses.is_dataclass(kind):
         return {field.name: field.type for field in dataclasses.fields(kind)}
     return dict.fromkeys(kind._fields)

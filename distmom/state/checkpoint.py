@@ -1,4 +1,4 @@
-"""The saved state of one run: what it goes on from, and when it is written."""
+"""The saved state of one run: where it continues from, and when it is written."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger("distmom")
 
 REST = 20.0
-"""Between two checkpoints are at least so many times as many seconds as the last one took."""
+"""Least time between two checkpoints, as a multiple of the time that the last one took."""
 
 
 class Content(NamedTuple):
-    """What a job saves of itself."""
+    """The content that a job saves."""
 
     files: tuple[FileRef, ...]
     facts: dict[str, Any]
@@ -35,21 +35,21 @@ class Content(NamedTuple):
 
 
 class Checkpoint:
-    """Reads the state of a run, compares it with what is asked now, and writes it once in a while.
+    """Reads the state of a run, compares it with the present request, and writes it now and then.
 
     Parameters
     ----------
     kind : str
-        What job it is of, such as ``"mean"``.
+        Kind of job, such as ``"mean"``.
     memory_limit : int or str, optional
         Bytes that this process may use.
 
     Attributes
     ----------
     saved : Saved or None
-        What the run goes on from.
+        The state from which the run continues.
     restarted : str or None
-        How the lake has changed, where everything is done again because of that.
+        How the lake has changed, if everything is done again because of it.
     """
 
     def __init__(self, state: State, kind: str, memory_limit: int | str | None = None) -> None:
@@ -59,19 +59,19 @@ class Checkpoint:
         self.restarted: str | None = None
         self._fingerprint: Fingerprint | None = None
         self._due = monotonic() + state.checkpoint_seconds
-        self._fresh = False  # whether there is anything that is not saved
+        self._fresh = False  # whether there is anything unsaved
 
     @property
     def name(self) -> str:
-        """How messages call the state."""
+        """The name of the state in messages."""
         return self.state.name
 
     def seed(self, rng: Any) -> tuple[int, int | str]:
-        """The seed and how it is shown: those of the state where none is given."""
+        """The seed and its printed form; those of the state if none is given."""
         return resolve_seed(rng) if rng is not None or self.saved is None else self.saved.fingerprint.seed
 
     def check_source(self, data: Any, source: Source, remedy: str = "drop state") -> None:
-        """ConfigError if `data` are no files, or the state would be taken for one of them."""
+        """Raise ConfigError if `data` are not files, or the state would be read as one of them."""
         if not isinstance(source, Lake):
             raise ConfigError(
                 "state: data in memory, streams and frames have no files that distinguish old rows from new "
@@ -88,19 +88,19 @@ class Checkpoint:
         known: Iterable[FileRef] | None = None,
         design: bool = True,
     ) -> None:
-        """Compare with what the state was made of, before anything is read.
+        """Compare with the fingerprint of the state, before anything is read.
 
         ConfigError if it was made with other options; DataError if files have changed and the state is not to
-        be begun anew.
+        be restarted.
 
         Parameters
         ----------
         files : sequence of FileRef
-            The listing as it is now.
+            The present listing.
         fixed : Change, optional
-            Why files cannot be added, as `change` takes it.
+            Why files cannot be added, passed to `change`.
         known : iterable of FileRef, optional
-            Files that the state depends on; by default all that it knows.
+            Files on which the state depends; by default all that it knows.
         design : bool
             Whether the designs must be the same too.
         """
@@ -117,15 +117,15 @@ class Checkpoint:
         self.saved, self.restarted = None, found.text
 
     def check(self, fingerprint: Fingerprint) -> None:
-        """Compare once more, when it is known what the design comes to; ConfigError if that is another."""
+        """Compare again once the resulting sums are known; ConfigError if they differ."""
         self._fingerprint = fingerprint
         if self.saved is not None and self.saved.fingerprint.sums != fingerprint.sums:
             check_same(self.name, self.saved.fingerprint, fingerprint)
 
     def save(self, content: Content | None) -> None:
-        """Write the state as it is now; nothing if that is None, between two that can be continued.
+        """Write the present state; do nothing if it is None, between two that can be continued.
 
-        ResourceError if it cannot be written; the file is then as it was.
+        ResourceError if it cannot be written; the file is then unchanged.
         """
         if content is None:
             return
@@ -140,11 +140,11 @@ class Checkpoint:
     def keeping(
         self, content: Callable[[], Content | None], *, fresh: bool = False
     ) -> Iterator[Callable[[], None]]:
-        """A block that does the work; gives what is to be called after each step of it.
+        """Context of the work; yields a function to call after each step.
 
-        The state is saved every so many seconds, and if an error or an interrupt ends the block and there is
-        anything new (`fresh`: from the beginning). That the state cannot be saved then is only logged: the
-        error that ends the run matters more. What is there at the end is for the caller to `save`.
+        The state is saved at regular intervals, and if an error or an interrupt ends the block and there is
+        anything new (`fresh`: from the beginning). A failure to save it then is only logged: the error that
+        ends the run matters more. The caller has to `save` the final state.
         """
         self._fresh = fresh
 
@@ -161,7 +161,7 @@ class Checkpoint:
             raise
 
     def _save_on_the_way_out(self, content: Callable[[], Content | None]) -> None:
-        """Save where an error ends the work, and say so only if there was something to save."""
+        """Save after an error has ended the work, and report it only if there was something to save."""
         try:
             self.save(content())
         except DistmomError as error:
@@ -174,5 +174,5 @@ class Checkpoint:
 def open_checkpoint(
     state: str | os.PathLike[str] | None, kind: str, memory_limit: int | str | None = None
 ) -> Checkpoint | None:
-    """The checkpoint of a run that has a state, which may be damaged or of another kind; see `Checkpoint`."""
+    """The checkpoint of a run with a state, which may be damaged or of another kind; see `Checkpoint`."""
     return None if state is None else Checkpoint(State.of(state), kind, memory_limit)

@@ -1,11 +1,11 @@
-"""Saved states as bytes: named plain arrays and facts, with a digest that tells every damage.
+"""Saved states as bytes: named plain arrays and facts, with a digest that detects any damage.
 
-A container is a line that names it, a head in JSON (what there is: facts; names, types and shapes of arrays),
-the arrays one after the other as they lie in memory, and 32 bytes of BLAKE2b over all that precedes. Nothing
-of it is ever executed, and a file that was cut or altered at any byte is refused. The digest is no signature:
-who wants to deceive can write a container of his own, but all he can get is wrong numbers or an error.
+A container consists of a line that names it, a JSON header (facts; names, types and shapes of arrays), the
+arrays one after the other as in memory, and 32 bytes of BLAKE2b over everything before. Nothing in it is ever
+executed, and a file that was cut or altered at any byte is refused. The digest is not a signature: an
+attacker can write a valid container, but can only cause wrong numbers or an error.
 
-What the arrays mean is for the writer to know; here are only their names, types and shapes.
+The meaning of the arrays is up to the writer; this module knows only their names, types and shapes.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ Plain = NDArray[Any] | Sequence[bytes]
 
 @dataclass(frozen=True)
 class Container:
-    """What is saved.
+    """The saved content.
 
     Attributes
     ----------
     kind : str
-        Whose it is, such as ``"mean"``.
+        Kind of job, such as ``"mean"``.
     facts : dict
-        Whatever JSON can carry, by name.
+        Any JSON values, by name.
     arrays : mapping of str to ndarray or sequence of bytes
-        Arrays of any shape, of booleans, integers or floats; or lists of byte strings.
+        Arrays of any shape with booleans, integers or floats; or lists of byte strings.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Container:
 
 
 def write_container(container: Container, sink: BinaryIO) -> None:
-    """Write the bytes of a container, an array at a time."""
+    """Write the bytes of a container, one array at a time."""
     digest = _digest()
     for piece in _pieces(container):
         digest.update(piece)
@@ -61,15 +61,15 @@ def write_container(container: Container, sink: BinaryIO) -> None:
 
 
 def read_container(data: bytes, what: str) -> Container:
-    """A container from its bytes; the arrays are copies.
+    """Read a container from its bytes; the arrays are copies.
 
-    DataError if a byte is missing, added or altered, or if it was not written by `write_container` of this
+    DataError if bytes are missing, added or altered, or if it was not written by `write_container` of this
     version.
 
     Parameters
     ----------
     what : str
-        What messages call it.
+        Its name in messages.
     """
     if not data.startswith(_MAGIC):
         raise DataError(f"{what} is not a saved state, or is damaged; name another file, or delete it")
@@ -82,7 +82,7 @@ def read_container(data: bytes, what: str) -> Container:
     try:
         after = data.index(b"\n", len(_MAGIC)) + 1
         return _parse(json.loads(data[len(_MAGIC) : after]), _Rest(body[after:]))
-    except Exception as error:  # whole, but not of our making: it may hold anything
+    except Exception as error:  # undamaged, but not written by us: it may contain anything
         reason = str(error).partition("\n")[0]
         raise DataError(
             f"{what} cannot be read by this version of distmom ({reason}); delete it to start afresh"
@@ -98,7 +98,7 @@ def _pieces(container: Container) -> Iterator[bytes | memoryview]:
     head = {"kind": container.kind, "facts": container.facts, "arrays": arrays}
     text = json.dumps({"schema_version": SCHEMA_VERSION, **head}, allow_nan=False).encode("ascii")
     yield _MAGIC
-    yield text + b"\n"  # JSON of one line
+    yield text + b"\n"  # JSON on one line
     for values in container.arrays.values():
         if isinstance(values, np.ndarray):
             little = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))

@@ -1,4 +1,4 @@
-"""What a saved state depends on, and in what two of them differ."""
+"""What a saved state depends on, and how two of them differ."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
     from distmom.lake import Filter
 
 LAST = ("confidence_level", "candidates")
-"""Named only where nothing else differs: what decides few designs, or differs because the others do."""
+"""Named only if nothing else differs: matters for few designs, or differs as a consequence of others."""
 
 HOW = frozenset({"compiled", "most_bytes", "batch_rows", "seed", "where", "times", "pool_bound"})
-"""Fields of declarations that do not change sums, or are compared apart."""
+"""Fields of declarations that do not affect sums, or are compared separately."""
 
 MOST_SAID, MOST_TEXT = 3, 300
 
 DESIGNS = ("blocks", "pairs")
-"""Their values are calls, and shown without quotation marks."""
+"""Names whose values are calls, shown without quotation marks."""
 
 REMEDY = "use the same, or name another state"
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a state depends on beside its files, in plain words and values.
+    """What a state depends on besides its files, in plain words and values.
 
     Attributes
     ----------
     question : dict
-        What is asked of which rows: states with another one have nothing in common.
+        The question and its rows: states with different questions have nothing in common.
     design : dict
-        The options that say how: blocks, rules, steps.
+        The options for the method: blocks, rules, steps.
     sums : object
-        What the design comes to, where different options may come to the same; None where they may not.
+        The result of the design, if different options can lead to the same; else None.
     """
 
     question: dict[str, Any]
@@ -54,28 +54,28 @@ class Fingerprint:
     def of(
         cls, question: Mapping[str, Any], design: Mapping[str, Any], seed: int, shown_seed: int | str
     ) -> Fingerprint:
-        """As it is saved: with the seed and the version of the draws, all values as JSON carries them."""
+        """The form that is saved: with the seed and the version of the draws, and only JSON values."""
         drawn = {"version of the draws": DRAW_VERSION, "rng": shown(f"0x{seed:032x}", shown_seed)}
         return cls(plainly({**question, **drawn}), plainly(design))
 
     def with_sums(self, sums: Any) -> Fingerprint:
-        """The same, once it is known what the design comes to."""
+        """The same, with the result of the design."""
         return replace(self, sums=plainly(sums))
 
     @property
     def seed(self) -> tuple[int, int | str]:
-        """The 128 bits of the seed, and how results print it."""
+        """The 128 bits of the seed, and its printed form in results."""
         rng = self.question["rng"]
         return int(rng["value"], 16), rng["shown"]
 
 
 def shown(value: Any, text: Any) -> dict[str, Any]:
-    """A value that messages call otherwise than it is compared."""
+    """A value whose text in messages differs from the form that is compared."""
     return {"value": value, "shown": text}
 
 
 def shown_filter(where: Filter | None) -> dict[str, Any]:
-    """A filter, compared by what it means."""
+    """A filter, compared by its meaning."""
     return shown(None if where is None else where.identity, None if where is None else where.text)
 
 
@@ -88,18 +88,18 @@ def check_same(
     second: str = "now",
     remedy: str = REMEDY,
 ) -> None:
-    """Compare what a state was made of with what is asked now.
+    """Compare the fingerprint of a state with the present one.
 
     ConfigError names the options that differ, with both values.
 
     Parameters
     ----------
     name : str
-        What messages call the state.
+        Name of the state in messages.
     design : bool
         Whether the designs must be the same too.
     second : str
-        What the message calls the later one.
+        Name of the later one in the message.
     """
     found = list(_differences(then.question, now.question))
     if design:
@@ -117,13 +117,13 @@ def check_same(
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Name and both values; a name that one of them does not know (yet) is no difference."""
+    """Name and both values; a name that is missing in one of them is not a difference."""
     for name in now:
         if name not in then:
             continue
         before, after = then[name], now[name]
         if _is_shown(before) and _is_shown(after) and before["value"] != after["value"]:
-            which = "shown" if before["shown"] != after["shown"] else "value"  # texts may leave something out
+            which = "shown" if before["shown"] != after["shown"] else "value"  # texts may be incomplete
             yield name, before[which], after[which]
         elif not _is_shown(after) and before != after:
             yield name, before, after
@@ -140,9 +140,9 @@ def _said(name: str, value: Any) -> str:
 
 
 def plainly(value: Any, without: Collection[str] = HOW) -> Any:
-    """Plain values, and frozen declarations but for some fields, as JSON carries them.
+    """Plain values, and frozen declarations without some fields, as JSON values.
 
-    By default these are the fields that do not change sums.
+    By default, the omitted fields are those that do not affect sums.
     """
     if is_dataclass(value) and not isinstance(value, type):
         names = [f.name for f in fields(value) if f.name not in without]
@@ -159,7 +159,7 @@ def plainly(value: Any, without: Collection[str] = HOW) -> Any:
 
 
 def from_plain(value: Any, kinds: Mapping[str, Callable[..., Any]]) -> Any:
-    """What `plainly` was given, of declarations that `kinds` makes; an error of Python's if it was not."""
+    """Invert `plainly`, with declarations made by `kinds`; a Python error if the value is not valid."""
     if isinstance(value, list):
         return tuple(from_plain(item, kinds) for item in value)
     if isinstance(value, dict):

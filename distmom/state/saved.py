@@ -1,4 +1,4 @@
-"""What a state file holds, as a container and back."""
+"""Conversion of the content of a state file to a container, and back."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from distmom.version import VERSION
 T = TypeVar("T")
 
 OWN = "own/"
-"""Before the names of a job's own arrays."""
+"""Prefix of the names of a job's own arrays."""
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a state holds.
+    """The content of a state.
 
     Attributes
     ----------
     kind : str
-        What job it is of, such as ``"mean"``.
+        Kind of job, such as ``"mean"``.
     files : tuple of FileRef
         All files that it knows.
     facts : dict
-        The job's own: whatever JSON can carry, by name.
+        The job's own facts: any JSON values, by name.
     arrays : mapping of str to ndarray or tuple of bytes
-        The job's own.
+        The job's own arrays.
     """
 
     kind: str
@@ -44,14 +44,14 @@ class Saved:
     arrays: Mapping[str, Any] = field(default_factory=dict)
 
     def container(self) -> Container:
-        """As it is written."""
+        """The container to write."""
         facts = {"fingerprint": asdict(self.fingerprint), "distmom": VERSION, "own": self.facts}
         own = {f"{OWN}{name}": array for name, array in self.arrays.items()}
         return Container(self.kind, facts, files_to_arrays(self.files) | own)
 
     @classmethod
     def of(cls, container: Container, kind: str, name: str) -> Saved:
-        """What a container holds. DataError if it is of another kind, or does not hold what it should."""
+        """The content of a container. DataError if it is of another kind, or not valid."""
         if container.kind != kind:
             raise DataError(f"{name} is of kind {container.kind!r}, not {kind!r}; name another file")
 
@@ -66,13 +66,13 @@ class Saved:
 
 
 RAW = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
-"""What sums that do not go together end in."""
+"""Errors raised by inconsistent sums."""
 
 _READ: ContextVar[list[str] | None] = ContextVar("distmom_states", default=None)
 
 
 def understood(name: str, make: Callable[[], T]) -> T:
-    """What `make` makes of a state; a DataError that names the state if it is not what it should be."""
+    """The result of `make` for a state; a DataError that names the state if its content is not valid."""
     try:
         found = make()
     except (DistmomError, *RAW) as error:
@@ -84,10 +84,10 @@ def understood(name: str, make: Callable[[], T]) -> T:
 
 
 def with_states(call: Callable[[], T]) -> T:
-    """The outcome of a call; a DataError that names the states it read if it fails in numbers of theirs.
+    """The result of a call; a DataError that names the states it read if it fails because of their numbers.
 
-    The digest of a state tells damage. Who writes a container of his own can have anything in it, and not all
-    of that is found before the sums are used.
+    The digest of a state detects damage. But a hand-made container may have any content, and not every fault
+    is found before the sums are used.
     """
     token = _READ.set([])
     try:
@@ -114,14 +114,14 @@ COLUMNS = ("size", "mtime_ns")
 
 
 class Change(NamedTuple):
-    """What keeps a state from being continued: how a lake has changed since, in words."""
+    """Why a state cannot be continued: how the lake has changed since, in words."""
 
     text: str
     remedy: str = "to read everything again"
 
 
 def files_to_arrays(files: Sequence[FileRef]) -> dict[str, Any]:
-    """Paths below the root, sizes and times of modification (in object stores, of the object)."""
+    """Paths below the root, sizes and modification times (in object stores, of the object)."""
     arrays: dict[str, Any] = {"files.path": texts_to_bytes(file.path for file in files)}
     for name in COLUMNS:
         arrays[f"files.{name}"] = np.array([getattr(file, name) for file in files], np.int64)
@@ -129,33 +129,33 @@ def files_to_arrays(files: Sequence[FileRef]) -> dict[str, Any]:
 
 
 def files_from_arrays(arrays: Mapping[str, Any]) -> tuple[FileRef, ...]:
-    """What `files_to_arrays` wrote; an error of Python's if it did not."""
+    """Read what `files_to_arrays` wrote; a Python error if the arrays are not valid."""
     numbers = (arrays[f"files.{name}"].tolist() for name in COLUMNS)
     paths = texts_from_bytes(arrays["files.path"])
     return tuple(FileRef(*file) for file in zip(paths, *numbers, strict=True))
 
 
 def texts_to_bytes(texts: Iterable[str]) -> tuple[bytes, ...]:
-    """Texts as a container holds them; paths may be no Unicode."""
+    """Texts in the form of a container; paths need not be valid Unicode."""
     return tuple(text.encode("utf-8", "surrogatepass") for text in texts)
 
 
 def texts_from_bytes(data: Iterable[bytes]) -> list[str]:
-    """What `texts_to_bytes` wrote."""
+    """Read what `texts_to_bytes` wrote."""
     return [text.decode("utf-8", "surrogatepass") for text in data]
 
 
 def change(known: Iterable[FileRef], files: Sequence[FileRef], fixed: Change | None = None) -> Change | None:
-    """What of a listing speaks against going on from a state.
+    """The change in a listing that prevents continuing from a state, if any.
 
     Parameters
     ----------
     known : iterable of FileRef
-        Files that the state depends on.
+        Files on which the state depends.
     files : sequence of FileRef
-        The listing as it is now.
+        The present listing.
     fixed : Change, optional
-        Why no file may be added to these, and what to do then; None if files may.
+        Why no file may be added, and what to do then; None if files may be added.
     """
     now = {file.path: file for file in files}
     known = sorted(dict.fromkeys(known), key=lambda file: file.path)

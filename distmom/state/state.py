@@ -1,4 +1,4 @@
-"""Where a run keeps what it has done: the public class."""
+"""The file in which a run saves its progress: the public class."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ ON_CHANGE = ("error", "restart")
 
 @dataclass(frozen=True)
 class State:
-    """A file that keeps what a run has done, so that another run goes on from there.
+    """A file that keeps the progress of a run, so that another run can continue from there.
 
-    A run that was interrupted, even killed, goes on to the bits of an unbroken one; a mean over a lake that
-    has grown reads the new files alone. It is accepted wherever ``state=`` is, and so is a bare path.
+    An interrupted or killed run continues and gives bit-for-bit the result of an uninterrupted one; a mean
+    over a lake that has grown reads only the new files. Functions with ``state=`` accept it, and also a plain
+    path.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class State:
     Raises
     ------
     ConfigError
-        If one of them is wrong.
+        If a parameter is wrong.
 
     Examples
     --------
@@ -62,12 +63,12 @@ class State:
 
     @classmethod
     def of(cls, state: str | os.PathLike[str] | State) -> State:
-        """The state that a caller gave, as a path or as itself."""
+        """The state given by a caller, as a path or a `State`."""
         return state if isinstance(state, State) else cls(state)
 
     @property
     def file(self) -> Path:
-        """The path, once it is known that a state can be written there.
+        """The path, after a check that a state can be written there.
 
         Raises
         ------
@@ -78,16 +79,16 @@ class State:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Its name in messages."""
         return f"state {str(Path(self.path).expanduser())!r}"
 
     def load(self, kind: str, memory_limit: int | str | None = None) -> Saved | None:
-        """What is saved there; None if there is no file.
+        """The saved state; None if there is no file.
 
         Parameters
         ----------
         kind : str
-            What job it must be of.
+            Required kind of job.
         memory_limit : int or str, optional
             Bytes that this process may use.
 
@@ -107,7 +108,7 @@ class State:
         return Saved.of(read_state(file, limit // 3), kind, self.name)
 
     def save(self, saved: Saved) -> None:
-        """Write it whole, or leave the file as it was.
+        """Write it completely, or leave the file unchanged.
 
         Raises
         ------
@@ -125,7 +126,7 @@ def _path_text(path: Any, parameter: str) -> str:
 
 
 def check_state_path(path: str | os.PathLike[str], parameter: str = "state") -> Path:
-    """The path, once it is known that a state can be written there: call it before long work.
+    """The path, after a check that a state can be written there; call this before long work.
 
     ConfigError if it is empty or a folder, or its folder does not exist or is not writable.
     """
@@ -147,9 +148,9 @@ def check_state_path(path: str | os.PathLike[str], parameter: str = "state") -> 
 
 
 def read_state(path: Path, most_bytes: int | None = None) -> Container:
-    """A saved state.
+    """Read a saved state.
 
-    DataError if there is none, or it is damaged; nothing of a damaged state is used; ResourceError if the
+    DataError if there is none, or it is damaged; no part of a damaged state is used; ResourceError if the
     file is larger than `most_bytes`.
     """
     refuse_overwritten(path, f"state {str(path)!r}")
@@ -167,7 +168,7 @@ def read_state(path: Path, most_bytes: int | None = None) -> Container:
 
 
 def write_state(path: Path, container: Container) -> None:
-    """Write a state whole, or leave the file as it was.
+    """Write a state completely, or leave the file unchanged.
 
     ResourceError if the disk is full or the file cannot be written.
     """

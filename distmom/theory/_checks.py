@@ -1,4 +1,4 @@
-"""Checks of the arguments of this room: a wrong one is a programming mistake, hence a plain ValueError."""
+"""Argument checks of this package: a wrong argument is a programming mistake, hence a plain ValueError."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ def last_nonpositive(
     """Largest x in [low, high] with ``function(x) <= 0``, for an increasing function.
 
     The answer errs downwards by at most ``tolerance``, never upwards, so that a bound solved with it
-    stays a bound. ``function(low) <= 0`` is taken for granted; values of -inf (logarithms of tails that
+    stays a bound. ``function(low) <= 0`` is assumed; values of -inf (logarithms of tails that
     underflow) are fine.
 
-    Chandrupatla (1997): inverse quadratic interpolation where three points allow it, else bisection.
+    Chandrupatla (1997): inverse quadratic interpolation if three points allow it, else bisection.
     """
     newest, at_newest = high, function(high)
     if at_newest <= 0.0:
@@ -40,7 +40,7 @@ def last_nonpositive(
 
 
 def _next_fraction(points: tuple[float, float, float], values: tuple[float, float, float]) -> float:
-    """Fraction of the way from the newest point to the opposite one at which to ask next."""
+    """Fraction of the way from the newest point to the opposite one at which to evaluate next."""
     (a, b, c), (fa, fb, fc) = points, values
     if not (math.isfinite(fa) and math.isfinite(fb) and math.isfinite(fc)) or fa == fb or fc in (fa, fb):
         return 0.5

@@ -1,9 +1,9 @@
 """Deviation of the lower median of independent block values: binomial tails, solved exactly.
 
-The lower median of K blocks misses by more than eps only if at least m = ceil(K/2) block values do, all
-on one side. With the probability p of one block known to be small, that is a binomial tail, and the
-largest p for which it stays below delta is a quantile of a Beta distribution. These bounds hold for every
-distribution of finite variance; nothing here sees data.
+The lower median of K blocks misses by more than eps only if at least m = ceil(K/2) block values do, all on
+one side. If one block misses with probability at most p, this is a binomial tail, and the largest p for which
+it stays below delta is a quantile of a Beta distribution. These bounds hold for every distribution of finite
+variance; nothing here sees data.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def median_rank(n_blocks: Count) -> Count:
 def binomial_p(n_blocks: int, delta: float, outlying: int = 0) -> float:
     """Largest probability of a bad block that still keeps the median good.
 
-    It is p* with P(Bin(K - o, p*) >= m - o) = delta, m = ceil(K/2); NaN if m - o < 1, where the arbitrary
-    blocks alone decide the median.
+    It is p* with P(Bin(K - o, p*) >= m - o) = delta, m = ceil(K/2); NaN if m - o < 1: the arbitrary blocks
+    alone then decide the median.
 
     P(Bin(K - o, p) >= m - o) is the distribution function of Beta(m - o, K - m + 1) at p.
     Results are cached.
@@ -69,11 +69,11 @@ def cantelli_allowed(n_blocks: int, delta: float, outlying: int = 0) -> bool:
 def width_factor(n_blocks: int, delta: float, outlying: int = 0) -> float:
     """Margin of error of the interval around the median, in standard deviations of one block value.
 
-    It is sqrt(1/p* - 1) where `cantelli_allowed`, else sqrt(1/p*); inf where no finite bound exists.
+    It is sqrt(1/p* - 1) if `cantelli_allowed`, else sqrt(1/p*); inf if no finite bound exists.
 
-    For independent blocks of equal size and every distribution of finite variance,
-    P(|median - mean| > width_factor * sqrt(V)) <= delta, with V the variance of a block value. Where
-    `cantelli_allowed`, no smaller factor is valid for all distributions.
+    For independent blocks of equal size and every distribution of finite variance, P(|median - mean| >
+    width_factor * sqrt(V)) <= delta, with V the variance of a block value. If `cantelli_allowed`, no smaller
+    factor is valid for all distributions.
 
     Examples
     --------

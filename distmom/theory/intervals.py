@@ -1,8 +1,8 @@
 """Intervals from order statistics of independent block values.
 
 The interval [Y_(l), Y_(K+1-l)] covers the median of the distribution of one block value, whatever that
-distribution: it misses only if fewer than l values lie on one side, a binomial tail at 1/2. It says nothing
-about blocks that share rows (sampling without or with replacement from all rows, incomplete pairs): given the
+distribution: it misses only if fewer than l values are on one side, a binomial tail at 1/2. It is not valid
+for blocks that share rows (sampling without or with replacement from all rows, incomplete pairs): given the
 data such values are independent around the *conditional* median, and the interval ignores the sampling error
 of the data itself.
 """
@@ -26,7 +26,7 @@ def _tail(n_good: int, rank: int) -> float:
 
 @lru_cache(maxsize=8192)
 def order_rank(n_blocks: int, delta: float, outlying: int = 0) -> int | None:
-    """Rank l of the order interval [Y_(l), Y_(K+1-l)].
+    """Rank l of the order-statistic interval [Y_(l), Y_(K+1-l)].
 
     The largest l (from 1) whose level 1 - 2 P(Bin(K - o, 1/2) <= l - 1) is at least 1 - delta; None if even
     the extremes do not reach it, that is if K - o < 1 + log2(1/delta).
@@ -78,7 +78,7 @@ def order_level(n_blocks: int, rank: int, outlying: int = 0) -> float:
 
 @lru_cache(maxsize=1024)
 def least_order_blocks(delta: float, outlying: int = 0) -> int:
-    """Least number of blocks that has an order interval: the least K >= o + 1 + log2(1/delta).
+    """Smallest number of blocks with an order-statistic interval: the least K >= o + 1 + log2(1/delta).
 
     Examples
     --------

@@ -12,7 +12,7 @@ from functools import lru_cache
 from distmom.theory._checks import check_count
 
 LEAST_LEVEL = 5
-"""Below five blocks a single bad block already weighs more than the median can bear."""
+"""With fewer than five blocks a single bad block already exceeds what the median tolerates."""
 
 
 @lru_cache(maxsize=1024)
@@ -52,7 +52,7 @@ def ladder_levels(n_fine: int, n_blocks: int | None = None) -> tuple[int, ...]:
     Parameters
     ----------
     n_blocks : int, optional
-        Number of blocks the user asked for; must divide ``n_fine``. The ladder then starts with it.
+        Number of blocks requested by the user; must divide ``n_fine``. The ladder then starts with it.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """What the propositions of Laforgue, Clemencon & Bertail (2019) prescribe: blocks, and deviation bounds.
 
-K blocks of size B for a confidence level 1 - delta. One outside a proposition's range is refused with the
-range for this number of rows; the condition itself is checked on the integers K and B that are used. Of the
-published closed forms in n two drop the floor in B, one has a wrong denominator, and the constants 108 and
-486 belong to degree 2. The proofs are sound at the integer B: eps^2 = 6 V_B for medians of U-statistics and
+K blocks of size B for a confidence level 1 - delta. A level outside a proposition's range is refused, with
+the range for this number of rows; the condition itself is checked for the integers K and B used. Of the
+published closed forms in n, two drop the floor in B, one has a wrong denominator, and the constants 108 and
+486 are for degree 2. The proofs are sound at the integer B: eps^2 = 6 V_B for medians of U-statistics and
 (3/tau) V_B for randomized blocks, V_B the variance of one block's statistic.
 """
 
@@ -18,12 +18,12 @@ from distmom.theory._checks import check_count, check_delta, check_variance
 
 
 def mom_least_delta(n_rows: int) -> float:
-    """Least delta admitted for medians of means of ``n_rows`` rows: exp(1 - n/2)."""
+    """Smallest admissible delta for medians of means of ``n_rows`` rows: exp(1 - n/2)."""
     return math.exp(1.0 - 0.5 * n_rows)
 
 
 def mou_least_delta(n_rows: float, degree: int = 2) -> float:
-    """Least delta admitted for medians of U-statistics: exp(1 - 2n/(9d)).
+    """Smallest admissible delta for medians of U-statistics: exp(1 - 2n/(9d)).
 
     The printed range lacks the degree d, and would allow blocks too small for one tuple.
     """
@@ -31,7 +31,7 @@ def mou_least_delta(n_rows: float, degree: int = 2) -> float:
 
 
 def morm_least_delta(tau: float, n_rows: float, degree: int = 1) -> float:
-    """Least delta admitted for randomized blocks: 2 exp(-8 tau^2 n/(9d)) (d = 1 for means)."""
+    """Smallest admissible delta for randomized blocks: 2 exp(-8 tau^2 n/(9d)) (d = 1 for means)."""
     _check_fraction("tau", tau, 0.5)
     return math.exp(-8.0 * tau * tau * n_rows / (9.0 * degree)) / 0.5
 
@@ -90,8 +90,8 @@ def morgu_blocks(
     Parameters
     ----------
     tau : float
-        Share of bad blocks tolerated among all possible blocks, in (0, 1/2): larger means more blocks,
-        smaller ones, and a better constant.
+        Share of bad blocks tolerated among all possible blocks, in (0, 1/2): a larger share means more and
+        smaller blocks, and a better constant.
     degrees : sequence of int
         1 for means; those of the kernel for U-statistics.
 
@@ -147,7 +147,7 @@ def paper_margin_mou(variance: float) -> float:
 def paper_margin_morm(variance: float, tau: float) -> float:
     """Median of randomized means or U-statistics with `morgu_blocks`: sqrt((3/tau) V_B).
 
-    The tail of W_n is that at tau - q, where the published proof has 1/2 - q. With B rows out of n the
+    The tail of W_n is the one at tau - q, not at 1/2 - q as in the published proof. With B rows out of n the
     exponent n/B needs no floor (Finner 1992).
 
     Parameters
@@ -178,7 +178,7 @@ def _check_fraction(name: str, value: float, end: float) -> None:
 
 
 def _inadmissible(what: str, n_rows: int, confidence_level: float, least_delta: float) -> ConfigError:
-    """Build the error of a delta below its range; the printed ends are rounded to the admissible side."""
+    """Build the error for a delta below its range; printed ends are rounded to the admissible side."""
     received = f"got confidence_level={confidence_level!r} (delta={1.0 - confidence_level:.4g})"
     if least_delta >= 1.0:
         return ConfigError(

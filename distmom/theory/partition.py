@@ -20,10 +20,10 @@ NEARLY_EQUAL = 1.1
 def unequal_factor(sizes: Sequence[float] | NDArray[Any], delta: float, outlying: int = 0) -> float:
     """Margin of error of the interval around the median of independent blocks of unequal sizes.
 
-    In standard deviations of the mean of a block of average size, as `width_factor` is for equal blocks; inf
-    if vacuous. Block k misses with probability at most p_k = V_k/(V_k + eps^2) (V_k/eps^2 where Cantelli's
-    form is not allowed), V_k inversely proportional to its size, and eps solves
-    P(PoissonBinomial(p_1, ..., p_(K-o)) >= m - o) = delta by the O(K m) recursion.
+    It is in standard deviations of the mean of a block of average size, like `width_factor` for equal blocks;
+    inf if vacuous. Block k misses with probability at most p_k = V_k/(V_k + eps^2) (V_k/eps^2 if Cantelli's
+    form is not allowed), V_k inversely proportional to its size, and eps solves P(PoissonBinomial(p_1, ...,
+    p_(K-o)) >= m - o) = delta by the O(K m) recursion.
 
     Parameters
     ----------

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     Factors = Callable[[NDArray[Any], float, int], NDArray[Any]]
 
 AUTOMATIC = 63
-"""Blocks of a part where nothing else is asked for: 3 * 3 * 7, so that fewer can be made of them."""
+"""Default number of blocks of a part: 3 * 3 * 7, so that they can be merged into fewer."""
 
 LEAST_ROWS = 8
-"""Rows of a block, below which neighbouring blocks are joined."""
+"""Fewest rows of a block; below it neighbouring blocks are joined."""
 
 _WINDOW = 4096
 
 
 @lru_cache(maxsize=1024)
 def best_blocks(n_rows: int, delta: float, outlying: int = 0, *, repeated: bool = False) -> int:
-    """Odd number of blocks of least exact margin of error, with ``outlying`` arbitrary blocks.
+    """Odd number of blocks with the smallest exact margin of error, for ``outlying`` arbitrary blocks.
 
-    The odd K that minimises ``width_factor(K, delta, o)`` / sqrt(floor(n/K)), the smallest of equals.
+    It is the odd K that minimises ``width_factor(K, delta, o)`` / sqrt(floor(n/K)); of equals, the smallest.
     ConfigError if no odd K <= n exceeds 2 o, the condition for a finite answer.
 
     K > 2 o only makes the answer finite: at delta = 0.01 and o = 10, K = 21 gives 152 sigma/sqrt(n) and
@@ -40,9 +40,9 @@ def best_blocks(n_rows: int, delta: float, outlying: int = 0, *, repeated: bool 
     Parameters
     ----------
     outlying : int
-        Number o of rows or units that may be arbitrary; each spoils at most one block.
+        Number o of rows or units that may be arbitrary; each affects at most one block.
     repeated : bool
-        For repeated partitions, by the factor 1/sqrt(`repeated_p`).
+        Whether partitions are repeated: the factor is then 1/sqrt(`repeated_p`).
 
     Examples
     --------
@@ -89,7 +89,7 @@ def _candidates(n_rows: int, delta: float, outlying: int, factors: Factors) -> N
 
 
 def part_outlying(outlying: int, n_parts: int, delta: float) -> int:
-    """At most so many of the arbitrary rows fall into any one part, with probability 1 - delta.
+    """Bound on the arbitrary rows that fall into any one part, with probability 1 - delta.
 
     Hoeffding's bound, valid for samples without replacement: the number in a part exceeds o/P + t with
     probability of at most exp(-2 t^2/o). Which rows are arbitrary must not depend on the random parts.
@@ -120,8 +120,8 @@ def part_outlying(outlying: int, n_parts: int, delta: float) -> int:
 def part_blocks(n_rows: int, n_parts: int, delta: float, outlying: int) -> int:
     """Odd number of blocks of each part, for `outlying` arbitrary ones among all `n_rows` rows.
 
-    Half of delta is for how they fall into the parts; the blocks are those of least exact margin of error for
-    what one part may then hold, at the other half.
+    Half of delta is for the allocation to the parts; the blocks have the smallest exact margin of error, at
+    the other half, for the number of arbitrary rows that one part may then contain.
 
     ConfigError if they could outvote the blocks of a part.
 
@@ -135,7 +135,7 @@ def part_blocks(n_rows: int, n_parts: int, delta: float, outlying: int) -> int:
 
 
 def joined_blocks(n_rows: int) -> int:
-    """Of the automatic blocks of a part with so many rows, how many are left once each has enough rows.
+    """Number of automatic blocks of a part with `n_rows` rows, after joining until each has enough rows.
 
     Examples
     --------

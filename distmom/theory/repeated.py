@@ -25,8 +25,8 @@ _HALVINGS = 60
 def repeated_margin(variance: float, n_blocks: int, delta: float, outlying: int = 0) -> float:
     """Margin of error sqrt(V / p) for the median over repeated partitions; V is that of one block mean.
 
-    Where the blocks differ in size, V is the average over the blocks of a partition. Infinite where the
-    arbitrary blocks alone decide the median. (One partition has the exact bound, which is sharper.)
+    If the blocks differ in size, V is the average over the blocks of a partition. Infinite if the arbitrary
+    blocks alone decide the median. (One partition has the exact bound, which is sharper.)
 
     Examples
     --------
@@ -43,10 +43,10 @@ def repeated_p(n_blocks: int, delta: float, outlying: int = 0) -> float:
     """Largest probability of a bad block for the median over repeated random partitions.
 
     The p <= t with exp(-(K - o) kl(t | p)) = delta, where t = (K/2 - o)/(K - o) is the share of the good
-    blocks that must miss besides; for o = 0 that is (1 - sqrt(1 - delta^(2/K)))/2. 0 if 2 o >= K.
+    blocks that must miss in addition; for o = 0 the solution is (1 - sqrt(1 - delta^(2/K)))/2. 0 if 2 o >= K.
 
     Half of all R K blocks are bad only if, on average over the partitions, at least t (K - o) of the K - o
-    other blocks are. The o arbitrary ones may be others in each partition.
+    other blocks are. The o arbitrary blocks may differ between partitions.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def repeated_p(n_blocks: int, delta: float, outlying: int = 0) -> float:
 def repeated_factors(n_blocks: Sequence[int] | NDArray[Any], delta: float, outlying: int = 0) -> NDArray[Any]:
     """Margins of error in standard deviations of one block value, for an array of numbers of blocks.
 
-    The counterpart of `width_factors`: 1/sqrt(`repeated_p`), infinite where that is 0.
+    The counterpart of `width_factors`: 1/sqrt(`repeated_p`), infinite if that is 0.
     """
     import numpy as np
 

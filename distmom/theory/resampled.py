@@ -1,4 +1,4 @@
-"""Deviation of the median of blocks that are drawn anew from the same rows.
+"""Deviation of the median of blocks that are resampled from the same rows.
 
 Blocks sampled without replacement, with replacement, or as sets of pairs share rows, so their values are
 independent only given the data. Let W be the conditional probability of a bad block. Its mean is at most
@@ -8,7 +8,7 @@ P(W >= t) <= exp(-a kl(t | p)). Given W the number of bad blocks is binomial, a 
 
     P(|median - mean| > eps) <= E exp(-a kl+(T | p)),  T ~ Beta(m, K - m + 1),  m = ceil(K/2),
 
-with kl+ = 0 for T <= p. Markov's inequality gives (K/m) p besides; the smaller of both counts. The
+with kl+ = 0 for T <= p. Markov's inequality also gives (K/m) p; the smaller of the two is used. The
 expectation is P(T <= p) plus an integral over (p, 1). In x = logit(T) its integrand is unimodal and analytic
 in a strip, so Gauss-Legendre nodes on both sides of the mode converge fast.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NODES = 64
-# the integrand is dropped where it is below exp(-DROP) of its maximum
+# the integrand is neglected where it is below exp(-DROP) of its maximum
 DROP = 36.0
 
 
@@ -41,9 +41,9 @@ def resampled_margin(variance: float, n_blocks: int, inverse_inclusion: float, d
 
     References
     ----------
-    Finner (1992); it replaces Hoeffding (1963) in Laforgue, Clemencon & Bertail (2019), whose bound is
-    23.7 sigma/sqrt(n) where this one is 13.5 (delta = 0.001, tau = 0.45). They prove none for sampling with
-    replacement; this one covers it.
+    Finner (1992); it replaces Hoeffding (1963) in Laforgue, Clemencon & Bertail (2019), whose bound is 23.7
+    sigma/sqrt(n), compared with 13.5 here (delta = 0.001, tau = 0.45). They prove none for sampling with
+    replacement, which this bound covers.
 
     Examples
     --------
@@ -112,7 +112,8 @@ def _log_integrand(x: Any, m: int, c: int, a: float, p: float) -> Any:
     The first two terms are the Beta density times dt/dx.
 
     kl is summed from (1 + u) log(1 + u) - u at the relative differences u of t and 1 - t, because the
-    textbook form cancels where a is large and t near p: here errors of u and v enter squared.
+    textbook form suffers from cancellation if a is large and t is near p: here errors of u and v enter
+    squared.
     """
     import numpy as np
 
@@ -127,7 +128,7 @@ def _log_integrand(x: Any, m: int, c: int, a: float, p: float) -> Any:
 
 
 def _mode(m: int, c: int, a: float, start: float) -> float:
-    """Where the integrand is largest on x >= start = logit(p).
+    """Maximum point of the integrand on x >= start = logit(p).
 
     Its derivative is t (1 - t) times m/t - c/(1 - t) - a (x - start), which decreases in x: one bisection
     between ``start`` and the mode at a = 0.

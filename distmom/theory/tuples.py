@@ -1,4 +1,4 @@
-"""Tuples of rows, of one or several samples: how many to draw, and how far they vary."""
+"""Tuples of rows from one or several samples: how many to draw, and the variance of their mean."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from distmom.theory._checks import check_count, check_variance
 
 TUPLE_BUDGET = 10_000_000
-"""Rows drawn in all, over all samples, unless the number of pairs is given."""
+"""Default total of rows drawn over all samples, unless the number of pairs is given."""
 
 TUPLES_PER_ROW = 10
 
 _EXACT_TERMS = 100_000
 
 Numbers = int | Sequence[int]
-"""Of one sample, or of each of several."""
+"""The number for one sample, or for each of several."""
 
 
 def each(numbers: Numbers) -> tuple[int, ...]:
@@ -24,7 +24,7 @@ def each(numbers: Numbers) -> tuple[int, ...]:
 
 
 def count_tuples(n_rows: Numbers, degree: Numbers) -> int:
-    """C(n_1, d_1) C(n_2, d_2) ...; ValueError if a sample has fewer rows than a tuple takes of it."""
+    """C(n_1, d_1) C(n_2, d_2) ...; ValueError if a sample has fewer rows than a tuple takes from it."""
     pairs = list(zip(each(n_rows), each(degree), strict=True))
     for n, d in pairs:
         check_count("n_rows", n, least=d)
@@ -42,15 +42,15 @@ def default_tuples(
     Parameters
     ----------
     n_rows : int or sequence of int
-        n; of several samples the rows of each, of which n is the sum.
+        n; for several samples, the rows of each, with sum n.
     n_blocks : int
         Samples K of tuples.
     degree : int or sequence of int
-        Rows of a tuple, or those of each sample, of which d is the sum.
+        Rows of a tuple, or rows of each sample in it, with sum d.
     replacement : bool
-        Whether tuples may repeat; else there are no more than C(n, d).
+        Whether tuples may repeat; otherwise there are at most C(n, d).
     budget : int
-        Rows to draw at most, K M d in all.
+        Most rows to draw, K M d in total.
 
     Examples
     --------
@@ -86,13 +86,13 @@ def incomplete_variance(
     kernel_variance : float
         Var h(X_1, X_2).
     n_rows : int or sequence of int
-        n; of several samples those of each.
+        n; for several samples, the rows of each.
     n_pairs : int
         M.
     replacement : bool
         Whether pairs are drawn with replacement.
     degree : int or sequence of int
-        Rows of a tuple, where they are no pairs: N = C(n, d); of several samples the rows of each:
+        Rows of a tuple, if not pairs: N = C(n, d); for several samples, the rows of each:
         N = C(n_1, d_1) C(n_2, d_2) ...
 
     Examples
@@ -124,8 +124,8 @@ def pair_inverse_inclusion(n_rows: Numbers, n_pairs: int, *, replacement: bool, 
     Parameters
     ----------
     n_rows, degree : int or sequence of int
-        n and d; of several samples those of each: then pi is that of a row of the sample whose rows are used
-        most often, and N the product of their numbers of tuples.
+        n and d; for several samples, those of each: pi is then for a row of the sample whose rows are used
+        most often, and N is the product of the numbers of tuples.
     n_pairs : int
         M.
     replacement : bool

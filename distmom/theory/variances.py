@@ -1,4 +1,4 @@
-"""Blocks of rows: variances of their statistics under the sampling schemes, and how often they use a row."""
+"""Blocks of rows: variances of their statistics under the sampling schemes, and inclusion probabilities."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 If the geometric median of K points is farther than C_alpha r from the mean, C_alpha = (1 - alpha)/sqrt(1 - 2
 alpha) and 0 < alpha < 1/2, then more than alpha K of the points are farther than r from it (Minsker 2015,
 lemma 2.1, in any Hilbert space). One block mean is farther than r with probability of at most trace(Sigma)/(B
-r^2), so that every rank j <= ceil(K/2) of the number of bad blocks gives a radius; the least one counts.
+r^2), so every rank j <= ceil(K/2) of the number of bad blocks gives a radius; the smallest one is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_RANKS = 64
-"""Ranks tried; every one gives a valid radius, and the curve is flat about its least value."""
+"""Number of ranks tried; each gives a valid radius, and the curve is flat around its minimum."""
 
 
 @lru_cache(maxsize=4096)
@@ -29,7 +29,7 @@ def vector_factor(n_blocks: int, delta: float, outlying: int = 0, *, equal: bool
     """Radius around the geometric median of K block means, in units of sqrt(trace(Sigma)/B).
 
     It is min over j = o + 1 ... ceil(K/2) of C_alpha / sqrt(p_j), alpha = (j - 1)/K, with P(Bin(K - o, p_j)
-    >= j - o) = delta; inf where the arbitrary blocks are half of them or more.
+    >= j - o) = delta; inf if half or more of the blocks are arbitrary.
 
     Unequal blocks: P(at least i of n bad) is at most the binomial tail at the average probability p if
     i >= n p + 1 (Hoeffding 1956, theorem 4), and at most n p for i = 1. Medians by coordinate: `width_factor`
@@ -40,8 +40,8 @@ def vector_factor(n_blocks: int, delta: float, outlying: int = 0, *, equal: bool
     outlying : int
         Number o of blocks whose mean vectors are arbitrary, or left out because they are non-finite.
     equal : bool
-        Whether the blocks have one size B. Else trace(Sigma)/B stands for the average over the good blocks,
-        and only those ranks count for which equal blocks are the worst case.
+        Whether all blocks have the same size B. Otherwise trace(Sigma)/B is the average over the good blocks,
+        and only ranks for which equal blocks are the worst case are used.
 
     References
     ----------
@@ -68,7 +68,7 @@ def vector_factor(n_blocks: int, delta: float, outlying: int = 0, *, equal: bool
 
 @lru_cache(maxsize=1024)
 def resampled_vector_factor(n_blocks: int, inverse_inclusion: float, delta: float) -> float:
-    """As `vector_factor`, for blocks that are drawn anew from the same rows: with or without replacement.
+    """Like `vector_factor`, for blocks resampled from the same rows, with or without replacement.
 
     `resampled_p` at every rank: the conditional probability of a bad block given the rows obeys the same
     inequality for vectors as for numbers.
@@ -93,12 +93,12 @@ def resampled_vector_factor(n_blocks: int, inverse_inclusion: float, delta: floa
 
 @lru_cache(maxsize=4096)
 def repeated_vector_factor(n_blocks: int, delta: float, outlying: int = 0) -> float:
-    """As `vector_factor`, for the geometric median of the blocks of repeated random partitions.
+    """Like `vector_factor`, for the geometric median of the blocks of repeated random partitions.
 
     If the median of all R K points is farther than C_alpha r from the mean, more than a share alpha of them
     is farther than r, so on average over the partitions more than alpha K - o of the K - o others. That share
     obeys the exponential bound of `repeated_p` at every alpha in place of 1/2, and by Hoelder's inequality
-    over the partitions with the average of trace(Sigma)/B over all blocks where these differ in size.
+    over the partitions with the average of trace(Sigma)/B over all blocks if these differ in size.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _ranks(least: int, most: int) -> NDArray[Any]:
 
 
 def _least_radius(alpha: NDArray[Any], p: NDArray[Any]) -> float:
-    """Least C_alpha / sqrt(p); a p of 0 bounds nothing."""
+    """Smallest C_alpha / sqrt(p); p = 0 gives no bound."""
     import numpy as np
 
     good = p > 1e-300  # NaN is not

@@ -1,4 +1,4 @@
-"""Where a call runs, as the caller says: threads, processes of this machine, or a Dask cluster."""
+"""Where a call runs, as chosen by the caller: threads, processes on this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ Bytes = int | str | None
 
 
 class Backend:
-    """What all backends share; see `Threads`, `Processes` and `Cluster`."""
+    """Common base of all backends; see `Threads`, `Processes` and `Cluster`."""
 
     memory_limit: Bytes
     scratch: str | os.PathLike[str] | None
     local: ClassVar[bool] = True
 
     def start(self, limit: int | None) -> Executor:
-        """An executor whose processes may use so many bytes; to be closed."""
+        """An executor whose processes may use `limit` bytes; the caller closes it."""
         raise NotImplementedError
 
     @contextmanager
     def open(self, *, load: Callable[[], None] | None = None) -> Iterator[Executor]:
-        """An executor there; what was started for it is ended in the end.
+        """Open an executor; everything started for it is stopped at the end.
 
-        A task that runs on a cluster leaves its thread to other tasks meanwhile.
+        A task that runs on a cluster releases its thread for other tasks meanwhile.
 
-        ConfigError if a client is asynchronous, an address malformed, or `scratch` no folder; ResourceError
-        if the scheduler cannot be reached, worker processes cannot be started, or one of them has other
-        versions, see ``distmom.cluster.executors.versions``.
+        ConfigError if a client is asynchronous, an address is malformed, or `scratch` is not a folder;
+        ResourceError if the scheduler cannot be reached, worker processes cannot be started, or one of them
+        has other versions (see ``distmom.cluster.executors.versions``).
 
         Parameters
         ----------
         load : callable, optional
             A function of a module that every worker process of a cluster calls once, in the background: it
-            loads what the first unit would have to wait for.
+            loads what the first unit would otherwise wait for.
         """
         limit, folder = parse_bytes(self.memory_limit), Scratch(self.scratch)
         with interrupts.deferred(), ExitStack() as ending:
@@ -60,11 +60,11 @@ class Backend:
             yield executor
 
     def imagined(self) -> AbstractContextManager[Executor]:
-        """An executor as a run would have it, to make a plan only: no process is started."""
+        """An executor like that of a run, but only for planning: no process is started."""
         return self.open()
 
     def here(self) -> Backend:
-        """The same for data in memory, which is not sent to a cluster: threads of this process."""
+        """The backend for data in memory, which is not sent to a cluster: threads of this process."""
         return Threads(usable_cpus(), self.memory_limit, self.scratch)
 
 
@@ -98,7 +98,7 @@ class Threads(Backend):
         parse_bytes(self.memory_limit)
 
     def start(self, limit: int | None) -> Executor:
-        """Threads, whose pool begins with the first unit."""
+        """Threads; the pool starts with the first unit."""
         return ThreadExecutor(self.n, limit)
 
     def here(self) -> Backend:
@@ -144,7 +144,7 @@ class Processes(Backend):
         return local_executor(self.n, limit)
 
     def imagined(self) -> AbstractContextManager[Executor]:
-        """Worker processes are imagined, not started."""
+        """Plan with worker processes without starting them."""
         executor = ThreadExecutor(self.n, parse_bytes(self.memory_limit) or memory_bytes() // usable_cpus())
         executor.threads_per_process = 1
         executor.scratch = Scratch(self.scratch)
@@ -153,7 +153,7 @@ class Processes(Backend):
 
 @dataclass(frozen=True)
 class Cluster(Backend):
-    """A Dask cluster that is running.
+    """A running Dask cluster.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Cluster(Backend):
     memory_limit : int or str, optional
         Bytes per process; by default the limit of the workers.
     scratch : path, optional
-        Folder for temporary files, which all workers can reach.
+        Folder for temporary files that all workers can reach.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class Cluster(Backend):
         parse_bytes(self.memory_limit)
 
     def start(self, limit: int | None) -> Executor:
-        """The workers of the client, or of a client of ours; these say how much memory there is."""
+        """The workers of the given client, or of our own; they report the available memory."""
         if isinstance(self.scheduler, (str, os.PathLike)):
             return connect.to_scheduler(os.fspath(self.scheduler))
         return connect.to_client(self.scheduler)
@@ -195,7 +195,7 @@ class Cluster(Backend):
 
 @dataclass(frozen=True)
 class Anywhere(Backend):
-    """What no `executor` means: the active Dask client if there is one, else threads.
+    """The default without `executor`: the active Dask client if there is one, else threads.
 
     Inside a task of a Dask worker, that worker's share of threads.
     """
@@ -207,7 +207,7 @@ class Anywhere(Backend):
         parse_bytes(self.memory_limit)
 
     def start(self, limit: int | None) -> Executor:
-        """What is there."""
+        """Start the client's executor if there is one, else threads."""
         share = connect.share_of_worker()
         active = connect.active_client() if share is None else None
         if active is None:
@@ -216,7 +216,7 @@ class Anywhere(Backend):
 
 
 def as_backend(executor: Any) -> Backend:
-    """The backend that a value of ``executor=`` means.
+    """The backend for a value of ``executor=``.
 
     ConfigError if it is neither None, a backend, an address, nor something that looks like a Dask client.
 

@@ -34,11 +34,11 @@ Load = Callable[[], None]
 
 PROBE = 5.0  # seconds the scheduler has to answer a question about itself
 PATIENCE = 5.0  # seconds a finished result may take to arrive, doubled with every attempt
-SILENCE = 300.0  # seconds without a heartbeat of any worker; Dask gives a worker up after as many
+SILENCE = 300.0  # seconds without a heartbeat of any worker; Dask gives up a worker after this time
 SOME_WORKERS = 100  # whose heartbeats are looked at
-UNNOTICED = 30.0  # seconds for which Dask may take a worker that was cut off to be there
+UNNOTICED = 30.0  # seconds for which Dask may not notice a disconnected worker
 LOOPBACK = ("tcp://127.0.0.1:", "tls://127.0.0.1:", "tcp://[::1]:", "tls://[::1]:", "inproc://")
-FRESH = 5.0  # seconds for which the number of threads is taken as known
+FRESH = 5.0  # seconds for which the number of threads is cached
 
 _prepared: WeakSet[Client] = WeakSet()
 
@@ -68,7 +68,7 @@ class ClientTasks(Tasks):
         self._scatter_from = 0.0
 
     def ready(self) -> bool:
-        """Whether the client has its scheduler."""
+        """Whether the client is connected to its scheduler."""
         return bool(self._client.status == "running")
 
     def submit(self, unit: Unit | UnitBatch, attempt: int) -> None:
@@ -77,7 +77,7 @@ class ClientTasks(Tasks):
         try:
             key = f"{self._name}-{unit.number}-{attempt}"
             remote = self._client.submit(_call, decisive_here(), self._sent_work(), unit, key=key, pure=False)
-        except OSError as error:  # closed or lost in this very moment, or nobody to scatter to
+        except OSError as error:  # closed or lost just now, or no worker to scatter to
             collected = Future()
             collected.set_result(Finished(unit, "lost", error=error))
         else:
@@ -86,16 +86,16 @@ class ClientTasks(Tasks):
         self._under_way[collected] = unit
 
     def _sent_work(self) -> Any:
-        """The work, or a future of it if it is large: workers then copy it from each other.
+        """The work or, if it is large, a future of it, which workers copy from each other.
 
-        Scattering it to all of them would wait for ever, as would the scheduler, if one was just cut off.
+        Scattering it to all of them would hang, like the scheduler, if one was just disconnected.
         """
         held = self._held
         if not self._scattered or (held is not None and held.status in ("finished", "pending")):
             return held if self._scattered else self._work
         self._held = None  # gone with its workers
         if monotonic() < self._scatter_from or not (self._executor.ask() or {}).get("n_workers"):
-            return self._work  # nobody to scatter to yet, and an adaptive cluster only grows for tasks
+            return self._work  # no worker yet, and an adaptive cluster grows only for tasks
 
         async def scatter() -> Any:
             sending = self._client.scatter(self._work, hash=False, timeout=PROBE, asynchronous=True)
@@ -103,7 +103,7 @@ class ClientTasks(Tasks):
 
         try:
             self._held = asyncio.run_coroutine_threadsafe(scatter(), self._loop).result()
-        except Exception:  # whoever was to hold it does not answer: until Dask knows, it goes with each task
+        except Exception:  # the worker does not answer: send it with each task until Dask notices
             self._scatter_from = monotonic() + UNNOTICED
             return self._work
         return self._held
@@ -127,7 +127,7 @@ class ClientTasks(Tasks):
             [outcome] = gathering.result()
         except KilledWorker as error:
             return Finished(unit, "killed", error=error)
-        except CancelledError as error:  # Dask's word for: given up together with a worker or scheduler
+        except CancelledError as error:  # Dask's term for work lost with a worker or scheduler
             return Finished(unit, "lost", error=error)
         except Exception as error:
             # Only a future in error carries an exception of the work; others come from the connection.
@@ -145,7 +145,7 @@ class ClientTasks(Tasks):
             return "its scheduler does not answer"
         if not info["n_workers"]:
             return "it has no workers"
-        # Dask's timers follow the clock: where it was set back by days, nobody says anything for days
+        # Dask's timers follow the clock: if it was set back by days, heartbeats stop for days
         seen = {address: worker["last_seen"] for address, worker in info["workers"].items()}
         if seen != self._seen:
             self._seen, self._seen_at = seen, monotonic()
@@ -167,14 +167,14 @@ class ClientTasks(Tasks):
 
 
 class ClientExecutor:
-    """The workers of a ``distributed.Client``, from which large states come merged.
+    """The workers of a ``distributed.Client``, which return large states merged.
 
     Parameters
     ----------
     client : distributed.Client
         Synchronous and connected.
     on_close : callable, optional
-        Ends what was started for this executor; a client given by the caller is left open.
+        Stops what was started for this executor; a client given by the caller stays open.
     """
 
     far = True
@@ -183,7 +183,7 @@ class ClientExecutor:
         self.client = client
         self._on_close = on_close
         self.scratch = Scratch()
-        self.account = Account(None)  # workers keep to their limits themselves
+        self.account = Account(None)  # workers enforce their limits themselves
         self._preparing: Future[None] | None = None
         self._asked = float("-inf")
         self._threads = 1
@@ -197,13 +197,13 @@ class ClientExecutor:
 
     @property
     def threads(self) -> int:
-        """Threads of all workers, at least one; asked anew every few seconds: clusters grow and shrink."""
+        """Threads of all workers, at least one; refreshed every few seconds: clusters grow and shrink."""
         if monotonic() - self._asked > FRESH and self.client.status == "running":
             self.ask()
         return self._threads
 
     def ask(self, n_workers: int = 0) -> dict[str, Any] | None:
-        """What the scheduler says about the cluster; ``None`` if it does not answer within seconds."""
+        """The scheduler's report on the cluster; ``None`` if it does not answer within seconds."""
         self._asked = monotonic()
         try:
             identity = self.client.scheduler.identity
@@ -214,10 +214,10 @@ class ClientExecutor:
         return info
 
     def prepare(self, load: Load) -> None:
-        """Have the workers call ``load`` in the background, once for each client; units may run meanwhile.
+        """Make the workers call ``load`` in the background, once per client; units may run meanwhile.
 
-        Not by a plugin: it would stay with other people's schedulers, where a worker that joins later and
-        lacks this package could not start. Failures show in the units, if they matter to them.
+        No plugin is used: it would stay on other people's schedulers, and a worker that joins later without
+        this package could not start. Failures appear in the units, if they matter there.
         """
         if self.client in _prepared:
             return
@@ -243,7 +243,7 @@ class ClientExecutor:
 
 
 async def _load_here(load: Load) -> None:
-    """Run on a worker, beside its event loop and its units."""
+    """Run on a worker, alongside its event loop and units."""
     try:
         await asyncio.to_thread(load)
     except Exception:
@@ -258,7 +258,7 @@ def _call(versions: tuple[str, ...], work: Parcel, unit: Unit | UnitBatch) -> Un
 
 
 def _revoked() -> Callable[[], bool]:
-    """Tells a running task that it was cancelled: Dask cannot stop its thread, but forgets the task."""
+    """A check whether a running task was cancelled: Dask cannot stop its thread, but forgets the task."""
     from distributed import get_worker
 
     worker = get_worker()

@@ -1,4 +1,4 @@
-"""Clients: one that is given, the active one, or our own for the scheduler at an address."""
+"""Clients: a given one, the active one, or our own for the scheduler at an address."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GIVEN, ACTIVE = "executor: the client", "the active Dask client"
 
 @contextmanager
 def thread_left_to_units() -> Iterator[None]:
-    """In a task of a worker: its thread may be the only one there is, and this task waits for others."""
+    """In a worker's task: release its thread, which may be the only one, while this task waits for others."""
     from distributed import get_worker, rejoin, secede
 
     with ExitStack() as stack:
@@ -42,11 +42,11 @@ def thread_left_to_units() -> Iterator[None]:
 
 
 def active_client() -> Any:
-    """The current Dask client. Who has one has imported distributed; importing it here would cost 0.6 s.
+    """The current Dask client, if distributed was imported; importing it here would take 0.6 s.
 
-    A client that a process inherited by a fork does not count: its event loop did not come along.
+    A client inherited by a fork does not count: its event loop was not copied.
     """
-    with suppress(KeyError, AttributeError, ValueError):  # not imported, not wholly, no client
+    with suppress(KeyError, AttributeError, ValueError):  # not imported, not completely, or no client
         client = sys.modules["distributed"].Client.current()
         if not _inherited(client):
             return client
@@ -65,7 +65,7 @@ def share_of_worker() -> int | None:
 
 
 def to_client(client: Any, called: str = GIVEN) -> ClientExecutor:
-    """An executor on a client that stays open; messages call it so."""
+    """An executor on a client that stays open; messages use the name `called`."""
     from distributed import Client
 
     from distmom.cluster.executors.client import ClientExecutor
@@ -95,24 +95,24 @@ def to_client(client: Any, called: str = GIVEN) -> ClientExecutor:
 
 
 def _inherited(client: Any) -> bool:
-    """Whether a client was made before this process was forked off: nobody would ever answer it.
+    """Whether a client was created before this process was forked: it would never get an answer.
 
-    Dask keeps no process number but in the client's name, whose UUID has 14 bits of it.
+    Dask stores the process number only in the client's name, whose UUID has 14 bits of it.
     """
-    with suppress(ValueError):  # named by other means
+    with suppress(ValueError):  # named in another way
         return uuid.UUID(client.id[-36:]).clock_seq != os.getpid() & 0x3FFF
     return False
 
 
 def _local(word: str) -> str:
-    """The end of the message about a word that means threads or processes of this machine."""
+    """The end of the message about a word for threads or processes of this machine."""
     meant = {name.lower(): name for name in ("Threads", "Processes")}
     near = difflib.get_close_matches(word.lower(), meant, 1)
     return f"; did you mean {meant[near[0]]}()?" if near else ""
 
 
 def to_scheduler(address: str) -> ClientExecutor:
-    """An executor on a scheduler, by its address or the file (.json) into which it writes this."""
+    """An executor on a scheduler, given by its address or by the file (.json) with the address."""
     from distributed import Client
 
     from distmom.cluster.executors.client import ClientExecutor
@@ -143,7 +143,7 @@ def to_scheduler(address: str) -> ClientExecutor:
 
 
 def _check_address(address: str) -> None:
-    """ValueError for one that no client could use: Dask would go on trying, and close badly."""
+    """Raise ValueError for an unusable address: Dask would keep trying, and not close properly."""
     from distributed.comm.addressing import parse_address, parse_host_port
     from distributed.comm.registry import get_backend
 
@@ -172,7 +172,7 @@ def _address_in(file: str) -> str:
 
 
 def _check_certificates() -> None:
-    """Stop before a client is made that has no certificates: it could neither connect nor close quickly."""
+    """Stop before creating a client without certificates: it could neither connect nor close quickly."""
     from distributed.security import Security
 
     remedy = "set DASK_CONFIG to the folder of the cluster's certificates and distributed.yaml"
@@ -188,9 +188,9 @@ def _check_certificates() -> None:
 
 
 def refuse_after_fork() -> None:
-    """Stop where Dask was used before this process was forked off: its thread for large messages is dead.
+    """Stop if Dask was used before this process was forked: its thread for large messages is dead.
 
-    Dask would hand it work, and wait for ever. ResourceError.
+    Dask would give it work and wait forever. Raises ResourceError.
     """
     from distributed import utils
 
@@ -203,7 +203,7 @@ def refuse_after_fork() -> None:
 
 
 def refuse_while_importing_main() -> None:
-    """Stop a script that a child process of another library runs a second time."""
+    """Stop a script that is run a second time by a child process of another library."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise ConfigError(
             "Processes: a process cannot start others while its main script is being imported; guard the "

@@ -49,7 +49,7 @@ def _started(workers: int, memory_limit: int | None, ending: ExitStack) -> Clien
         ending.callback(scratch.close)
         hidden_main.hide()
         ending.callback(hidden_main.show)
-        # the scheduler is told no folder, and would leave one of its own where temporary files go
+        # without a folder the scheduler would leave one of its own among temporary files
         with dask.config.set({"temporary-directory": str(scratch.path)}):
             cluster = LocalCluster(
                 n_workers=workers,
@@ -62,7 +62,7 @@ def _started(workers: int, memory_limit: int | None, ending: ExitStack) -> Clien
                 memory_limit="auto" if memory_limit is None else memory_limit,
                 local_directory=str(scratch.path),
                 preload=["distmom.cluster.executors.preload"],
-                silence_logs=logging.CRITICAL,  # what goes wrong is said once, by us
+                silence_logs=logging.CRITICAL,  # failures are reported once, by us
             )
         ending.callback(cluster.close, timeout=CLOSE_SECONDS)
         client = Client(cluster, set_as_default=False)
@@ -81,10 +81,10 @@ def _started(workers: int, memory_limit: int | None, ending: ExitStack) -> Clien
 class _HiddenMain:
     """Keeps new processes from importing the caller's script.
 
-    A spawned process imports the parent's ``__main__`` to find functions defined there. Ours never need it
-    (what comes from ``__main__`` is pickled by value), and a script without the ``if __name__`` guard would
-    run a second time in every worker. Without name and file, there is nothing to import; it lasts as long as
-    the workers do, because a worker that died is started anew.
+    A spawned process imports the parent's ``__main__`` to find functions defined there. Our workers never
+    need it (objects from ``__main__`` are pickled by value), and a script without the ``if __name__`` guard
+    would run again in every worker. Without name and file, there is nothing to import. This lasts as long as
+    the workers, because a worker that died is restarted.
     """
 
     def __init__(self) -> None:

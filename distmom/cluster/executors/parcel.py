@@ -1,8 +1,8 @@
-"""Work on its way to workers: as bytes, with the code of modules that workers may not have.
+"""Work sent to workers: as bytes, with the code of modules that workers may lack.
 
-What is not installed (a module of the working directory, beside a script, or in a checkout) travels by value,
-as Dask does for ``__main__`` alone; so the client's code is what runs. Schedulers pass bytes on without
-unpacking them, and if a task cannot be unpacked it fails, not the connection of its worker.
+Modules that are not installed (in the working directory, next to a script, or in a checkout) are pickled by
+value, as Dask does only for ``__main__``; so the client's code runs. Schedulers pass bytes on without
+unpacking them, and if a task cannot be unpacked, the task fails rather than its worker's connection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from distmom.cluster.outcome import Work
 from distmom.errors import is_own_code
 
 SMALL = 64_000
-"""Bytes up to which a parcel goes with every task, rather than once to the workers."""
+"""Up to this many bytes a parcel is sent with every task, rather than once to the workers."""
 
 _registering = threading.Lock()
 
@@ -31,7 +31,7 @@ class Parcel:
     Parameters
     ----------
     payload : bytes
-        As `packed` makes them.
+        Bytes from `packed`.
     """
 
     def __init__(self, payload: bytes) -> None:
@@ -47,10 +47,10 @@ class Parcel:
         return len(self.payload) > SMALL
 
     def open(self) -> Work:
-        """The work; functions in it are compiled once in a process, as it is the same object in all tasks."""
+        """The work; its functions are compiled once per process, because all tasks share the object."""
         if not self.large:
             return _opened(self.payload)
-        if self._opened is None:  # two threads may do so at once: then the second one's stays
+        if self._opened is None:  # two threads may do so at once: the second result is kept
             self._opened = pickle.loads(self.payload)
         return self._opened
 
@@ -62,19 +62,19 @@ def _opened(payload: bytes) -> Work:
 
 
 def packed(work: Work) -> Parcel:
-    """A parcel; the errors of pickle if the work cannot be sent."""
+    """A parcel; raises pickle's errors if the work cannot be sent."""
     import cloudpickle
 
     try:
         with _by_value():
             return Parcel(cloudpickle.dumps(work))
-    except Exception:  # a module that holds what cannot travel, such as a lock: then workers must have it
+    except Exception:  # a module with an unpicklable object, such as a lock: workers must have it
         return Parcel(cloudpickle.dumps(work))
 
 
 @contextmanager
 def _by_value() -> Iterator[None]:
-    """Functions and classes of modules that are not installed are pickled with their code."""
+    """Pickle functions and classes of modules that are not installed with their code."""
     registered: list[tuple[Any, Any]] = []
     with _registering:
         loaded = [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]

@@ -1,7 +1,7 @@
-"""Loaded first by our own worker processes: an interrupt is the business of the process that started them.
+"""Loaded first by our own worker processes: interrupts are handled by the process that started them.
 
 A terminal sends Ctrl-C, and SIGHUP when it is closed, to every process of the group; the caller's process
-ends its workers in order, and they would only print a traceback each.
+stops its workers in order, and each would only print a traceback.
 """
 
 from __future__ import annotations

@@ -37,11 +37,11 @@ class ThreadTasks(Tasks):
                 return Finished(unit, "done", self._work(unit))
         except Stopped:
             return Finished(unit, "lost")
-        except DistmomError as error:  # the run is over: nothing more is begun, nor held by the error
+        except DistmomError as error:  # the run is over: nothing more starts, and the error holds nothing
             self._stop.set()
             clear_frames(error.__traceback__)
             return Finished(unit, "failed", error=error)
-        except BaseException as error:  # carried to the thread that waits
+        except BaseException as error:  # passed to the waiting thread
             return Finished(unit, "failed", error=error)
 
     def cancel(self) -> None:
@@ -58,9 +58,9 @@ class ThreadExecutor:
     Parameters
     ----------
     threads : int, optional
-        Default: the processors this process may use.
+        Default: the number of processors this process may use.
     memory : int, optional
-        Bytes; default: the machine's or the container's.
+        Bytes; default: the memory of the machine or container.
     """
 
     far = False
@@ -75,7 +75,7 @@ class ThreadExecutor:
         self._pool: ThreadPoolExecutor | None = None
 
     def prepare(self, load: Callable[[], None]) -> None:
-        """Nothing: the first unit loads what it needs, once for all threads."""
+        """Do nothing: the first unit loads what it needs, once for all threads."""
 
     def begin(self, work: Work) -> ThreadTasks:
         """Start a run of ``work``."""
@@ -84,7 +84,7 @@ class ThreadExecutor:
         return ThreadTasks(self._pool, work)
 
     def close(self) -> None:
-        """End the threads, once the units they run at the moment are done."""
+        """End the threads, once their current units are done."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None

@@ -1,8 +1,8 @@
-"""Client, scheduler and workers must have the same versions: compared when a run begins.
+"""Client, scheduler and workers must have the same versions, which are compared when a run begins.
 
-The rule: this package and its random draws must be the same; of Python, NumPy, Numba and PyArrow the first
-two numbers, behind which code cannot travel, or bits may be others without anybody noticing. Other
-differences, of patches and of Dask, are told and the run goes on.
+The rule: this package and its random draws must be identical, and Python, NumPy, Numba and PyArrow must agree
+in the first two numbers; otherwise code cannot be sent, or results may differ unnoticed. Other differences,
+in patch versions or in Dask, are reported and the run continues.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("distmom")
 
-SECONDS = 5.0  # that scheduler and workers have to answer
+SECONDS = 5.0  # within which scheduler and workers must answer
 MISSING = "missing"
 EXACT = ("distmom", "draws")
 FIRST_TWO = ("python", "numpy", "numba", "pyarrow")
@@ -34,7 +34,7 @@ Versions = Mapping[str, str]
 _compared: WeakKeyDictionary[Client, set[tuple[str, str]]] = WeakKeyDictionary()
 
 
-# As text, which any Python can run, also where this package is missing: a worker that is asked to call a
+# As text, which any Python can run, even without this package: a worker that is asked to call a
 # function that it does not have, or code of another Python, may die of it.
 _QUESTION = f"""
 import platform
@@ -63,7 +63,7 @@ def versions_here() -> dict[str, str]:
 
 
 def decisive(versions: Versions, names: Sequence[str] = EXACT + FIRST_TWO) -> tuple[str, ...]:
-    """The part of the versions that must be the same."""
+    """The part of the versions that must agree."""
     return tuple(
         f"{name} {versions[name] if name in EXACT else '.'.join(versions[name].split('.')[:2])}"
         for name in names
@@ -72,14 +72,14 @@ def decisive(versions: Versions, names: Sequence[str] = EXACT + FIRST_TWO) -> tu
 
 @lru_cache(maxsize=1)
 def decisive_here() -> tuple[str, ...]:
-    """That part of the versions in this process: every task carries it, and compares it."""
+    """The decisive versions in this process: every task carries and compares them."""
     return decisive(versions_here())
 
 
 def refuse_others(wanted: tuple[str, ...]) -> None:
     """Stop a task that was sent to a process with other versions: a worker that joined a run later.
 
-    ResourceError, which names the first difference.
+    ResourceError names the first difference.
     """
     for theirs, ours in zip(decisive_here(), wanted, strict=True):
         if theirs != ours:
@@ -90,17 +90,17 @@ _REMEDY = "install the client's versions there, then run again"
 
 
 def compare_versions(client: Client, workers: Mapping[str, Mapping[str, Any]]) -> None:
-    """Compare the versions of scheduler and workers with ours, those of each worker process once.
+    """Compare the versions of scheduler and workers with ours, once for each worker process.
 
-    ResourceError if versions differ so that the run would break, or give other bits; a table is logged
-    before.
+    ResourceError if versions differ so that the run would fail or give other results; a table is logged
+    first.
 
     Parameters
     ----------
     workers : mapping
-        What the scheduler says of each address; none yet is fine, see `refuse_others`.
+        The scheduler's information on each address; there may be none yet, see `refuse_others`.
     """
-    # by folder as well: a worker that was started anew may have the port of the one before
+    # by folder as well: a restarted worker may have the port of its predecessor
     present = {(address, str(worker["local_directory"])) for address, worker in workers.items()}
     new = (present | {(SCHEDULER, "")}) - _compared.get(client, set())
     if not new:
@@ -118,14 +118,14 @@ def compare_versions(client: Client, workers: Mapping[str, Mapping[str, Any]]) -
 
 
 def _ask(client: Client, whom: list[str]) -> dict[str, Versions]:
-    """Versions that matter by address; who does not answer is left out."""
+    """Versions by address; processes that do not answer are left out."""
     workers = [who for who in whom if who != SCHEDULER]
 
     async def ask() -> dict[str, Versions]:
         found: dict[str, Versions] = {}
         if workers:
             found |= await client.run(eval, _ASK, workers=workers, on_error="ignore")
-        with suppress(Exception):  # one that runs nothing for others
+        with suppress(Exception):  # a process that does not run functions for others
             if SCHEDULER in whom:
                 found[SCHEDULER] = await client.run_on_scheduler(eval, _ASK)
         return found
@@ -133,9 +133,9 @@ def _ask(client: Client, whom: list[str]) -> dict[str, Versions]:
     coming = asyncio.wait_for(ask(), SECONDS)
     try:
         found = asyncio.run_coroutine_threadsafe(coming, client.loop.asyncio_loop).result(2 * SECONDS)
-    except (TimeoutError, OSError):  # units will show what is wrong with the cluster
+    except (TimeoutError, OSError):  # the units will show what is wrong with the cluster
         return {}
-    if SCHEDULER in found:  # computes nothing, but takes apart and sends on what this package sends
+    if SCHEDULER in found:  # computes nothing, but unpacks and forwards what this package sends
         found[SCHEDULER] = {name: found[SCHEDULER][name] for name in EXACT + TOLD}
     return found
 

@@ -1,1 +1,1 @@
-"""Profiles of columns, and who breaks them."""
+"""Profiles of columns, and the files or units that break them."""

@@ -1,4 +1,4 @@
-"""From the state of a profile to profiles of columns, with the numbers of `distmom.mean`."""
+"""From the state of a profile to profiles of columns, with the results of `distmom.mean`."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ SAME = (
     *("n_rows", "n_null", "n_nan", "n_inf", "interval", "interval_reason", "confidence_level"),
     *("n_blocks", "other_estimate", "notes", "far_rows", "without_extremes", "histogram"),
 )
-"""What a profile takes from the result of the mean as it is."""
+"""Fields that a profile copies from the result of the mean."""
 
 FEW_BLOCKS, MANY_BLOCKS = 63, 1_023
-"""Blocks of the sample for Gini's mean difference: of clean columns, and of contaminated ones."""
+"""Blocks of the sample for Gini's mean difference: for clean columns, and for contaminated ones."""
 
 QUANTILES = (0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 """Shares of the rows at or below the quantiles of a profile."""
 
 LEAST_ROWS = 8
-"""Rows of such a block, at least."""
+"""Fewest rows of such a block."""
 
 
 def describe_result(
@@ -77,7 +77,7 @@ def describe_result(
         named = look_again(plan.source, plan.mean.reader.options, files, named, centres)
     n_rows = int(state.facts.n_rows.sum())
     facts = {**data, "n_rows": n_rows, "folders": plan.naming.folders, "not_named": why_not}
-    if unread := getattr(plan.source, "unread", ""):  # columns nobody asked for by name
+    if unread := getattr(plan.source, "unread", ""):  # columns that were not named
         facts["unread"] = unread
     return DescribeResult([one.told(facts, run) for one in profiles.values()], named, facts, run)
 
@@ -96,7 +96,7 @@ def _counted(plan: DescribePlan, state: ProfileState, column: str, n_null: int |
 
 
 def _look(plan: DescribePlan, state: ProfileState, c: int) -> Look:
-    """The sampled rows of a column, in random order, and what stands apart in them."""
+    """The sampled rows of a column, in random order, and the rows among them that stand apart."""
     keys, values = (line[0] for line in state.samples[c])
     n = int(np.count_nonzero(np.isfinite(keys)))
     complete = int(state.facts.moments.count[c].sum()) <= keys.size
@@ -122,7 +122,7 @@ def _measured(
     moved = Found(mean, (look,), slice(c, c + 1), shared, own, None).fields()
     answer, result = found.answer, MeanResult(**{**shared, **own, **moved})
     sample = look.pool.values
-    if "estimate" in moved:  # it is that of the sampled rows that are left, and so is the rest
+    if "estimate" in moved:  # it is that of the remaining sampled rows, and so is the rest
         sample = sample[look.kept]
     all_rows = facts.moments.at(c).total()
     n = int(all_rows.count)
@@ -157,7 +157,7 @@ def _measured(
 
 
 def quantiles(sample: NDArray[np.float64], level: float) -> tuple[Quantile, ...]:
-    """The median and others from a uniform sample, with exact intervals; none without rows."""
+    """The median and other quantiles from a uniform sample, with exact intervals; none without rows."""
     ordered = np.sort(sample)
     return tuple(Quantile(q, *quantile_interval(ordered, q, level)) for q in QUANTILES if sample.size)
 
@@ -165,9 +165,9 @@ def quantiles(sample: NDArray[np.float64], level: float) -> tuple[Quantile, ...]
 def robust_std(rows: BlockState, cells: BlockState | None, answer: RuleAnswer, result: MeanResult) -> float:
     """Square root of the lower median of the block variances, which are the blocks' U-statistics of variance.
 
-    The blocks, of rows or of cells of files for one group, are those of its answer. Where the row blocks
-    contradict each other it is the finest level, which bears the most outlying rows; where the files come
-    first it is cells of files without the suspects.
+    The blocks, of rows or of cells of files for one group, are those of its answer. If the row blocks
+    contradict each other, it is the finest level, which tolerates the most outlying rows; if files take
+    precedence, it is the cells of files without the suspects.
     """
     n_blocks = result.n_blocks
     blocks = rows
@@ -185,8 +185,9 @@ def robust_std(rows: BlockState, cells: BlockState | None, answer: RuleAnswer, r
 def gini(sample: NDArray[np.float64], *, contaminated: bool) -> float:
     """Gini's mean difference E|X - X'| from a uniform sample in random order; NaN below two rows.
 
-    Lower median over 63 blocks of the sample (1,023 if the column is contaminated: smaller blocks bear more
-    outlying rows, with a bias for skewed distributions) of the mean of abs(x - x') over all pairs of a block.
+    Lower median, over 63 blocks of the sample, of the mean of abs(x - x') over all pairs of a block. A
+    contaminated column has 1,023 blocks: smaller blocks tolerate more outlying rows, with a bias for skewed
+    distributions.
     """
     if sample.size < 2:
         return math.nan
@@ -203,11 +204,11 @@ def gini(sample: NDArray[np.float64], *, contaminated: bool) -> float:
 
 
 def skewness_shift(result: MeanResult) -> float | None:
-    """What the median of block means differs by from the mean because the distribution is skewed, about.
+    """Approximate difference between the median of block means and the mean caused by a skewed distribution.
 
-    The bias of the median of K block means grows in proportion to K, so the medians of K and of L >= 2 K
-    blocks tell it: theta_2K - theta_K = (theta_L - theta_K) K/(L - K). Its noise is about that of the mean.
-    None where the ladder has no such level.
+    The bias of the median of K block means is proportional to K, so it follows from the medians of K and of L
+    >= 2 K blocks: theta_2K - theta_K = (theta_L - theta_K) K/(L - K). Its noise is about that of the mean.
+    None if the ladder has no such level.
     """
     medians = {k: value for k, value, _ in result.numbers.path}
     k = result.n_blocks

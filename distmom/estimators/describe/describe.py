@@ -30,28 +30,28 @@ def describe(
     """Robust profile of every column of a lake, and which files break it.
 
     For each column of numbers or times it gives counts, extremes, and the sample mean and standard deviation
-    next to the robust ones. Where the sample mean lies outside the robust interval, it ranks the files,
-    folders and units that cause the difference. It also names anomalous files (or units), even where they do
-    not move the overall mean: another unit of measurement, a flipped sign, constants, swapped columns,
-    missing values. For other columns it gives type, rows and nulls.
+    next to the robust ones. If the sample mean is outside the robust interval, it ranks the files, folders
+    and units that cause the difference. It also names anomalous files (or units), even if they do not move
+    the overall mean: another unit of measurement, a flipped sign, constants, swapped columns, missing values.
+    For other columns it gives type, rows and nulls.
 
     Parameters
     ----------
     data : path, glob, list of paths, Arrow table, NumPy array, data frame, …, or Scan
         As for `distmom.mean`. Data in memory is one file. NaN is always left out and counted.
     columns : str or sequence of str, optional
-        Columns to describe; by default all that the first readable file stores (not partition columns, nor
-        `by`). Columns that some file has damaged are left out then, up to ten, and listed with the reason in
-        ``data["left_out"]`` (exit code 4); a damaged column that is named here is an error.
+        Columns to describe; by default all columns stored in the first readable file (without partition
+        columns and `by`). Up to ten columns that are damaged in some file are then left out, and listed with
+        the reason in ``data["left_out"]`` (exit code 4); a damaged column that is named here is an error.
     by : str or sequence of str, optional
-        Columns whose values make units (a sensor, a customer): units are ranked and named as files are.
+        Columns whose values define units (a sensor, a customer): units are ranked and named like files.
         Profiles are still of all rows.
     where : str or pyarrow.compute.Expression, optional
         Condition; only rows for which it is true are used.
     blocks : "auto" or RandomBlocks
-        ``RandomBlocks(fine="many")`` where scattered bad rows are expected; the profile has no other design.
+        ``RandomBlocks(fine="many")`` if scattered bad rows are expected; no other design is available.
     confidence_level : float
-        Of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     rng : int, SeedSequence, Generator or None
         Seed of all random draws.
     executor : Threads, Processes, Cluster, Dask client or address, optional
@@ -71,17 +71,17 @@ def describe(
 
     Notes
     -----
-    One pass. Robust mean, interval and status have the bits of `distmom.mean` with the same seed, unless a
-    share of the rows is screened out: then mean, interval, standard deviation and Gini's difference are those
-    of the remaining rows of a sample of 16,384.
+    One pass. Robust mean, interval and status are bit-for-bit those of `distmom.mean` with the same seed,
+    unless a share of the rows is screened out: then mean, interval, standard deviation and Gini's difference
+    are those of the remaining rows of a sample of 16,384.
 
     A file is named if one of its figures in a column is more than 8 robust standard deviations from the
     median over all files, and if the difference is material: another mean, unit, sign, constants, missing
-    values. Ten files are needed, and a majority of good ones. The robust standard deviation is low for skewed
-    distributions.
+    values. At least ten files are needed, and most of them must be good. The robust standard deviation is low
+    for skewed distributions.
 
     Memory: the state of the means, the sample of each column, and a few numbers for each file and column.
-    With more than 100,000 files those of one folder are taken together, and the result says so.
+    With more than 100,000 files, those of one folder are taken together, and the result says so.
 
     What exactly is compared, and how Gini's difference and the contributions are computed:
     :doc:`/statistics/profiles`.
@@ -107,7 +107,7 @@ def describe(
 
 
 def _design(blocks: Any) -> BlockDesign:
-    """The design, if it is one of a profile: random blocks of rows, whose number the data decides."""
+    """The design, if a profile supports it: random blocks of rows, with a number chosen by the data."""
     design = as_design(blocks)
     if design not in (RandomBlocks(), RandomBlocks(fine="many")):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Files and units that stand out, named with reasons in words, and a second look into the files."""
+"""Files and units that stand out, with reasons in words, and a second look into the files."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from distmom.estimators.describe.unit_tables import UnitTable
 
 MOST_FILES, MOST_GROUPS = 8, 1_000
-"""Files looked at again, and row groups of a file; more would be a pass of its own."""
+"""Most files, and row groups of a file, that are read again; more would amount to another pass."""
 
 PARTIAL = ("mean", "sign", "scale")
-"""Findings that a part of a file can cause."""
+"""Findings that part of a file can cause."""
 
 APART = 0.25
-"""Row groups are told apart where the least distance from the mean is below this share of the greatest."""
+"""Row groups are distinguished if the smallest distance from the mean is below this share of the largest."""
 
 
 def name_units(
@@ -38,9 +38,9 @@ def name_units(
     tables: list[UnitTable],
     samples: dict[str, NDArray[np.float64]],
 ) -> tuple[list[NamedUnit], str | None]:
-    """The named files and units, those with most reasons, then farthest away first; or why there are none.
+    """The named files and units, sorted by number of reasons, then by distance; or why there are none.
 
-    `samples` are uniform ones of the used rows of each column.
+    `samples` are uniform samples of the used rows of each column.
     """
     named = []
     compared = False
@@ -107,7 +107,7 @@ def _shown(value: float, scale: TimeScale | None, length: bool) -> str:
 
 
 def _times(value: float, typical: float) -> str:
-    """A ratio to one digit: files differ, so that more would say too much."""
+    """A ratio to one digit: since files differ, more digits would be misleading."""
     ratio = abs(value / typical) if typical else math.inf
     return f"{float(f'{ratio:.0e}'):,.0f}" if ratio < 1e9 else f"{ratio:.0e}"
 
@@ -121,8 +121,8 @@ def look_again(
 ) -> list[NamedUnit]:
     """The named units, with the odd row groups of the first few files.
 
-    `files` go by their paths, `means` are the robust ones of the columns; of each file one column is read.
-    Files of one row group, files that are gone meanwhile, and data that are no files stay as they are.
+    `files` are keyed by path, `means` are the robust means of the columns; one column is read of each file.
+    Files with one row group, files that have disappeared, and data that are not files are not examined.
     """
     left = MOST_FILES if hasattr(source, "row_groups") else 0
     out = []
@@ -140,7 +140,7 @@ def look_again(
 
 
 def _parts(source: Source, read: ReadOptions, file: FileRef, mean: float) -> tuple[str, ...]:
-    """The row groups of a file whose values lie far from a column's mean, unless all do."""
+    """The row groups of a file whose values are far from a column's mean, unless all are."""
     try:
         sizes = source.row_groups(file)  # type: ignore[attr-defined]
         if not 1 < len(sizes) <= MOST_GROUPS:
@@ -148,7 +148,7 @@ def _parts(source: Source, read: ReadOptions, file: FileRef, mean: float) -> tup
         ends = np.cumsum([0, *sizes]).tolist()
         reader = source.reader(read)
         away = np.array([_away(reader, file, a, b, mean) for a, b in pairwise(ends)])
-    except (DataError, OSError):  # the run has read it before, and nothing but these words depends on it now
+    except (DataError, OSError):  # the run has read it before, and only these words depend on it now
         return ()
     return _told(away, ends, read.columns[0])
 

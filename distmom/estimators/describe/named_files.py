@@ -1,7 +1,7 @@
-"""Which of the files that share their cells with bad ones are bad: each is looked at alone.
+"""Which of the files that share cells with bad files are bad: each file is examined alone.
 
-Cells of whole files accuse all files that they hold. Where rows can be read again, a profile of the same
-columns says which of these stand out by themselves.
+Cells of whole files accuse all files that they contain. If rows can be read again, a profile of the same
+columns shows which of these stand out by themselves.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
 
 HARMLESS = ("missing", "no values")
-"""Rows that are missing are not among those that make an answer."""
+"""Findings about missing rows, which do not contribute to an answer."""
 
 
 def files_alone(
     scan: Scan, columns: Sequence[str], seed: int, executor: Executor, progress: Progress | None
 ) -> dict[str, set[str]]:
-    """For each column the files that stand out alone; none of them if that cannot be told."""
+    """For each column, the files that stand out by themselves; none if this cannot be determined."""
     options = MeanOptions.of(replace(scan, nan="omit"), RandomBlocks())
     found: dict[str, set[str]] = defaultdict(set)
     try:
         plan = DescribeQuestion(scan, list(columns), None, options, rng=seed).plan(executor, progress)
         named = plan.run(executor, progress, run_facts(0.0, seed, 1)).named
-    except DistmomError:  # the command itself has the words for it
+    except DistmomError:  # the command itself reports it
         return found
     for unit in named:
         for reason in unit.reasons if unit.kind == "file" else ():
@@ -49,7 +49,7 @@ def files_alone(
 def name_files(
     scan: Scan, results: Results, seed: int, executor: Executor, progress: Progress | None
 ) -> Sequence[Any]:
-    """The results with those of their accused files that stand out alone, where there are such."""
+    """The results, with accused files reduced to those that stand out by themselves, if there are any."""
     every, accuse = members(results), accusing(results)
     of = {i: getattr(r, "columns", None) or (r.column,) for i, r in accuse.items()}
     columns = list(dict.fromkeys(name for names in of.values() for name in names))

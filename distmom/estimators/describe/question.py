@@ -35,16 +35,16 @@ from distmom.reductions.profile import Profile
 from distmom.report import DescribeResult
 
 SAMPLE = 16_384
-"""Rows from which Gini's mean difference is taken."""
+"""Rows used for Gini's mean difference."""
 
 MOST_FILES = 100_000
 """With more files, those of one folder are taken together."""
 
 MOST_BROKEN = 10
-"""Columns that are left out as they cannot be read, each at the cost of a pass; with more the data is bad."""
+"""Most unreadable columns that are left out, each at the cost of a pass; with more, the data is bad."""
 
 LIBRARIES = 20_000_000
-"""Bytes of SciPy's parts that name files which are not like the others."""
+"""Bytes of the parts of SciPy used to name files that differ from the others."""
 
 MEASURED = ("number", "bool", "date", "timestamp", "zoned", "duration")
 
@@ -53,7 +53,7 @@ COUNTED = ("text", "binary", "time", "null", "vector", "list")
 
 @dataclass
 class DescribeQuestion(RowsQuestion):
-    """What the columns of a scan are like, and which files or units are not like the others."""
+    """Profiles of the columns of a scan, and the files or units that differ from the others."""
 
     asks: ClassVar[str] = "describe"
 
@@ -62,15 +62,15 @@ class DescribeQuestion(RowsQuestion):
     by: Names
     options: MeanOptions
     broken: dict[str, str] = field(default_factory=dict)
-    """Columns that cannot be read, and why: found while others were asked for."""
+    """Unreadable columns and the reasons, found while other columns were read."""
 
     @cached_property
     def opened(self) -> tuple[Source, ReadOptions, Columns]:
-        """The source, what to read of it, and what can be said of each column."""
+        """The source, what to read from it, and what can be reported on each column."""
         return open_columns(self.scan, self.columns, self.by, self.broken)
 
     def without(self, error: BadFileError) -> DescribeQuestion:
-        """The same of the other columns; the error where the column was asked for, or it is not one alone."""
+        """The question for the other columns; raises the error if the column may not be left out."""
         of_all, column = not names_of("columns", self.columns), error.column
         types = self.opened[2].types
         if not of_all or column not in types or len(types) == 1 or len(self.broken) >= MOST_BROKEN:
@@ -78,7 +78,7 @@ class DescribeQuestion(RowsQuestion):
         return self.about(broken={**self.broken, column: str(error)})
 
     def plan(self, executor: Executor, progress: Progress | None) -> DescribePlan:
-        """Plan the robust means without groups, and what rides along."""
+        """Plan the robust means without groups, and the sums computed in the same pass."""
         source, read, columns = self.opened
         plan = plan_mean(
             source, read, self.options, self.seed, executor, progress, self.share, units_ride=True
@@ -98,7 +98,7 @@ class DescribeQuestion(RowsQuestion):
 
 
 def _held(reduction: Profile, units: Sequence[Unit], threads: int) -> Memory:
-    """What is held beside the means: facts of the files, large samples; at work, waiting and being merged."""
+    """Memory besides the means: facts of the files and large samples, at work, waiting and being merged."""
     most = max((len(u.files) for u in units), default=0)
     waiting = min(len(units), threads + len(units).bit_length()) - 1
     whole = reduction.more_bytes(sum(len(u.files) for u in units))
@@ -132,7 +132,7 @@ class DescribePlan:
         return {**self.mean.describe(executor), **told, "folders": folders, "skipped": skipped}
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> DescribeResult:
-        """Read the rows; the profile, where nobody named columns without those that cannot be read."""
+        """Read the rows; the profile, without unreadable columns if no columns were named."""
         mean = self.mean
         work = ReadAndReduce(
             mean.reader,
@@ -171,7 +171,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Naming:
-    """Numbers of the files, and the names that belong to them: of files, or of folders."""
+    """Numbers of the files, and the corresponding names: of files, or of folders."""
 
     numbers: NDArray[np.int64]
     names: tuple[str, ...]
@@ -181,14 +181,14 @@ class Naming:
 def open_columns(
     scan: Scan, columns: Names, by: Names, broken: Collection[str] = ()
 ) -> tuple[Source, ReadOptions, Columns]:
-    """The source, what to read of it, and what can be said of each column; not of those that are broken."""
+    """The source, what to read from it, and what can be reported on each column, except broken ones."""
     source, schema = scan.source, scan.schema
     keys = names_of("by", by)
     asked = names_of("columns", columns)
     both = [name for name in asked if name in keys]
     if both:
         raise ConfigError(f"by: {both[0]!r} is also a column to describe; drop it from one of them")
-    if not asked:  # folders are told of as such, and keys have no values of their own
+    if not asked:  # folders are reported as such, and keys have no values of their own
         others = {*source.partition_names, *keys, *broken}
         asked = tuple(n for n in schema.names if n not in others)
     if not asked:
@@ -215,9 +215,9 @@ def _countable(type_: pa.DataType) -> bool:
 
 
 def number_files(files: Sequence[FileRef], most: int | None = None) -> Naming:
-    """Number the files in their order; where they are too many, by the folders that hold them.
+    """Number the files in their order or, if there are too many, by folder.
 
-    Folders are taken at the greatest depth at which there are few enough.
+    Folders are taken at the greatest depth at which they are few enough.
     """
     most = MOST_FILES if most is None else most
     paths = [file.path for file in files]

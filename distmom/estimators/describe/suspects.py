@@ -1,8 +1,8 @@
-"""Files (or units) with other values than the rest: each is measured against the scale between all.
+"""Files (or units) whose values differ from the rest, measured against the scale between files.
 
-A file is compared with the typical one, the lower median over files, in robust standard deviations: 1.4826
+A file is compared with the typical file, the lower median over files, in robust standard deviations: 1.4826
 times the median distance of the files on its side, or the noise of its own rows if that is larger. Eight of
-these are certain for any distribution. But days, sensors and countries do differ, with heavy tails, so a
+these are conclusive for any distribution. But days, sensors and countries do differ, with heavy tails, so a
 difference must also be material.
 """
 
@@ -19,58 +19,61 @@ from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.median import MAD, lower_median
 
 LEAST_UNITS = 10
-"""Fewer files cannot outvote a bad one."""
+"""Fewer files cannot outvote a bad file."""
 
 CERTAIN = 8.0
-"""Robust standard deviations from the typical file that are certain, as in the screen of blocks."""
+"""Robust standard deviations from the typical file that are conclusive, as in the screen of blocks."""
 
 NARROW, WIDE = 0.1, 30.0
 """Standard deviation of a file, as a multiple of the typical one, that is material."""
 
 TIMES_WIDER = 5.0
-"""A mean far off in a file this many times as wide as the typical one indicates another unit."""
+"""A distant mean indicates another unit of measurement if the file is this many times as wide as the typical
+one."""
 
 ONE_SIDED = 3.0
 """Robust standard deviations that the typical asymmetry must be from 0 for its sign to be clear."""
 
 TWICE_AS_LONG = 0.69
-"""And its size: the logarithm of the ratio of the longer to the shorter side."""
+"""Its size: the logarithm of the ratio of the longer to the shorter side."""
 
 FEW_ROWS = 0.25
-"""Files with a smaller share of the typical number of rows have other extremes merely for that."""
+"""Files with a smaller share of the typical number of rows have other extremes for this reason alone."""
 
 LEAST_MISSING = 0.01
 """Share of missing rows, beyond the typical one, that is material."""
 
 LEAST_ODDS = 0.5
-"""Least robust standard deviation of the log odds to be missing."""
+"""Smallest robust standard deviation of the log odds of missing values."""
 
 MAD_ERROR = 1.17
 """Relative standard error of a median distance of n normal values, times sqrt(n)."""
 
 LARGE = 6.0
-"""Robust standard deviations for a difference that no file should have: a factor of 30, reversed
+"""Robust standard deviations required for a difference that no file should have: a factor of 30, or reversed
 asymmetry."""
 
 RARE = 1e-6
-"""A file of constants, or on one side of the mean, is accused if chance makes any of them less often."""
+"""A constant or one-sided file is accused if the probability that chance produces any such file is
+smaller."""
 
 LEAST_VARIED = 40.0
-"""Rows of a file, beside those of the most frequent value, for its spread not to be small by chance."""
+"""Rows of a file, besides those of the most frequent value, from which a small scale is not due to chance."""
 
 ONE_SIGN, RATIO = 0.9, 5.0
-"""Where so many files have means of one sign, these must be so many scales apart as logarithms, too: shops
-and countries differ by factors."""
+"""If this share of the files have means of one sign, the means must also be this many scales apart as
+logarithms: shops and countries differ by factors."""
 
 OWN_NOISE = 4.0
-"""Standard errors, of the file's own rows, that its mean must lie away: one outlying row makes only one."""
+"""Standard errors, from the file's own rows, by which its mean must differ: one outlying row causes only
+one."""
 
 
 @dataclass(frozen=True)
 class UnitFacts:
     """One column over U files or units; `low` and `high` are None where extremes are not known.
 
-    Without a `zero` of its own, as points in time have none, a column has neither signs nor ratios.
+    A column without a natural `zero`, such as points in time, has neither signs nor ratios.
     """
 
     n_rows: Ints
@@ -88,9 +91,9 @@ class UnitFacts:
 
 
 class SuspectUnit(NamedTuple):
-    """An anomalous unit: in what, its value, the typical one, and the robust z-score.
+    """An anomalous unit: the finding, its value, the typical value, and the robust z-score.
 
-    Of another ``scale`` speak standard deviations (then `by_scale`) or means.
+    A finding ``scale`` is based on standard deviations (then `by_scale`) or on means.
     """
 
     unit: int
@@ -102,9 +105,9 @@ class SuspectUnit(NamedTuple):
 
 
 def suspects(facts: UnitFacts, sample: Floats) -> list[SuspectUnit]:
-    """Units that stand out in one column, each with the most telling finding, in order; none below ten units.
+    """Units that stand out in one column, each with its strongest finding, in order; none below ten units.
 
-    The sample is a uniform one of all used rows. `what` is one of ``no values``, ``constant``, ``sign``,
+    `sample` is a uniform sample of all used rows. `what` is one of ``no values``, ``constant``, ``sign``,
     ``mirror``, ``scale``, ``mean``, ``narrow``, ``range``, ``missing``.
     """
     found: dict[int, SuspectUnit] = {}
@@ -122,9 +125,9 @@ def suspects(facts: UnitFacts, sample: Floats) -> list[SuspectUnit]:
 
 
 def robust_z_scores(values: Floats, noise: Floats | float = 0.0) -> tuple[float, Floats]:
-    """The typical value, and the robust z-score of each; NaN for values that are NaN.
+    """The typical value, and the robust z-score of each value; NaN for NaN.
 
-    If neither files nor rows vary there is no scale, and all are 0 away.
+    If neither files nor rows vary there is no scale, and all z-scores are 0.
     """
     typical = float(lower_median(values))
     with np.errstate(invalid="ignore"):
@@ -136,7 +139,7 @@ def robust_z_scores(values: Floats, noise: Floats | float = 0.0) -> tuple[float,
 
 
 def _middle(distances: Floats) -> float:
-    """1.4826 times the median, and two of its standard errors more: for few files it may be too small."""
+    """1.4826 times the median, plus two of its standard errors, because it may be too small for few files."""
     if not distances.size:
         return 0.0
     return MAD * float(np.median(distances)) * (1.0 + 2.0 * MAD_ERROR / math.sqrt(distances.size))
@@ -164,15 +167,15 @@ def _most_frequent(sample: Floats) -> tuple[float, float]:
 
 
 def _rare(share: float, facts: UnitFacts) -> Bools:
-    """Files all of whose rows are of a kind that has this share of all rows: rarely so by chance."""
+    """Files for which it is unlikely by chance that all rows are of a kind with this share of all rows."""
     with np.errstate(under="ignore"):
         return np.asarray(np.power(share, facts.n_used.astype(np.float64)) * facts.n_used.size < RARE)
 
 
 def _constant(facts: UnitFacts, value: float, share: float) -> Iterator[SuspectUnit]:
-    """Files of one value alone, where the typical file varies and chance does not explain it.
+    """Files with a single value, if the typical file varies and chance does not explain it.
 
-    Where most rows have one value, a file of these alone is only one in which the others are rarer.
+    If most rows have one value, a file with only this value is merely one in which other values are rarer.
     """
     std = _std(facts)
     typical = float(lower_median(std))
@@ -186,7 +189,7 @@ def _constant(facts: UnitFacts, value: float, share: float) -> Iterator[SuspectU
 
 
 def _spread(facts: UnitFacts, most_frequent: float) -> Iterator[SuspectUnit]:
-    """Files that are many times as wide, or as narrow, as the typical one."""
+    """Files that are many times wider or narrower than the typical one."""
     std = _std(facts)
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.where(std > 0.0, np.log(std), np.nan)
@@ -205,7 +208,7 @@ def _enough(facts: UnitFacts) -> Bools:
 
 
 def _mean(facts: UnitFacts) -> Iterator[SuspectUnit]:
-    """Files whose mean is more than a standard deviation of a row off; a mean of -inf or inf always is."""
+    """Files whose mean is off by more than a row's standard deviation; a mean of -inf or inf always is."""
     mean = np.where(facts.n_used > 0, facts.mean, np.nan)
     non_finite = (facts.n_used > 0) & ~np.isfinite(facts.mean)
     std = _std(facts)
@@ -226,7 +229,7 @@ def _mean(facts: UnitFacts) -> Iterator[SuspectUnit]:
 
 
 def _apart_as_ratios(mean: Floats, typical: float) -> Bools:
-    """Files whose means are far from the typical one also as ratios, where nearly all have its sign."""
+    """Files whose means are also far from the typical mean as ratios, if nearly all have its sign."""
     same = mean * np.sign(typical) > 0.0
     if np.count_nonzero(same) < ONE_SIGN * np.count_nonzero(np.isfinite(mean)):
         return np.ones(mean.size, np.bool_)
@@ -236,11 +239,11 @@ def _apart_as_ratios(mean: Floats, typical: float) -> Bools:
 
 
 def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[SuspectUnit]]:
-    """Files that are the mirror image of the others, or lie wholly on one side of the typical mean.
+    """Files that are the mirror image of the others, or are entirely on one side of the typical mean.
 
-    How lopsided a file is, log((high - mean)/(mean - low)), has a sign that the mean need not show. For
-    distributions with tails like a power or an exponential on both sides it has tails like exp(-1.6 z). Files
-    that end at the `value` of most rows may lack the others.
+    The asymmetry of a file, log((high - mean)/(mean - low)), has a sign that the mean need not show. For
+    distributions with power or exponential tails on both sides, its tails are like exp(-1.6 z). Files that
+    end at the `value` of most rows may lack other values.
     """
     if facts.low is None or facts.high is None:
         return []
@@ -269,13 +272,13 @@ def _range(facts: UnitFacts, sample: Floats, value: float) -> list[Iterator[Susp
 
 
 def _inward(ends: Floats, centre: float) -> Bools:
-    """Files whose lower end lies above the typical mean, far from where the ends of others lie."""
+    """Files whose lower end is above the typical mean, far from the ends of other files."""
     typical, z = robust_z_scores(ends)
     return np.asarray((z > CERTAIN) & (ends > centre) & (ends > typical))
 
 
 def _missing(facts: UnitFacts) -> Iterator[SuspectUnit]:
-    """Files with no values at all where the typical one has, or many more missing rows than others."""
+    """Files without any values, if the typical file has some, or with many more missing rows than others."""
     full = facts.n_rows > 0
     n_missing = facts.n_rows - facts.n_used
     odds = np.log((n_missing + 0.5) / (facts.n_used + 0.5))

@@ -1,4 +1,4 @@
-"""Files, folders and units as tables with a line for each: for naming and for ranking by contribution."""
+"""Tables of files, folders and units, one line each: for naming and for ranking by contribution."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from distmom.estimators.describe.question import DescribePlan
 
 NEARLY_ALL = 0.99
-"""Units are listed until they explain so much of the discrepancy of the sample mean."""
+"""Units are listed until they explain this share of the discrepancy of the sample mean."""
 
 MOST = 20
 
 
 @dataclass(frozen=True)
 class UnitTable:
-    """Units of one kind: their names, their rows, and the facts of each column with values."""
+    """Units of one kind: names, rows, and the facts of each column with values."""
 
     kind: str
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ class UnitTable:
 
 
 def unit_tables(plan: DescribePlan, state: ProfileState) -> list[UnitTable]:
-    """The tables that can be made: files, hive folders if there are several, units if they were asked for.
+    """The available tables: files, hive folders if there are several, and units if requested.
 
     Files without rows that passed the filter are left out.
     """
@@ -84,7 +84,7 @@ def _of_units(plan: DescribePlan, state: ProfileState) -> UnitTable:
 
 
 def discrepancy_sources(tables: list[UnitTable], c: int, robust_mean: float) -> tuple[DiscrepancySource, ...]:
-    """Units of each table by falling contribution, until nearly all of the discrepancy is explained."""
+    """Units of each table by decreasing contribution, until nearly all of the discrepancy is explained."""
     return tuple(source for table in tables for source in _sources_of(table, c, robust_mean))
 
 
@@ -102,7 +102,7 @@ def _sources_of(table: UnitTable, c: int, robust_mean: float) -> list[Discrepanc
     added = contributions(facts, robust_mean)
     gap = math.fsum(added.tolist()) if np.isfinite(added).all() else math.nan
     toward = -added if gap < 0.0 else added
-    # infinite means, also NaN where both signs met, come first
+    # infinite means, and NaN if both signs occur, come first
     order = np.argsort(-np.where(np.isfinite(added), toward, np.inf), kind="stable")
     found, told = [], 0.0
     for unit in order[:MOST].tolist():

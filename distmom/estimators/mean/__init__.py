@@ -1,1 +1,1 @@
-"""Means: their plan, run, answer and states."""
+"""Means: plan, run, answer and states."""

@@ -37,36 +37,36 @@ from distmom.state import Saved
 from distmom.state.container import read_container, write_container
 
 COMPILED_ROWS = 1 << 20
-"""From this number of rows on, compiled kernels are used: importing them takes half a second."""
+"""Compiled kernels are used from this number of rows on: importing them takes half a second."""
 
 
 class MeanAccumulator:
     """The robust mean of a stream: rows are added as they arrive, and the result is available at any time.
 
-    Estimates the same as `distmom.mean`, under the same assumption of independent rows of finite variance.
+    It estimates the same as `distmom.mean`, assuming independent rows of finite variance.
 
     Parameters
     ----------
     columns : str or sequence of str
-        Columns to average. A one-dimensional array is the column ``"x"``, those of a two-dimensional one are
-        ``"0"``, ``"1"``, …
+        Columns to average. A one-dimensional array is the column ``"x"``; the columns of a two-dimensional
+        array are ``"0"``, ``"1"``, …
     by : str or sequence of str, optional
         Columns whose values form groups.
     where : str, optional
         Condition; only rows for which it is true are used.
     weights, blocks, contamination, interval, confidence_level
-        As for `distmom.mean`. Options that depend on the number of rows are refused, since it is unknown for
-        a stream.
+        As for `distmom.mean`. Options that depend on the number of rows are refused, because it is unknown
+        for a stream.
     nan : {"omit", "raise", "keep"}
         As for `distmom.scan`.
     joint : bool or {"geometric", "coordinatewise"}
         As for `distmom.mean`. Which columns hold lists, and how long they are, is read from the first batch
         with rows: from its type if the size is fixed, else from its first vector that counts.
     rng : int, SeedSequence, Generator or None
-        Seed of all random draws. Accumulators that are to be merged need the same seed.
+        Seed of all random draws. Accumulators can be merged only if they have the same seed.
     name : str
-        Name of the stream: it stands for a file's path, keys the draws beside the seed, and must differ
-        between streams that are merged.
+        Name of the stream: it takes the place of a file's path, keys the draws together with the seed, and
+        must differ between streams that are merged.
 
     Raises
     ------
@@ -75,13 +75,13 @@ class MeanAccumulator:
 
     Notes
     -----
-    The result depends on the rows and their order alone, not on the batches, and has the bits of
-    `distmom.mean` of a file of that name with these rows (an array in memory has the name ""). Times are
-    counted from a day in the middle of the first batch that has any; a first batch of 1,024 rows gives those
-    bits.
+    The result depends only on the rows and their order, not on the batches. It is bit-for-bit that of
+    `distmom.mean` for a file with this name and these rows (an array in memory has the name ""). Times are
+    counted from a day in the middle of the first batch that has any; a first batch of 1,024 rows gives
+    identical bits.
 
-    Holds at most one state (the sums of each column and group) for each binary digit of the number of leaves
-    of 131,072 rows, and the rows of the current leaf (of eight leaves with groups).
+    Memory: at most one state (the sums of each column and group) per binary digit of the number of leaves of
+    131,072 rows, and the rows of the current leaf (of eight leaves with groups).
 
     Examples
     --------
@@ -152,7 +152,7 @@ class MeanAccumulator:
         self._begin(made, name, Ledger(), None)
 
     def _begin(self, made: Made, name: str, others: Ledger, saved: StreamState | None) -> None:
-        """Start, or go on from what is saved; `others` are the streams merged so far, as a base."""
+        """Start, or continue from a saved stream; `others` are the streams merged so far, as a base."""
         self.name, self._made, self._others = name, made, others
         plan = plan_without_data(made, [(0, FileRef(name, 0, 0))])
         self._sums = plan.sums
@@ -186,10 +186,10 @@ class MeanAccumulator:
         Raises
         ------
         ConfigError
-            If it is of no kind that can be read, or lacks a column.
+            If its type is not supported, or it lacks a column.
         DataError
-            If a column cannot be averaged, or holds a NaN under ``nan="raise"``, a weight is negative or
-            infinite, or lists differ in length or leave it open. None of the rows is added then.
+            If a column cannot be averaged or has a NaN under ``nan="raise"``, a weight is negative or
+            infinite, or lists differ in length or their length cannot be determined. No row is added then.
         """
         if isinstance(batch, (str, bytes)) or hasattr(batch, "__fspath__"):
             raise ConfigError("batch: give rows, not a path; dm.mean reads files")
@@ -204,7 +204,7 @@ class MeanAccumulator:
         check_weights(options, read)
         file = data.files[0]
         if options.nan == "raise" or read.where is not None or options.weights is not None or read.vectors:
-            for found in reader.batches(file):  # whatever can go wrong must do so before a row is added
+            for found in reader.batches(file):  # anything that can fail must fail before a row is added
                 check_rows(found, read, self._stream.reduction)
         self._go_on(replace(self._made, read=replace(read, where=None)))
         if self.n_rows + data.n_rows >= COMPILED_ROWS:
@@ -213,11 +213,11 @@ class MeanAccumulator:
 
     @property
     def _has_rows(self) -> bool:
-        """Whether any stream has rows, which say which columns hold lists."""
+        """Whether any stream has rows, which show the columns that contain lists."""
         return any(file.size for file in self._files())
 
     def _go_on(self, made: Made) -> None:
-        """Read so from now on; sums have other columns once the length of lists is known, before any row."""
+        """Read like this from now on; once list lengths are known, before any row, sums change columns."""
         if made.read.vectors != self._made.read.vectors:
             self._begin(made, self.name, self._others, None)
         self._made = made
@@ -225,12 +225,12 @@ class MeanAccumulator:
     def merge(self, other: MeanAccumulator) -> None:
         """Add the rows of another accumulator, with all that was merged into it; the other is not changed.
 
-        Order and direction of merges change sums only by rounding, and no count.
+        Order and direction of merges change sums only by rounding, and do not change counts.
 
         Raises
         ------
         ConfigError
-            If it was made with other options or another seed, or a stream of it has the name of one here.
+            If its options or seed differ, or one of its streams has the name of a stream here.
         """
         if not isinstance(other, MeanAccumulator):
             raise ConfigError(f"other: must be a MeanAccumulator, not {type(other).__name__}")
@@ -279,7 +279,7 @@ class MeanAccumulator:
         return answer(plan, self._made, total, time.perf_counter() - started, sums="batches")
 
     def to_bytes(self) -> bytes:
-        """The accumulator as bytes, from which `from_bytes` continues with the same bits.
+        """The accumulator as bytes, from which `from_bytes` continues with bit-for-bit identical results.
 
         `distmom.merge_states` reads them from a file.
         """
@@ -294,7 +294,7 @@ class MeanAccumulator:
         Raises
         ------
         DataError
-            If a byte is missing or altered, or it was made by another version or by a run over files.
+            If bytes are missing or altered, or the data come from another version or a run over files.
         """
         what = "the state of the accumulator"
         if not isinstance(data, (bytes, bytearray, memoryview)):

@@ -1,4 +1,4 @@
-"""From the state of a run to results: of each column, or of vectors of all columns."""
+"""From the state of a run to results: for each column, or for vectors of all columns."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from distmom.status import Status
 
 SHARED_BYTES, EVERY_BYTES, FIELDS_BYTES = 60, 60, 3_000
-"""Of a group: arrays of counts and marks; and the fields of a result, where these are made at once."""
+"""Bytes per group: arrays of counts and flags; and the fields of a result, if these are made at once."""
 
 MANY = 1_000
-"""So many results are made when they are asked for, fewer at once."""
+"""From this number on, results are made on demand; fewer are made at once."""
 
 
 @dataclass(frozen=True)
 class AnswerColumns:
-    """The answers of a column, or of vectors, in all groups, of which results are made: `ResultColumns`."""
+    """The answers for a column, or for vectors, in all groups, from which `ResultColumns` makes results."""
 
     kind: type[MeanResult | VectorResult]
     column: str
@@ -60,7 +60,7 @@ class AnswerColumns:
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory, about, but for the keys and what is on disk."""
+        """Approximate bytes in memory, without the keys and data on disk."""
         shared = SHARED_BYTES if isinstance(self.shared, SharedFields) else FIELDS_BYTES
         return (shared + EVERY_BYTES) * len(self) + FIELDS_BYTES * len(self.changed)
 
@@ -110,16 +110,16 @@ def answer_of(
     looks: tuple[Look, ...] | None = None,
     second: MeanState | None = None,
 ) -> MeanResult | VectorResult | Results:
-    """One result for each column and group, in that order; of vectors for each group.
+    """One result for each column and group, in that order; for vectors, one for each group.
 
-    A single one where only one was asked for. Columns that were `listed` are several, however many there are.
-    `looks` are what stands apart in each column, if that is known already, `second` what a second pass found
-    in the rows that do not.
+    A single result if only one was requested; `listed` columns count as several, whatever their number.
+    `looks` are the rows that stand apart in each column, if known already; `second` is the state of a second
+    pass over the other rows.
 
     Raises
     ------
     NoAnswerError
-        If there are no rows, or not one of the results has a finite answer.
+        If there are no rows, or none of the results has a finite answer.
     """
     looks = looks_of(state, plan.options.window) if looks is None else looks
     groups = look_at_groups(looks, len(state.keys)) if plan.reader.options.by else ()
@@ -133,7 +133,7 @@ def results_of(
     groups: Sequence[GroupsLook],
     second: MeanState | None,
 ) -> list[AnswerColumns]:
-    """For each column (or for their vectors) the answers in all groups; `groups` are looks at these."""
+    """For each column (or for their vectors), the answers in all groups; `groups` are their looks."""
     names, joint = plan.reduction.columns, plan.options.joint
     read = plan.reader.options
     whole = ", ".join(read.columns if plan.options.weights is None else read.columns[:-1])
@@ -172,9 +172,9 @@ def in_one(
     keys: Sequence[Key] | None = None,
     let_go: Callable[[], None] | None = None,
 ) -> MeanResult | VectorResult | Results:
-    """The results of several sets of groups together, column by column, in the order of all their `keys`.
+    """The combined results of several sets of groups, column by column, in the order of all their `keys`.
 
-    `let_go` gives back memory that is taken while results are made.
+    `let_go` releases memory that is used while results are made.
     NoAnswerError if none has a finite answer.
     """
     columns = [part for column in zip(*parts, strict=True) for part in column]
@@ -213,16 +213,16 @@ def _why_none(result: MeanResult | VectorResult, plan: MeanPlan) -> str:
 def sampled_fields(
     plan: MeanPlan, state: MeanState, columns: slice, shared: PerGroup
 ) -> Iterator[dict[str, Any]]:
-    """Fields of the results of all groups: medians of the sample means of a column, or of vectors."""
+    """Fields of the results of all groups: medians of the means of samples, for a column or for vectors."""
     return (_of_samples(plan, state.moments.at((columns, g)), fields) for g, fields in enumerate(shared))
 
 
 def _of_samples(plan: MeanPlan, every: BlockState, fields: dict[str, Any]) -> dict[str, Any]:
     """Fields of the result of one group from blocks that are independent samples of its rows.
 
-    The intervals take the lower median of the blocks' variances as the variance of a row, in each coordinate.
-    Where filters, nulls or groups make the blocks differ in size, the smallest one gives the variance of a
-    block mean, and the largest one the chance that a block uses a given row; the population is that of all
+    The intervals use the lower median of the blocks' variances as the variance of a row, in each coordinate.
+    If filters, nulls or groups make the blocks differ in size, the smallest block gives the variance of a
+    block mean, and the largest the probability that a block uses a given row; the population is that of all
     used rows.
     """
     n_blocks, n_used = plan.blocks.layout.n_blocks, fields["n_used"]

@@ -19,18 +19,18 @@ FINE_OF_GROUP = 105
 CAP = {"standard": 1_023, "many": 10_395}
 SAMPLE, SAMPLE_OF_GROUP = 1_024, 64
 LEAST_FILES = 10
-"""With fewer files, cells of whole files say nothing."""
+"""With fewer files, cells of whole files carry no information."""
 
 PLENTY = 10**15
-"""Stands for the number of rows where it is not known yet and does not matter."""
+"""Placeholder for the number of rows if it is not known yet and does not matter."""
 
 MOST_DRAWS = (1 << 31) - 1
-"""Draws with replacement that one leaf can give to one block."""
+"""Most draws with replacement that one block can take from one leaf."""
 
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """What the state holds.
+    """Contents of the state.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class BlockPlan:
     n_cells : int
         Cells of whole files.
     sample_size : int
-        Rows of the sample, of each group and column.
+        Rows of the sample of each group and column.
     n_blocks : int or None
-        Number of blocks of the answer where it is fixed; None for the automatic rule.
+        Number of blocks of the answer if it is fixed; None for the automatic rule.
     block_size : int or None
-        Rows of each sampled block, as drawn.
+        Rows drawn for each sampled block.
     hears_files : bool
-        Whether the cells of whole files, where there are some beside row blocks, say anything yet.
+        Whether the cells of whole files, if there are some besides row blocks, carry information yet.
     outlying : int
         Rows (or units) that may be arbitrary; the intervals allow for them.
     """
@@ -73,10 +73,10 @@ def choose_blocks(
     n_valid: int | None = None,
     n_units: int | None = None,
 ) -> BlockPlan:
-    """The blocks to keep for these options.
+    """Choose the blocks to keep for these options.
 
-    `n_rows` is the number of rows of the lake where it has been counted, `n_valid` that of the rows which
-    pass the filter, `n_units` that of the units, such as files, which are put into blocks as a whole.
+    `n_rows` is the number of rows of the lake, if counted, `n_valid` the number of rows that pass the filter,
+    and `n_units` the number of units, such as files, that are assigned to blocks as a whole.
     """
     design = options.design
     passing = n_rows if n_valid is None else n_valid
@@ -100,16 +100,16 @@ def choose_blocks(
 
 
 def fixed_by(options: MeanOptions) -> str | None:
-    """The option, in words, that makes the blocks depend on how many rows or units there are; None if none.
+    """The option, in words, that makes the blocks depend on the number of rows or units; None if none does.
 
-    Such blocks cannot take rows that come later.
+    Such blocks cannot take rows that arrive later.
     """
     design = options.design
     if design.sampled or design.stored or design.size is not None:
         return repr(design)
     if isinstance(options.contamination, float):
         return f"contamination={options.contamination}, a share,"
-    counted = not design.columns  # the best number for many units is taken anyway
+    counted = not design.columns  # the best number for many units is used anyway
     if options.contamination is not None and design.number is None and counted:
         return f"contamination={options.contamination} without a number of blocks"
     return None
@@ -122,7 +122,7 @@ def needs_row_counts(options: MeanOptions) -> bool:
 
 
 def needs_passing_rows(options: MeanOptions) -> bool:
-    """Whether it matters how many of the rows pass the filter."""
+    """Whether the number of rows that pass the filter matters."""
     design = options.design
     return design.sampled or (options.contamination is not None and not design.of_units)
 
@@ -138,9 +138,9 @@ def _fixed_number(options: MeanOptions, n_rows: int | None) -> int | None:
 
 
 def blocks_of_size(size: int, n_rows: int, what: str) -> int:
-    """How many blocks of so many rows there are; an even number is dominated by one less: larger blocks.
+    """Number of blocks of `size` rows; one less, with larger blocks, dominates an even number.
 
-    NoAnswerError if there is none; ConfigError if they are too many.
+    NoAnswerError if there are none; ConfigError if there are too many.
     """
     if size > n_rows:
         raise NoAnswerError(f"blocks: size: {size} exceeds the {n_rows} rows of {what}; lower it")
@@ -150,7 +150,7 @@ def blocks_of_size(size: int, n_rows: int, what: str) -> int:
 
 
 def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:
-    """Fine blocks, and how many of them are kept together where there are groups."""
+    """Fine blocks, and how many of them are merged if there are groups."""
     n_fine = FINE[fine] if n_blocks is None else fine_blocks(n_blocks, CAP[fine])
     if not grouped:
         return n_fine, 1
@@ -164,7 +164,7 @@ def _fine(fine: str, n_blocks: int | None, grouped: bool) -> tuple[int, int]:
 
 
 def _unit_cells(n_blocks: int | None, grouped: bool) -> int:
-    """Cells that whole units are put into."""
+    """Cells to which whole units are assigned."""
     if n_blocks is None:
         return FINE_OF_GROUP if grouped else FINE["standard"]
     return fine_blocks(n_blocks, FINE_OF_GROUP if grouped else CAP["standard"])
@@ -178,13 +178,13 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
     k, size = given, design.size
     if k is None or size is None:
         tau = TAU if design.tau is None else design.tau
-        # of a given size only the number is the proposition's, which does not depend on the rows there are
+        # for a given size only the number is the proposition's, whatever the rows
         least, (most,) = morgu_blocks(options.confidence_level, tau, (n_valid if size is None else PLENTY,))
         k = least if k is None else k
         size = most if size is None else size
         check_most_blocks(f"blocks: tau: {tau:g}", k)
     refuse_more(size, n_rows, n_valid, replace=replace)
-    # drawn among all rows, those that the filter drops afterwards included: so in proportion more
+    # drawn from all rows, including those dropped by the filter: so proportionally more
     drawn = round(size * n_rows / n_valid) if n_valid else size
     if not replace:
         drawn = min(n_rows, drawn)
@@ -194,7 +194,7 @@ def _sampled(options: MeanOptions, seed: int, n_rows: int, n_valid: int) -> Bloc
 
 
 def refuse_more(size: int, n_rows: int, n_valid: int, *, replace: bool) -> None:
-    """NoAnswerError if a sample without replacement is to have more rows than there are."""
+    """Raise NoAnswerError if a sample without replacement would need more rows than there are."""
     if size > n_valid and not replace:
         of = "rows" if n_valid == n_rows else "rows that pass the filter"
         raise NoAnswerError(
@@ -204,6 +204,6 @@ def refuse_more(size: int, n_rows: int, n_valid: int, *, replace: bool) -> None:
 
 
 def refuse_many(drawn: int, n_rows: int) -> None:
-    """ConfigError if a sample with replacement has more draws than are numbered."""
+    """Raise ConfigError if a sample with replacement has more draws than can be numbered."""
     if drawn > max(n_rows, MOST_DRAWS):
         raise ConfigError(f"blocks: size: at most {MOST_DRAWS:,} draws or as many as rows, not {drawn:,}")

@@ -1,4 +1,4 @@
-"""Runs that save their state: at the end, every so many seconds, and whatever ends them."""
+"""Runs that save their state: at the end, at regular intervals, and when they are interrupted."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Keeper:
-    """The state of one run: which files are in its sums, and which are still to be read.
+    """The state of one run: the files in its sums, and the files still to be read.
 
-    DataError if the state does not hold what it should.
+    DataError if the content of the state is not valid.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -34,7 +34,7 @@ class Keeper:
 
     @property
     def ledger(self) -> Ledger:
-        """The files that are known."""
+        """The known files."""
         return Ledger() if self._mean is None else self._mean.ledger
 
     def begin(
@@ -46,11 +46,11 @@ class Keeper:
         seed: int,
         shown_seed: int | str,
     ) -> ReadOptions:
-        """Compare with what the state was made of, before anything is read.
+        """Compare with the fingerprint of the state, before anything is read.
 
-        ConfigError if it was made with other options, of other columns, or of another lake; or if there is no
-        lake; DataError if files that it holds have changed or are gone, and are not to be read again. Gives
-        what to read, times being counted from the days of the state.
+        ConfigError if it was made with other options, from other columns, or from another lake; or if there
+        is no lake. DataError if files in it have changed or disappeared, and are not to be read again.
+        Returns what to read, with times counted from the days of the state.
         """
         self._checkpoint.check_source(data, source, "use MeanAccumulator, or drop state")
 
@@ -75,7 +75,7 @@ class Keeper:
         return replace(read, times=now.read.times)
 
     def check(self, plan: MeanPlan) -> SavedMean:
-        """The state as it goes on; ConfigError if the plan's sums are not those of it."""
+        """The state from which to continue; ConfigError if the plan has other sums."""
         assert self._mean is not None
         self._mean.sums = plan.sums
         self._checkpoint.check(self._mean.made.fingerprint.with_sums(plan.sums))
@@ -83,7 +83,7 @@ class Keeper:
         return self._mean
 
     def facts(self) -> dict[str, Any]:
-        """What results say of it."""
+        """The facts that results report about it."""
         return {
             "file": str(self._checkpoint.state.file),
             "n_files_before": self._n_before,
@@ -94,7 +94,7 @@ class Keeper:
     def run(
         self, plan: MeanPlan, work: Work, executor: Executor, progress: Progress | None
     ) -> tuple[Any, list[SkippedFile]]:
-        """Read what is to be read, and save; the state of everything, and the files left out."""
+        """Read the remaining files, and save; returns the complete state and the skipped files."""
         saved = self.check(plan)
         merge, ledger = plan.reduction.merge, saved.ledger
         self._n_read = len(ledger.unread())
@@ -124,7 +124,7 @@ class Keeper:
 
 
 def _no_more(fixed: str) -> Change:
-    """Why no file may be added where this option makes the blocks."""
+    """Why no file may be added if this option determines the blocks."""
     return Change(
         f"{fixed} makes blocks that depend on the number of rows",
         "to read everything again, or blocks=… of random rows, which does not depend on it",

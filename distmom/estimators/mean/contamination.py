@@ -1,4 +1,4 @@
-"""How many blocks an assumed number of arbitrary rows, or units, asks for."""
+"""Number of blocks required for an assumed number of arbitrary rows or units."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from distmom.theory.planning import best_blocks
 
 
 def outlying_number(contamination: int | float, n: int) -> int:
-    """The number of arbitrary rows or units: as given, or a share of all `n`, rounded up.
+    """The number of arbitrary rows or units: as given, or a share of `n`, rounded up.
 
-    The share counts as it is written: 0.07 of 100 rows are 7, although 0.07 * 100 exceeds 7 in floats.
+    The share is taken as written: 0.07 of 100 rows are 7, although 0.07 * 100 exceeds 7 in floating point.
 
     Examples
     --------
@@ -27,22 +27,22 @@ def outlying_number(contamination: int | float, n: int) -> int:
 
 
 def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> tuple[int, int]:
-    """Number of blocks, and of arbitrary rows or units that they and the interval allow for.
+    """Number of blocks, and number of arbitrary rows or units that they and the interval allow for.
 
     Parameters
     ----------
     options : MeanOptions
         With `contamination`.
     n_blocks : int or None
-        Number of blocks that was given; None for the odd number with the shortest ``cantelli`` interval.
+        The given number of blocks; None for the odd number with the shortest ``cantelli`` interval.
     n : int
-        Rows, or units where whole units form blocks.
+        Number of rows, or of units if whole units form blocks.
 
     Raises
     ------
     ConfigError
-        If half or more of the rows or units may be arbitrary, or as many of the blocks; or if more blocks
-        would be needed than a unit of work can hold.
+        If half or more of the rows or units, or of the blocks, may be arbitrary; or if more blocks would be
+        needed than a unit of work can hold.
     """
     assert options.contamination is not None
     what = counted_as(options)
@@ -74,5 +74,5 @@ def contaminated_blocks(options: MeanOptions, n_blocks: int | None, n: int) -> t
 
 
 def counted_as(options: MeanOptions) -> str:
-    """What `contamination` counts, in a word."""
+    """What `contamination` counts, as a word."""
     return "rows" if not options.design.of_units else "files" if options.design.by_file else "units"

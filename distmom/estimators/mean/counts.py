@@ -1,4 +1,4 @@
-"""What results say of the rows, weights and units of each group, however these form blocks."""
+"""What results report on the rows, weights and units of each group, whatever the block design."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_state(state: Any, skipped: Sequence[SkippedFile], *, filtered: bool) -> None:
-    """DataError or NoAnswerError if nothing was read."""
+    """Raise DataError or NoAnswerError if nothing was read."""
     if state is not None:
         return
     if skipped:
@@ -30,7 +30,7 @@ def check_state(state: Any, skipped: Sequence[SkippedFile], *, filtered: bool) -
 
 
 def groups_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[dict[str, Any] | None]:
-    """Values of the `by` columns of each group; None where there are no groups.
+    """Values of the `by` columns of each group; None without groups.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def groups_of(plan: MeanPlan, state: MeanState, by: tuple[str, ...]) -> list[dic
 
 
 class PerGroup(Protocol):
-    """Fields of the result of each group: a list of them, or what makes them when they are asked for."""
+    """Fields of the result of each group: a list, or an object that makes them on demand."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, g: int, /) -> dict[str, Any]: ...
@@ -52,7 +52,7 @@ class PerGroup(Protocol):
 
 @dataclass(frozen=True)
 class SharedFields:
-    """`shared_fields` of every group, made when they are asked for; what they take is kept, no sums."""
+    """`shared_fields` of every group, made on demand; only their inputs are kept, not the sums."""
 
     plan: MeanPlan
     counts: MeanState
@@ -62,7 +62,7 @@ class SharedFields:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Of the groups."""
+        """Keys of the groups."""
         return self.counts.keys
 
     def group(self, g: int) -> dict[str, Any] | None:
@@ -70,7 +70,7 @@ class SharedFields:
         return group_of(self.keys[g], self.plan.reader.options.by)
 
     def left_out(self) -> tuple[int, dict[str, int]]:
-        """Rows of all groups, and those that did not count, as results call them."""
+        """Rows of all groups, and rows that did not count, by the names used in results."""
         names = {"null": NULLS, "NaN": NANS, "infinite": INFS}
         mine = self.counts.counts[self.c].sum(axis=0)
         return int(self.counts.n_rows.sum()), {name: int(mine[kind]) for name, kind in names.items()}
@@ -95,14 +95,14 @@ def n_used_of(shared: PerGroup) -> Ints:
 
 
 def group_of(key: Key, by: tuple[str, ...]) -> dict[str, Any] | None:
-    """Values of the `by` columns of a group; None where there are no groups."""
+    """Values of the `by` columns of a group; None without groups."""
     return dict(zip(by, decode_key(key), strict=True)) if by else None
 
 
 def fields_of_groups(
     plan: MeanPlan, state: MeanState, c: int, column: str, more: dict[str, Any] | None = None
 ) -> PerGroup:
-    """`shared_fields` of every group, with its units if there are such, and `more` that all groups have."""
+    """`shared_fields` of every group, with its units if any, and `more` fields shared by all groups."""
     more, units = more or {}, unit_counts(state)
     groups = groups_of(plan, state, ())  # there are rows
     if units is None and plan.options.weights is None:
@@ -120,7 +120,7 @@ def fields_of_groups(
 def shared_fields(
     plan: MeanPlan, state: MeanState, c: int, column: str, g: int, group: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """The fields of a result that do not depend on the scheme."""
+    """The fields of a result that do not depend on the block design."""
     nulls, nans, infs = (int(state.counts[c, g, kind]) for kind in (NULLS, NANS, INFS))
     n_rows = int(state.n_rows[g])
     weightless = _weight_counts(plan, state, c, g)
@@ -145,7 +145,7 @@ def shared_fields(
 
 
 def _weight_counts(plan: MeanPlan, state: MeanState, c: int, g: int) -> dict[str, Any]:
-    """The fields of a result that only weighted rows have."""
+    """The fields of a result that exist only with weights."""
     if plan.options.weights is None:
         return {}
     counts = state.counts[-1, g]
@@ -158,7 +158,7 @@ def _weight_counts(plan: MeanPlan, state: MeanState, c: int, g: int) -> dict[str
 
 
 def n_effective(plan: MeanPlan, state: MeanState, c: int, g: int) -> float:
-    """Effective rows of a group."""
+    """Effective number of rows of a group."""
     return float(state.moments.at((c, g, slice(plan.blocks.layout.n_blocks or None))).total().effective)
 
 
@@ -170,11 +170,12 @@ class UnitCount(NamedTuple):
 
 
 def unit_counts(state: MeanState) -> list[UnitCount] | None:
-    """Units with rows that passed the filter, for each group; None where units were not asked for.
+    """Units with rows that passed the filter, for each group; None if units were not requested.
 
-    Exact while the sketch holds all pairs of unit and group. Else a group with many units is estimated from
-    its share of the sketch, and one with few from its cells: of m cells, n units leave m exp(-n/m) empty
-    (linear counting, Whang et al. 1990), which is within a tenth or so as long as a third of them are.
+    Exact while the sketch contains all pairs of unit and group. Otherwise a group with many units is
+    estimated from its share of the sketch, and a group with few from its cells: of m cells, n units leave m
+    exp(-n/m) empty (linear counting, Whang et al. 1990). This is accurate to about a tenth as long as a third
+    of the cells are empty.
     """
     if state.units is None:
         return None
@@ -187,7 +188,7 @@ def unit_counts(state: MeanState) -> list[UnitCount] | None:
 
 
 def units_of_groups(state: MeanState) -> Ints | None:
-    """The numbers alone, as the rule takes them."""
+    """The numbers alone, in the form used by the rule."""
     found = unit_counts(state)
     return None if found is None else np.array([one.n_units for one in found], np.int64)
 
@@ -199,12 +200,12 @@ def _about(sampled: float, filled: int, n_cells: int) -> int:
 
 
 def named_in(name: str, result: MeanResult | VectorResult | UStatisticResult) -> str:
-    """What a result is of, with its group."""
+    """What a result describes, with its group."""
     return name + (f", group {result.group}" if result.group else "")
 
 
 def why_not_finite(name: str, result: MeanResult | VectorResult | UStatisticResult, remedy: str) -> str:
-    """Why a result has no finite answer though there are rows."""
+    """Why a result has no finite answer although there are rows."""
     return (
         f"{name}: no finite answer: {result.n_non_finite_blocks} of {result.n_blocks} blocks are non-finite "
         f"({result.n_inf} infinite and {result.n_nan} NaN values in {result.n_rows} rows); {remedy}"

@@ -1,8 +1,8 @@
-"""Rows far out in grouped means: the cuts of the column, held in each group that loses few rows by them.
+"""Outlying rows in grouped means: the cuts of the column apply to each group that loses few rows by them.
 
-A code for "missing" is the same in all groups, so a sample of the column shows it, whatever their number. A
-rare group in another currency lies beyond the cuts as a whole, and stays. A group with many rows in the
-sample has cuts of its own beside them.
+A code for "missing" is the same in all groups, so a sample of the column shows it, whatever the number of
+groups. A rare group in another currency is beyond the cuts as a whole, and is kept. A group with many rows in
+the sample also has cuts of its own.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 HALF = 0.5
 
 OWN = 512
-"""A group with so many rows in the sample is looked at alone."""
+"""A group with this many rows in the sample is examined by itself."""
 
 
 @dataclass(frozen=True)
 class GroupsLook:
-    """The sampled rows of a column, of all groups, and what stands apart in them.
+    """The sampled rows of a column, from all groups, and the rows among them that stand apart.
 
     Attributes
     ----------
     look : Look
-        Of the column, whatever the groups.
+        The look at the column, whatever the groups.
     n_groups : int
     pool : RowPool
-        The rows of these groups, numbered as the groups are, in the order of their keys.
+        The rows of these groups, with the numbers of their groups, in the order of the rows' keys.
     """
 
     look: Look
@@ -60,7 +60,7 @@ class GroupsLook:
 
     @cached_property
     def codes(self) -> Ints:
-        """Of the rows."""
+        """Group codes of the rows."""
         return np.zeros(0, np.int64) if self.pool.codes is None else self.pool.codes
 
     @cached_property
@@ -70,20 +70,20 @@ class GroupsLook:
 
     @cached_property
     def apart(self) -> tuple[Apart, dict[int, Apart]]:
-        """What is screened out: by the column's cuts, and by those of some groups in their own rows."""
+        """What is screened out: by the column's cuts, and by some groups' own cuts in their rows."""
         return self.look.apart, self._own(self.look.apart, rows_apart)
 
     @cached_property
     def near(self) -> tuple[Apart, dict[int, Apart]]:
-        """What is told where nothing is screened out: second groups of rows in a group alone.
+        """What is reported if nothing is screened out: second groups of rows within a single group.
 
-        Groups may lie decades from each other.
+        Groups may differ by powers of ten.
         """
         column = rows_apart(self.look.ordered, NEAR, modes=True)
         return column, self._own(column, near_apart)
 
     def _own(self, all_rows: Apart, find: Any) -> dict[int, Apart]:
-        """Cuts of the groups with many sampled rows, where these hold other cuts than the column."""
+        """Cuts of the groups with many sampled rows, if they differ from those of the column."""
         many = np.flatnonzero(self.n_sampled >= OWN)
         if not many.size:
             return {}
@@ -105,7 +105,7 @@ class GroupsLook:
         return found
 
     def ends(self, apart: tuple[Apart, dict[int, Apart]]) -> tuple[Floats, Floats]:
-        """Lower and upper cut of each group; infinite where they would take too much of it."""
+        """Lower and upper cut of each group; infinite if they would remove too much of it."""
         column, own = apart
         lows, highs = np.full(self.n_groups, column.lo), np.full(self.n_groups, column.hi)
         for g, one in own.items():
@@ -113,7 +113,7 @@ class GroupsLook:
         return lows, highs
 
     def most(self, apart: tuple[Apart, dict[int, Apart]]) -> Floats:
-        """The share of each group's rows that may lie beyond its cuts: of a second group half."""
+        """The share of each group's rows that may be beyond its cuts: half for a second group of rows."""
         most = np.full(self.n_groups, MOST)
         most[[g for g, one in apart[1].items() if one.times is not None]] = HALF
         return most
@@ -129,12 +129,12 @@ class GroupsLook:
 
 
 def look_at_groups(looks: Sequence[Look], n_groups: int) -> list[GroupsLook]:
-    """What is seen of so many groups, by whose numbers the rows of the samples are numbered."""
+    """Looks at `n_groups` groups; the rows of the samples have the numbers of these groups."""
     return [GroupsLook(look, n_groups, look.pool) for look in looks]
 
 
 def look_at_hashes(looks: Sequence[Look], hashes: Words) -> list[GroupsLook]:
-    """What is seen of the groups whose keys have these ascending hashes, by which the rows are numbered."""
+    """Looks at the groups whose keys have these ascending hashes, which are the codes of sampled rows."""
     found = []
     for look in looks:
         pool = look.pool
@@ -149,7 +149,7 @@ def look_at_hashes(looks: Sequence[Look], hashes: Words) -> list[GroupsLook]:
 
 
 def cuts_of_groups(looks: Sequence[GroupsLook]) -> tuple[tuple[Cuts, ...], list[int]]:
-    """Cuts for a second pass over the rows, and the groups that have such of their own, by their numbers."""
+    """Cuts for a second pass over the rows, and the numbers of the groups with cuts of their own."""
     own = sorted({g for look in looks for g in look.apart[1]})
     cuts = []
     for look in looks:
@@ -168,20 +168,20 @@ def settle_groups(
     state: MeanState,
     second: MeanState | None,
 ) -> dict[int, dict[str, Any]]:
-    """Of the groups whose results change because of rows far out, the fields that do.
+    """The fields that change, for the groups whose results change because of outlying rows.
 
     Parameters
     ----------
     plan : MeanPlan
     look : GroupsLook
-        The sampled rows of the column, of all groups.
+        The sampled rows of the column, from all groups.
     column : int
     shared, first : PerGroup
-        Fields of the results of all rows: those that do not depend on the blocks, and the others.
+        Fields of the results from all rows: those that do not depend on the blocks, and the others.
     state : MeanState
-        Of all rows.
+        State of all rows.
     second : MeanState, optional
-        Of those within the cuts, where all could be read once more.
+        State of the rows within the cuts, if all could be read again.
     """
     found: dict[int, dict[str, Any]] = {}
     settled = _Settled(plan, look, column, shared, first, state.keys, second)
@@ -205,7 +205,7 @@ def any_cut(apart: tuple[Apart, dict[int, Apart]]) -> bool:
 
 @dataclass(frozen=True)
 class _Settled:
-    """The answers of all rows beside those of the rows that are left."""
+    """The answers from all rows next to those from the remaining rows."""
 
     plan: MeanPlan
     look: GroupsLook
@@ -217,11 +217,11 @@ class _Settled:
 
     @property
     def complete(self) -> bool:
-        """Whether the sample holds all rows."""
+        """Whether the sample contains all rows."""
         return bool(np.isinf(self.look.pool.below))
 
     def fields(self, every: Bools) -> dict[int, dict[str, Any]]:
-        """Of the groups that have rows beyond the cuts, but not too many, the fields that change."""
+        """The fields that change, for the groups with some, but not too many, rows beyond the cuts."""
         if self.second is None:
             lost = np.bincount(self.look.codes[~every], minlength=len(self.first))
             of = self.look.n_sampled
@@ -280,7 +280,7 @@ class _Settled:
     def told(
         self, g: int, action: Action, apart: tuple[Apart, dict[int, Apart]], lost: int, n_rows: int | None
     ) -> FarRows:
-        """What stands apart: rows of the group; values of the column, or of a group with its own cuts."""
+        """Report of what stands apart: rows of the group; values of the column or of its own cuts."""
         look, own, level = self.look, apart[1].get(g, apart[0]), self.plan.options.confidence_level
         m, n_used = int(look.n_sampled[g]), self.shared[g]["n_used"]
         if n_rows is None and self.complete:
@@ -299,7 +299,7 @@ class _Settled:
 
 
 def _of_sample(plan: MeanPlan, pool: RowPool, kept: Bools, groups: Ints) -> tuple[MeanPlan, MeanState]:
-    """The kept rows of some groups of the sample in blocks, as the state of a pass over them alone."""
+    """The kept rows of some groups of the sample in blocks, like the state of a pass over them alone."""
     assert pool.codes is not None
     place = np.full(int(pool.codes.max()) + 1, -1)
     place[groups] = np.arange(groups.size)

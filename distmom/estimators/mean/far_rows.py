@@ -1,7 +1,7 @@
-"""A bad share of rows: what stands apart in the row sample, and the answer of the rows that are left.
+"""A bad share of rows: what stands apart in the row sample, and the answer from the remaining rows.
 
-The answer of all rows stays, to its last bit, where it agrees with that of the rows that are left: then
-blocks have borne whatever is wrong. It changes only where it is off by more than a few standard errors.
+The answer from all rows is kept, bit for bit, if it agrees with that from the remaining rows: the blocks have
+then tolerated the bad rows. It changes only if it is off by more than a few standard errors.
 """
 
 from __future__ import annotations
@@ -44,42 +44,42 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
 CONTRADICT = 9.2
-"""Standard errors by which the sample's own answer may differ where nothing stands apart."""
+"""Standard errors by which the sample's own answer may differ if nothing stands apart."""
 
 DISAGREE = 4.0
-"""Standard errors by which blocks of units or samples may differ from the rows that are left."""
+"""Standard errors by which blocks of units or samples may differ from the remaining rows."""
 
 Cuts = tuple[tuple[float, ...], tuple[float, ...]]
-"""Lower and upper ends for some groups, the last for all others."""
+"""Lower and upper ends for some groups; the last ones are for all other groups."""
 
 
 def looks_of(state: MeanState, share: float | None = None) -> tuple[Look, ...]:
-    """What stands apart in each column; nothing where no large sample was kept. A `share` may be bad."""
+    """What stands apart in each column; nothing if no large sample was kept. A `share` of rows may be bad."""
     return tuple(Look(pool, share) for pool in all_in_order(state.pools))
 
 
 def cuts_of(looks: Sequence[Look]) -> tuple[Cuts, ...]:
-    """Cuts for a second pass over the rows; `NO_CUT` where nothing is to be cut, or a sample has all rows."""
+    """Cuts for a second pass over the rows; `NO_CUT` if nothing is to be cut, or a sample has all rows."""
     cuts = [NO_CUT if np.isinf(look.pool.below) else look.second_cut for look in looks]
     return tuple(((low,), (high,)) for low, high in cuts)
 
 
 @dataclass(frozen=True)
 class Found:
-    """The answer of all rows beside that of the rows that are left: of a column, or of vectors.
+    """The answer from all rows next to that from the remaining rows: for a column, or for vectors.
 
     Attributes
     ----------
     plan : MeanPlan
     looks : tuple of Look
-        Of these columns.
+        Looks at these columns.
     columns : slice
     shared, first : dict
-        Fields of the result of all rows: those that do not depend on the blocks, and the others.
+        Fields of the result from all rows: those that do not depend on the blocks, and the others.
     second : MeanState, optional
-        What a second pass found in the rows within the cuts.
+        State of a second pass over the rows within the cuts.
     units : UnitSketch, optional
-        Files, where these make the blocks.
+        Files, if these form the blocks.
     """
 
     plan: MeanPlan
@@ -92,7 +92,7 @@ class Found:
 
     @property
     def complete(self) -> bool:
-        """Whether the sample holds all rows."""
+        """Whether the sample contains all rows."""
         return bool(np.isinf(self.looks[0].pool.below))
 
     @cached_property
@@ -113,7 +113,7 @@ class Found:
         return found if len(self.looks) > 1 else found | self._of_look()
 
     def _given(self, share: float) -> dict[str, Any]:
-        """The mean of the window that a given share of the rows cannot move far."""
+        """The mean over a window that a given share of the rows cannot move far."""
         [look], options = self.looks, self.plan.options
         window = look.given
         estimate, n = window.estimate, window.kept
@@ -149,7 +149,7 @@ class Found:
         allowed = errors_allowed(flags)
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
         errors = np.array(scales) / math.sqrt(n)
-        if self.plan.options.design.by_file:  # rows of a file are no independent ones
+        if self.plan.options.design.by_file:  # rows of a file are not independent
             errors = np.maximum(errors, error_of(self.first["block_estimates"]))
         agree = self._agree(again["estimate"], allowed * errors)
         group = any(look.group.n for look in self.looks)
@@ -183,14 +183,14 @@ class Found:
 
     @cached_property
     def unsure(self) -> bool:
-        """Whether nothing stands apart, and a glance at the sample does not confirm the estimate."""
+        """Whether nothing stands apart, but a quick check of the sample does not confirm the estimate."""
         options = self.plan.options
         if options.design.blind or options.design.by_file or options.window is not None:
             return False
         if not self._some or self.complete or any(look.apart.n for look in self.looks):
             return False
         centres = [look.centre for look in self.looks]
-        # the smaller scale first, which takes less time and does for most columns
+        # the smaller scale first, which is faster and suffices for most columns
         scales = [block_scale(look.pool.values) for look in self.looks]
         if self._agree(centres, np.multiply(scales, self._errors / 2)):
             return False
@@ -203,33 +203,33 @@ class Found:
 
     @property
     def _errors(self) -> float:
-        """How far the sample's own answer may be off, in scales of its rows."""
+        """How far the sample's own answer may be off, in units of the scale of its rows."""
         return CONTRADICT * float(self.kept.size**-0.5 + self.shared["n_used"] ** -0.5)
 
     @cached_property
     def _allowed(self) -> Floats:
-        """The same of each column."""
+        """The same for each column."""
         scales = [sample_scale(look.pool.values, look.ordered) for look in self.looks]
         return np.multiply(scales, self._errors)
 
     @cached_property
     def of_all(self) -> Any:
-        """The estimate of all rows of the sample."""
+        """The estimate from all rows of the sample."""
         [estimate] = self._of_parts(np.zeros(self.kept.size, np.int64), 1)
         return estimate
 
     @cached_property
     def of_each_part(self) -> list[Any]:
-        """The same of each of `PARTS` parts of them."""
+        """The estimate from each of `PARTS` parts of these rows."""
         return self._of_parts(np.arange(self.kept.size) * PARTS // self.kept.size, PARTS)
 
     @property
     def doubted(self) -> bool:
-        """Whether the estimate of the sample is another one."""
+        """Whether the estimate from the sample differs."""
         return not self._agree(self.of_all, self._allowed)
 
     def _marked(self) -> dict[str, Any]:
-        """What the rows of the sample say of blocks of units and samples, for which they cannot stand."""
+        """Flags from the rows of the sample for blocks of units or samples, which they cannot replace."""
         again, n = self._again()
         scales = [block_scale(look.pool.values[self.kept]) for look in self.looks]
         own = error_of(self.first["block_estimates"])
@@ -246,29 +246,29 @@ class Found:
 
     @property
     def blind(self) -> bool:
-        """Whether the answer is that of a sample that knows no files."""
+        """Whether the answer is that of a sample without information on files."""
         return self.second is None and self.looks[0].pool.files is None
 
     def _as_told(self) -> dict[str, Any]:
-        """What stands apart and stays in, with the word for it."""
+        """What stands apart but is kept, with its status."""
         return self._told("told") | {"flags": in_order([*self.first["flags"], Status.SHARE_FAR_OUT])}
 
     def _agree(self, again: Any, allowed: Any) -> bool:
-        """Whether another answer is the same up to what is allowed in each column."""
+        """Whether another answer agrees within the allowed difference in each column."""
         apart = np.abs(np.atleast_1d(self.first["estimate"]) - np.atleast_1d(again))
         return bool((apart <= np.asarray(allowed)).all())
 
     def _again(self) -> tuple[dict[str, Any], int]:
-        """The answer of the rows that are left, and how many they are: of all rows, or of the sample."""
+        """The answer from the remaining rows, and their number: of all rows, or of the sample."""
         if self.second is None:
             return self._of_sample(self.kept)
         return self._of(self.plan, self.second, self.columns)
 
     def _of_sample(self, kept: Bools) -> tuple[dict[str, Any], int]:
-        """The same of some rows of the sample."""
+        """The same from some rows of the sample."""
         plan, state = of_sample(self.plan, [look.pool.at(kept) for look in self.looks], self.units)
         again, n = self._of(plan, state, slice(0, len(self.looks)))
-        if plan.roots:  # where cells of the sample have other numbers
+        if plan.roots:  # cells of the sample have other numbers then
             again["accused_files"] = self.first["accused_files"]
         return again, n
 
@@ -284,15 +284,15 @@ class Found:
         return again, n
 
     def _explained(self, estimate: Any) -> Floats:
-        """How much of the difference to the sample's answer comes of its fewer rows, under a heavy tail."""
+        """How much of the difference from the sample's answer is due to its fewer rows under a heavy tail."""
         m = int(self.kept.sum())
         grown = growth(estimate, self.of_each_part, m, int(self.shared["n_used"]))
         return explained(self.first["estimate"], estimate, grown)
 
     def _of_parts(self, parts: Ints, n_parts: int) -> list[Any]:
-        """The estimate of the kept rows of each part: of all at once, but for those that may have odd files.
+        """The estimate from the kept rows of each part: all at once, except parts that may have odd files.
 
-        What else is said of a sample, as its dependence, does not move an estimate.
+        Other findings about a sample, such as dependence, do not move an estimate.
         """
         pools, alone = [look.pool.at(self.kept) for look in self.looks], np.ones(n_parts, np.bool_)
         if self.units is None and pools[0].weights is None:
@@ -310,7 +310,7 @@ class Found:
         ]
 
     def _told(self, action: Action, n_kept: int | None = None) -> dict[str, Any]:
-        """What stands apart, in the column where that is most; `n_kept` rows made the answer."""
+        """Report of what stands apart, in the column with most such rows; `n_kept` rows gave the answer."""
         looks = [look.near if action == "told" else look.apart for look in self.looks]
         c = int(np.argmax([apart.n for apart in looks]))
         apart, look = looks[c], self.looks[c]
@@ -334,7 +334,7 @@ class Found:
         return {"far_rows": far}
 
     def _of_look(self) -> dict[str, Any]:
-        """What a column's sample shows whatever is done with its rows."""
+        """What a column's sample shows, whatever is done with its rows."""
         ordered = self.looks[0].ordered
         trimmed = (
             Trimmed(w.share, w.mean, *w.ends, w.of_variance, w.of_mean) for w in without_extremes(ordered)

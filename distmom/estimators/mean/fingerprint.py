@@ -15,18 +15,18 @@ from distmom.state import Fingerprint, shown
 from distmom.state.fingerprint import from_plain, plainly
 
 ROWS = ("nan", "missing")
-"""Options that say which rows count: with others, other rows would be in the sums."""
+"""Options that decide which rows count, and so which rows are in the sums."""
 
 ANSWER = ("interval", "on_bad_file", "passes", "window")
-"""Options that the sums do not depend on. All others say which blocks are kept."""
+"""Options that do not affect the sums. All others decide which blocks are kept."""
 
 
 STREAMS = "streams"
-"""Stands for the folder of streams, which are no files."""
+"""Placeholder for the folder of streams, which are not files."""
 
 
 class LakeCounts(NamedTuple):
-    """What blocks may depend on: rows of the lake, rows that pass the filter, and units (such as files)."""
+    """Counts blocks may depend on: rows of the lake, rows that pass the filter, units (such as files)."""
 
     n_rows: int | None = None
     n_valid: int | None = None
@@ -35,22 +35,22 @@ class LakeCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class Made:
-    """What the sums of a state depend on.
+    """Everything on which the sums of a state depend.
 
     Attributes
     ----------
     read : ReadOptions
-        What was read of each file; its filter apart.
+        What was read from each file, except for the filter.
     where, condition : str or None
-        The filter as it is shown, and what is compared of it.
+        The filter as shown, and the form used for comparison.
     seed : int
         128 bits.
     shown_seed : int or str
         The seed as results print it.
     roots : tuple of str
-        Folders that the files' paths start from, which key all draws; one, or several once merged.
+        Folders from which the files' paths start, which key all draws; one, or several after a merge.
     partitions : tuple of (str, str)
-        Types of the asked columns that folder names give.
+        Types of the requested columns that come from folder names.
     """
 
     options: MeanOptions
@@ -71,7 +71,7 @@ class Made:
         seed: int,
         shown_seed: int | str,
     ) -> Made:
-        """As a run with this reader makes it."""
+        """The description of a run with this reader."""
         read = reader.options
         where = read.where
         used = {*read.columns, *read.by, *read.units, *(where.columns if where is not None else ())}
@@ -89,7 +89,7 @@ class Made:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """What is compared of it; units are among the options."""
+        """The part that is compared; units are among the options."""
         read, options = self.read, asdict(self.options)
         question = {
             **{name: getattr(read, name) for name in ("columns", "by", "vectors", "present")},
@@ -104,28 +104,28 @@ class Made:
         return Fingerprint.of(question, design, self.seed, self.shown_seed)
 
     def to_facts(self) -> Any:
-        """As JSON carries it."""
+        """Convert to JSON facts."""
         return plainly(self, without=())
 
     @classmethod
     def from_facts(cls, facts: Any) -> Made:
-        """What `to_facts` wrote; an error of Python's if it did not."""
+        """Read what `to_facts` wrote; a Python error if the facts are not valid."""
         known: dict[str, Callable[..., Any]] = {one.__name__: one for one in (cls, ReadOptions, *DESIGNS)}
         made: Made = from_plain(facts, known | {"TimeScale": known_scale, "MeanOptions": options_of})
         return made
 
 
 def options_of(*, interval: str, **facts: Any) -> MeanOptions:
-    """The options that JSON carries, those of states of before 0.1.0 with the words of now."""
+    """The options from JSON; states from before 0.1.0 are read with the present words."""
     return MeanOptions(interval=RETIRED_INTERVALS.get(interval, interval), **facts)
 
 
 MOST_DAYS = 1 << 40
-"""Farther from 1970 than any time that Arrow stores."""
+"""Farther from 1970 than any time that Arrow can store."""
 
 
 def with_times_of(read: ReadOptions, other: ReadOptions) -> ReadOptions:
-    """The options with the scales of columns that were null throughout here, but not there."""
+    """The options, with scales from `other` for columns that are all null here but not there."""
     known = {**dict(other.times), **dict(read.times)}
     return replace(read, times=tuple((name, known[name]) for name in read.columns if name in known))
 
@@ -133,9 +133,9 @@ def with_times_of(read: ReadOptions, other: ReadOptions) -> ReadOptions:
 def recounted(
     state: MeanState | None, columns: Sequence[str], then: ReadOptions, now: ReadOptions
 ) -> MeanState | None:
-    """Sums of these columns, counted from the days of `then`, as counted from those of `now`.
+    """Convert sums of these columns from the days of `then` to the days of `now`.
 
-    Means are rounded once more, at 2**-53 of the distance between the days; nothing else changes.
+    Means are rounded once more, by 2**-53 of the distance between the days; nothing else changes.
     """
     before, after = then.scales, now.scales
     days = [before[name].base - after[name].base if name in before else 0 for name in columns]
@@ -145,7 +145,7 @@ def recounted(
 
 
 def known_scale(**facts: Any) -> TimeScale:
-    """The scale that JSON carries; an error of Python's if it is none."""
+    """The scale from JSON; a Python error if it is not valid."""
     scale = TimeScale(**facts)
     words = scale.kind in get_args(TimeKind) and scale.unit in get_args(Unit)
     if not words or not isinstance(scale.zone, str | None):

@@ -1,9 +1,9 @@
-"""Which files are in the sums of a saved run, and which are still to be read.
+"""The files in the sums of a saved run, and the files still to be read.
 
-Files are numbered in the order of their paths, and the state holds nodes of the tree over these numbers: the
-merge of a run that was interrupted, or of a lake that grew at its end, is that of one run over everything.
-Files that turn up between others that are numbered already are read into a tree of their own, and at the end
-of the run merged into a *base*: then all counts and blocks are those of one run, the sums up to rounding.
+Files are numbered in the order of their paths, and the state has nodes of the tree over these numbers: the
+merge after an interruption, or for a lake that grew at its end, is that of one run over everything. New files
+that sort between numbered ones are read into a tree of their own, and merged into a *base* at the end of the
+run: all counts and blocks are then those of one run, and the sums equal up to rounding.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
 
 NOBODY = FileRef("", 0, 0)
-"""Stands where a number has no file any more."""
+"""Placeholder for a number that no longer has a file."""
 
 Merge = Callable[[Any, Any], Any]
 
 
 class Left(NamedTuple):
-    """A file that was left out."""
+    """A file that was skipped."""
 
     file: FileRef
     reason: str
 
 
 class Numbered:
-    """Files with numbers, and the states held of them.
+    """Numbered files and their states.
 
     Attributes
     ----------
     files : dict of int to FileRef
-        A number may have lost its file.
+        A number may no longer have a file.
     n : int
         Numbers given so far.
     """
@@ -55,11 +55,11 @@ class Numbered:
 
     @property
     def held(self) -> Merged[Any]:
-        """Nodes and begun files, as of now."""
+        """Current nodes and partly read files."""
         return self._held if self.merger is None else self.merger.merged()
 
     def touched(self) -> bytearray:
-        """For each number, 1 if the file, or a part of it, is in the sums or was left out as bad."""
+        """For each number, 1 if the file, or a part of it, is in the sums or was skipped as bad."""
         held = self.held
         marks = covered(self.n, held.files)
         for number in held.parts:
@@ -67,12 +67,12 @@ class Numbered:
         return marks
 
     def unread(self) -> list[FileRef]:
-        """Files not or not wholly read."""
+        """Files that are not, or not completely, read."""
         done = covered(self.n, self.held.files)
         return [self.files[number] for number in sorted(n for n in self.files if not done[n])]
 
     def in_order(self) -> list[FileRef]:
-        """The files that still have a number, in its order."""
+        """The files that still have a number, in that order."""
         return [self.files[number] for number in sorted(self.files)]
 
     def add(self, files: Sequence[FileRef]) -> None:
@@ -81,11 +81,11 @@ class Numbered:
         self.n += len(files)
 
     def drop(self, paths: set[str]) -> None:
-        """Take their files from numbers that nothing has been read of."""
+        """Remove the files of numbers from which nothing has been read."""
         self.files = {number: file for number, file in self.files.items() if file.path not in paths}
 
     def start(self, merge: Merge) -> UnitMerger[Any]:
-        """A merger that goes on from what is held; numbers without a file are done."""
+        """A merger that continues from the current nodes; numbers without a file are done."""
         self.merger = self._resumed(merge)
         done = self.touched()
         for number in range(self.n):
@@ -98,7 +98,7 @@ class Numbered:
         return [self.files.get(number, NOBODY) for number in range(self.n)]
 
     def result(self, merge: Merge) -> Any:
-        """The state of all files; ValueError while some are unread."""
+        """The state of all files; ValueError if some are unread."""
         return (self._resumed(merge) if self.merger is None else self.merger).result()
 
     def _resumed(self, merge: Merge) -> UnitMerger[Any]:
@@ -109,20 +109,20 @@ class Numbered:
 
 @dataclass
 class Ledger:
-    """What a saved run knows of its files.
+    """What a saved run knows about its files.
 
     Attributes
     ----------
     main, late : Numbered
-        Files in the order of their paths, and those that the present run found between them.
+        Files in the order of their paths, and new files that the present run found between them.
     base : object
-        State of files that have no number (any more); None if there are none.
+        State of files that have no number, or no longer have one; None if there are none.
     base_files : list of (int, FileRef)
         Those files, each with the number of its root.
     left : dict of str to Left
-        Files left out because they are bad, by path.
+        Files skipped because they are bad, by path.
     counted : LakeCounts or None
-        Rows and units of the lake, where the blocks depend on them.
+        Rows and units of the lake, if the blocks depend on them.
     """
 
     main: Numbered = field(default_factory=Numbered)
@@ -134,15 +134,15 @@ class Ledger:
     _new: tuple[list[FileRef], list[FileRef]] = field(default=([], []), repr=False)
 
     def all_files(self) -> list[FileRef]:
-        """All files that are in the sums or are to be."""
+        """All files that are in the sums or will be."""
         return [*self.main.in_order(), *self.late.in_order(), *(file for _, file in self.base_files)]
 
     def unread(self) -> list[FileRef]:
-        """Numbered files that are not wholly read."""
+        """Numbered files that are not completely read."""
         return self.main.unread() + self.late.unread()
 
     def known(self, *, fixed: bool) -> list[FileRef]:
-        """Files that the sums depend on: those in them, or all if the blocks are `fixed` by their rows."""
+        """Files on which the sums depend: those in them, or all if the blocks are `fixed` by their rows."""
         if fixed:
             return [*self.all_files(), *(left.file for left in self.left.values())]
         found = [file for _, file in self.base_files]
@@ -152,7 +152,7 @@ class Ledger:
         return found
 
     def take_up(self, files: Sequence[FileRef], *, fixed: bool) -> tuple[FileRef, ...]:
-        """Compare with the listing; the files that are to be read (if `fixed`, of which rows are counted)."""
+        """Compare with the listing; return the files to read (if `fixed`, those whose rows are counted)."""
         now = {file.path: file for file in files}
         known = {file.path for _, file in self.base_files}
         for tree in (self.main, self.late):
@@ -162,7 +162,7 @@ class Ledger:
                     tree.files[number] = now[file.path]
                     known.add(file.path)
                 elif not touched[number] or file.path in self.left:
-                    del tree.files[number]  # nothing of it is in the sums
+                    del tree.files[number]  # none of its rows are in the sums
         self.left = {path: left for path, left in self.left.items() if path in now}
         new = [file for file in files if file.path not in known]
         if fixed and self.main.n:
@@ -174,9 +174,9 @@ class Ledger:
         return (*self.unread(), *after, *between)
 
     def number(self, bad: Sequence[SkippedFile]) -> None:
-        """Give numbers to the new files, but for those whose footers have turned out bad.
+        """Give numbers to the new files, except those with bad footers.
 
-        DataError if a footer is bad and the blocks depend on the rows of this file, as counted before.
+        DataError if a footer is bad and the blocks depend on the rows counted in this file before.
         """
         if bad and self.counted is not None:
             raise DataError(bad[0].reason)
@@ -187,17 +187,17 @@ class Ledger:
             tree.drop(paths)
             good = [file for file in new if file.path not in paths]
             tree.add(good)
-            for file in good:  # some were left out by the run before
+            for file in good:  # some were skipped by the previous run
                 self.left.pop(file.path, None)
         self._new = ([], [])
 
     def leave(self, skipped: Sequence[SkippedFile], listed: Mapping[str, FileRef]) -> None:
-        """Note files that were left out."""
+        """Record files that were skipped."""
         self.left.update({s.file: Left(listed[s.file], s.reason) for s in skipped})
 
     @property
     def begun(self) -> bool:
-        """Whether there are files of which a part is read."""
+        """Whether any files are partly read."""
         return any(tree.held.parts for tree in (self.main, self.late))
 
     def units(
@@ -209,10 +209,10 @@ class Ledger:
         *,
         may_cut: bool,
     ) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
-        """What is to be read, cut into units: of the main tree and of the late one.
+        """The files to be read, cut into units: for the main tree and for the late one.
 
-        `row_counts` are the rows of `files`, where they are known; unless `may_cut`, only files that were
-        begun in parts are cut.
+        `row_counts` are the rows of `files`, if known; unless `may_cut`, only files that are partly read are
+        cut.
         """
         known = {} if row_counts is None else dict(zip((f.path for f in files), row_counts, strict=True))
         found = []
@@ -227,7 +227,7 @@ class Ledger:
         return found[0], found[1]
 
     def finish(self, merge: Merge) -> Any:
-        """All is read: merge late files into the base, and give the state of everything (None: no rows)."""
+        """After reading: merge late files into the base, and return the complete state (None: no rows)."""
         late = self.late.result(merge)
         if late is not None:
             self.base = late if self.base is None else merge(self.base, late)

@@ -17,26 +17,26 @@ from distmom.state import State
 
 
 class MeanKeywords(RowKeywords, total=False):
-    """Arguments of `mean` that do not decide what it returns."""
+    """Arguments of `mean` that do not affect the type of its result."""
 
     state: str | os.PathLike[str] | State | None
     passes: Literal[1, 2] | None
 
 
 class OfNumbers(MeanKeywords, total=False):
-    """Those of means of single columns."""
+    """Arguments for means of single columns."""
 
     joint: Literal[False]
 
 
 class OfAllRows(MeanKeywords, total=False):
-    """Those of means without groups."""
+    """Arguments for means without groups."""
 
     by: None
 
 
 class OfNumbersOfAllRows(OfNumbers, OfAllRows, total=False):
-    """Those of means of single columns without groups."""
+    """Arguments for means of single columns without groups."""
 
 
 Joint = Literal[True, "geometric", "coordinatewise"]
@@ -85,7 +85,7 @@ def mean(
     state: str | os.PathLike[str] | State | None = None,
     executor: Any = None,
 ) -> MeanResult | VectorResult | Results:
-    """Median of means of one or more columns, with an interval: a mean that bad rows and files cannot move.
+    """Median of means of one or more columns, with an interval: a mean that resists bad rows and files.
 
     Rows are assigned to blocks at random, and each block has its mean. The estimate is the lower median of
     the block means, or by default a mean of them that outlying blocks cannot move far. It estimates the mean
@@ -109,8 +109,8 @@ def mean(
         left out; a negative or infinite weight is an error.
     joint : bool or {"geometric", "coordinatewise"}
         One mean vector over all columns instead of one mean per column: the geometric median of the block
-        mean vectors (True), or their median by coordinates. List columns of one length are vectors
-        themselves. A row with a missing coordinate is left out.
+        mean vectors (True), or their median by coordinates. A list column with lists of equal length is a
+        vector by itself. A row with a missing coordinate is left out.
     blocks : {"auto", "paper"}, int, or block design
         How rows form blocks: `RandomBlocks` (for which the words and numbers are short forms),
         `StoredBlocks`, `UnitBlocks`, `FileBlocks` or `SampledBlocks`.
@@ -152,8 +152,8 @@ def mean(
         An option, a name or the condition is wrong; `contamination` reaches half of the rows, units or
         blocks, or asks for more than a million blocks.
     DataError
-        A file is damaged, changed, or of a type that cannot be averaged; a vector has another length; the
-        state is damaged, or files that it holds have changed since or are gone.
+        A file is damaged, changed, or of a type that cannot be averaged; vectors differ in length; the
+        state is damaged, or files in it have changed or disappeared since.
     NoAnswerError
         There are no rows, or no finite answer because half or more of the blocks are non-finite.
     ResourceError
@@ -162,8 +162,8 @@ def mean(
     Notes
     -----
     *Intervals.* ``order`` covers the median of the distribution of one block mean, which is close to the mean
-    for large blocks. ``cantelli`` would hold with probability 1 - delta if the variance of a block mean were
-    known; the variance is estimated, so coverage is asymptotic in the block size. See
+    for large blocks. ``cantelli`` would be valid with probability 1 - delta if the variance of a block mean
+    were known; the variance is estimated, so coverage is asymptotic in the block size. See
     :doc:`/statistics/intervals` and :doc:`/statistics/promises`.
 
     *Blocks.* Under ``"auto"`` 945 fine blocks are tested against each other, and outlying ones are screened
@@ -179,12 +179,13 @@ def mean(
     Few rows decide if weights are very unequal; the interval may then be too narrow. Weights, units, vectors,
     times and saved states are described in :doc:`/statistics/means`.
 
-    *Reproducibility.* The same data and seed give the same bits on any number of threads or workers. Adding
-    files moves no earlier row into another block, as long as the number of blocks stays. A run with a `state`
-    that was interrupted, even killed, resumes and gives the bits of an undisturbed run.
+    *Reproducibility.* The same data and seed give bit-for-bit identical results on any number of threads or
+    workers. Adding files does not move earlier rows to other blocks, as long as the number of blocks stays
+    the same. An interrupted or killed run with a `state` resumes and gives bit-for-bit the result of an
+    uninterrupted run.
 
     *Cost.* One pass; two if rows that pass a filter must be counted first (samples, `contamination`), and one
-    more if rows or files are left out. What a state takes: :doc:`/statistics/means`.
+    more if rows or files are left out. Size of a state: :doc:`/statistics/means`.
 
     References
     ----------

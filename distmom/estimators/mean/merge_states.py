@@ -33,20 +33,20 @@ def merge_states(
 ) -> MeanResult | VectorResult | Results:
     """Merge saved states of `distmom.mean`, and answer from the merged one as `mean` would.
 
-    Parts of a lake that are kept apart (by site, month or machine) are read where they are; only their states
-    are brought together. A single state is answered without the data.
+    Parts of a lake that are stored separately (by site, month or machine) are read where they are; only their
+    states are merged. A single state gives its answer without the data.
 
     Parameters
     ----------
     *states : str or path
-        Files that `distmom.mean` or this function saved, or that hold the bytes of a `MeanAccumulator`; with
-        the same columns, options and seed.
+        Files saved by `distmom.mean` or this function, or with the bytes of a `MeanAccumulator`; all with the
+        same columns, options and seed.
     output : str or path, optional
         Save the merged state there; it may be one of the inputs.
     interval : {"auto", "order", "cantelli", "closed-form", "none"}, optional
         Kind of interval; by default that of the states.
     confidence_level : float, optional
-        In (0, 1); by default that of the states. It cannot be changed if it decided the blocks.
+        In (0, 1); by default that of the states. It cannot be changed if it determined the blocks.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def merge_states(
         If no state is given, or they were made with different options, or there are several and their blocks
         depend on the number of rows.
     DataError
-        If a state is damaged or not finished, or two of them hold the same file.
+        If a state is damaged or unfinished, or two of them contain the same file.
     NoAnswerError
         If there are no rows, or no finite answer.
     ResourceError
@@ -67,13 +67,14 @@ def merge_states(
 
     Notes
     -----
-    States are merged in the order of their folders and files, whatever the order of the arguments: the same
-    states give the same bits. Merging some of them first changes sums only by rounding, and no count. Two
-    files are the same if their full paths are. Times that count from different days are converted.
+    States are merged in the order of their folders and files, whatever the order of the arguments, so the
+    same states give bit-for-bit identical results. Merging some of them first changes sums only by rounding,
+    and does not change counts. Two files are the same if their full paths are equal. Times that count from
+    different days are converted.
 
-    Files in different folders may have the same names. So the folder is part of what assigns rows and files
-    to blocks, and a bad file is found among a hundred ``part-0.parquet``. Blocks therefore differ from those
-    of one run over a parent folder; only the units of `UnitBlocks` stay together across folders.
+    Files in different folders may have the same names. So the assignment of rows and files to blocks depends
+    on the folder, too, and a bad file is found among a hundred ``part-0.parquet``. Blocks therefore differ
+    from those of one run over a parent folder; only the units of `UnitBlocks` stay together across folders.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def _merged(
     given: dict[str, Any],
     started: float,
 ) -> MeanResult | VectorResult | Results:
-    """The result of all rows of the states, saved to `output` if it is given."""
+    """The result from all rows of the states, saved to `output` if given."""
     parts = sorted(map(_finished, states), key=_order)
     first = parts[0]
     for other in parts[1:]:
@@ -135,7 +136,7 @@ def _merged(
 
 
 def _finished(path: str | os.PathLike[str]) -> SavedMean:
-    """A state to be merged. DataError if files of it are not read yet."""
+    """A state to be merged. DataError if some of its files are not read yet."""
     state = State.of(path)
     saved = Saved.of(read_state(Path(state).expanduser(), memory_bytes() // 3), KIND, state.name)
     found = SavedMean.of(saved, state.name)
@@ -148,12 +149,12 @@ def _finished(path: str | os.PathLike[str]) -> SavedMean:
 
 
 def _order(part: SavedMean) -> Any:
-    """Where a state stands among others, in whatever order they are named."""
+    """Sort key of a state, whatever the order of the arguments."""
     return part.made.roots, sorted(file.path for _, file in part.files)[:1], len(part.files)
 
 
 def _check_plan(part: SavedMean, plan: MeanPlan) -> None:
-    """ConfigError if this version would keep other sums for the same options."""
+    """Raise ConfigError if this version would keep other sums for the same options."""
     if part.sums != plan.sums:
         raise ConfigError(
             f"{part.name} was made by another version of distmom, or the confidence level decides its "
@@ -163,7 +164,7 @@ def _check_plan(part: SavedMean, plan: MeanPlan) -> None:
 
 
 def _left_out(part: SavedMean, *, named: bool) -> dict[str, Left]:
-    """Files that were left out, `named` with their folder where others may have such files too."""
+    """Skipped files, `named` with their folder if others may have files of the same name."""
     left, roots = part.ledger.left, part.made.roots
     if not named or len(roots) > 1:
         return left
@@ -172,7 +173,7 @@ def _left_out(part: SavedMean, *, named: bool) -> dict[str, Left]:
 
 
 def _check_pair(first: SavedMean, other: SavedMean) -> None:
-    """ConfigError if the sums of two states cannot go together."""
+    """Raise ConfigError if the sums of two states cannot be merged."""
     check_alike(first, other, f"in {other.name}", "only such can be merged as agree")
     fixed = fixed_by(first.made.options)
     if fixed is not None:
@@ -183,7 +184,7 @@ def _check_pair(first: SavedMean, other: SavedMean) -> None:
 
 
 def _check_overlap(parts: list[SavedMean]) -> None:
-    """DataError if two states hold the same file."""
+    """Raise DataError if two states contain the same file."""
     seen: dict[str, str] = {}
     twice: list[tuple[str, str, str]] = []
     for part in parts:
@@ -201,7 +202,7 @@ def _check_overlap(parts: list[SavedMean]) -> None:
 
 
 def _answer_options(parts: list[SavedMean], given: dict[str, Any]) -> dict[str, Any]:
-    """Options of the answer: as given, else those that all states agree in."""
+    """Options of the answer: as given, else those shared by all states."""
     chosen = {name: value for name, value in given.items() if value is not None}
     first = parts[0]
     for name, other in product(given.keys() - chosen.keys(), parts[1:]):

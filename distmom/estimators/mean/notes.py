@@ -1,4 +1,4 @@
-"""The notices beside a robust mean: about its number of blocks, its files, units, weights and coordinates."""
+"""Notices with a robust mean: about its number of blocks, files, units, weights and coordinates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
 FEW_UNITS = 10
-"""Whole files or units as blocks want at least this many of them a block."""
+"""Whole files or units as blocks need at least this many per block."""
 
 _CONTRADICTED = "file-level and row-level estimates disagree, so some files are corrupt"
 FILES_HEARD = f"{_CONTRADICTED}; this estimate uses whole files as blocks"
@@ -29,7 +29,7 @@ ROWS_HEARD = (
     "blocks='auto' or blocks=FileBlocks()"
 )
 ROWS_ALONE = f"{_CONTRADICTED}; this estimate uses rows; use blocks=FileBlocks()"
-"""Where the answer is that of rows whatever files say."""
+"""For answers from rows, whatever the files show."""
 
 ALIKE = "rows within {} are correlated (design effect about {:.3g})"
 PAID = f"{ALIKE}, so the interval uses whole {{}}"
@@ -61,7 +61,7 @@ IN_ORDER = (
 def block_notes(
     plan: MeanPlan, answer: RuleAnswer, line: int, fields: dict[str, Any], found: Estimates | None = None
 ) -> Iterator[str]:
-    """Notices about the number of blocks or units, and the files, behind a line of the rule's answer.
+    """Notices about the number of blocks or units, and about files, for one line of the rule's answer.
 
     `found` are the estimates of a mean.
     """
@@ -91,7 +91,7 @@ def block_notes(
 
 
 def _alike(plan: MeanPlan, found: Estimates | None, line: int, effect: float) -> str:
-    """The remark on rows that are correlated."""
+    """The remark on correlated rows."""
     units = None if found is None else found.units
     unit = FILES if units is None else units.unit
     if units is not None and units.clusters is None:
@@ -103,7 +103,7 @@ def _alike(plan: MeanPlan, found: Estimates | None, line: int, effect: float) ->
 
 
 def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
-    """The remark on units that are few for their blocks."""
+    """The remark on too few units for the blocks."""
     what = "files" if plan.options.design.by_file else "units"
     about = f"{'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
     if n_blocks < 2:
@@ -114,7 +114,7 @@ def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
 
 
 def weight_notes(plan: MeanPlan, count: Ints, fields: dict[str, Any]) -> Iterator[str]:
-    """A notice where blocks that have rows are left out since none of them has a positive weight.
+    """A notice if blocks with rows are left out because none of their rows has a positive weight.
 
     `count` are the rows of positive weight in the fine blocks of a group.
     """
@@ -128,7 +128,7 @@ def weight_notes(plan: MeanPlan, count: Ints, fields: dict[str, Any]) -> Iterato
 
 
 def value_notes(names: Sequence[str] | None, same: Bools, few: Bools | None = None) -> Iterator[str]:
-    """Notices about values: which coordinates have only one, or are dominated by few rows if not all are.
+    """Notices about values: coordinates with a single value, or dominated by few rows if not all are.
 
     A number has no `names`.
     """

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
 
 AGREE, AGREE_SEEN = 1.0, 6.0
-"""Standard errors by which the two may differ: where rows stand apart; where blocks have seen them."""
+"""Standard errors by which the two may differ: if rows stand apart; if blocks have detected them."""
 
 ABOUT_INTERVAL = ("interval_kind", "interval_reason", "actual_level", "notes")
 
 
 def accused_files(plan: MeanPlan, found: Estimates) -> list[tuple[str, ...]]:
-    """For each group the files (with their folders where these are several) in its suspected cells."""
+    """For each group the files (with their folders if there are several) in its suspected cells."""
     if found.odd_files or not any(found.disagree):
         return [found.odd_files] * len(found.disagree)
     suspects = found.answer.suspect_cells[:: found.n_lines] & np.array(found.disagree)[:, None]
@@ -49,9 +49,9 @@ def accused_files(plan: MeanPlan, found: Estimates) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class PartitionFields:
-    """Fields of the results of all groups from what the rule says of a column, or of vectors.
+    """Fields of the results of all groups, from the rule's answer for a column or for vectors.
 
-    They are made when they are asked for.
+    They are made on demand.
 
     Attributes
     ----------
@@ -60,13 +60,13 @@ class PartitionFields:
         The other fields.
     found : Estimates
     accused : list of tuple of str
-        Files, of each group.
+        Accused files of each group.
     plain : tuple of ndarray
         Sample mean of each line, of all groups.
     row_variance : ndarray or None
-        Where the interval is that of the paper.
+        Present if the interval is that of the paper.
     same, few, equal : ndarray of bool
-        Lines that have one value, and that few rows carry; groups whose blocks are too equal.
+        Lines with a single value; lines dominated by few rows; groups whose blocks are too similar.
     weights : list of tuple of str, or None
         Notices about weights.
     """
@@ -89,7 +89,7 @@ class PartitionFields:
         return (self[g] for g in range(len(self)))
 
     def flags(self, g: int) -> tuple[Status, ...]:
-        """What is wrong with a group."""
+        """The flags of a group."""
         return flags_of(int(self.found.status[g]))
 
     def __getitem__(self, g: int) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class PartitionFields:
 def partition_fields(
     plan: MeanPlan, state: MeanState, columns: slice, shared: PerGroup, found: Estimates
 ) -> PartitionFields:
-    """Fields of the results of all groups from what the rule says of a column, or of vectors."""
+    """Fields of the results of all groups, from the rule's answer for a column or for vectors."""
     answer = found.answer
     rows, _, _ = row_and_cell_blocks(plan, state.moments.at(columns))
     each = [rows.at(c) for c in range(found.n_lines)]
@@ -147,7 +147,7 @@ def partition_fields(
 def _paper_interval(
     plan: MeanPlan, sigma2: float, estimate: float, n_blocks: int, n_used: int, constant: bool
 ) -> Shown:
-    """The closed form of the proposition, at the number of blocks it prescribes."""
+    """The closed form of the proposition, with the number of blocks it prescribes."""
     if not np.isfinite(sigma2) or not np.isfinite(estimate):
         return Shown("closed-form", None, NoInterval.NO_ANSWER.words)
     if sigma2 == 0.0 and not constant:
@@ -165,23 +165,23 @@ def _paper_interval(
 
 
 def errors_allowed(flags: Sequence[Status]) -> float:
-    """Standard errors by which the answer of the rows that are left may differ from that of all."""
+    """Standard errors by which the answer from the remaining rows may differ from that from all rows."""
     seen = Status.CONTAMINATED in flags or Status.FILES_DISAGREE in flags
     return AGREE_SEEN if seen and Status.BREAKDOWN_POINT_EXCEEDED not in flags else AGREE
 
 
 def error_of(points: Floats) -> Floats:
-    """Standard error of each coordinate of a mean of blocks, by the robust spread of these."""
+    """Standard error of each coordinate of a mean of blocks, from their robust scale."""
     return np.asarray(scaled_mad(points.reshape(len(points), -1).T) / math.sqrt(len(points)))
 
 
 def stands(flags: Sequence[Status], *, agree: bool) -> bool:
-    """Whether the answer of all rows stands: it agrees, and blocks bear what is bad, or files are."""
+    """Whether the answer from all rows is kept: both agree, and bad rows are tolerated or files are bad."""
     return agree and (Status.BREAKDOWN_POINT_EXCEEDED not in flags or Status.FILES_DISAGREE in flags)
 
 
 def screened_out(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:
-    """The answer of the rows that are left, with what all rows say of files."""
+    """The answer from the remaining rows, with the findings about files from all rows."""
     again = correlated(first, again, of_sample=of_sample)
     flags = [Status.SHARE_SCREENED_OUT, *again["flags"]]
     if first["accused_files"]:
@@ -191,7 +191,7 @@ def screened_out(first: dict[str, Any], again: dict[str, Any], *, of_sample: boo
 
 
 def correlated(first: dict[str, Any], again: dict[str, Any], *, of_sample: bool) -> dict[str, Any]:
-    """The answer of the sample, with what all rows say of their units if the sample does not show it."""
+    """The answer from the sample, with the findings from all rows about units that it does not show."""
     if (
         Status.ROWS_CORRELATED in again["flags"]
         or not of_sample

@@ -1,4 +1,4 @@
-"""From options to work: what to read, what to keep, how it is cut into units."""
+"""From options to work: what to read, what to keep, and how to cut it into units."""
 
 from __future__ import annotations
 
@@ -48,31 +48,33 @@ if TYPE_CHECKING:
 SMALL_BYTES = 16_000_000
 SMALL_FILES = 1_000
 SMALL_DRAWS = 4_000_000
-"""Below all three, NumPy does the work: importing compiled kernels would take longer than all of it."""
+"""Below all three, NumPy does the work: importing compiled kernels would take longer than the whole run."""
 
 WORK_OF_GROUPS = 4
-"""A row of a group is so much more work for NumPy at least: of a million rows, 1,000 groups take 0.29 s of a
-processor (compiled 0.05), 10,000 groups 1.7 s (0.33); importing the kernels takes 0.3."""
+"""Smallest extra cost of a grouped row in NumPy, as a factor: for a million rows, 1,000 groups take 0.29 s of
+processor time (compiled 0.05), 10,000 groups 1.7 s (0.33); importing the kernels takes 0.3."""
 
 MANY_FILES = 1 << 40
-"""A saved lake may grow to any number: cells of whole files are kept, whether they are heard yet or not."""
+"""A saved lake may grow to any number of files: cells of whole files are kept even if they are not used
+yet."""
 
 LARGE_FILE, SHARES = 64_000_000, 6
-"""Files above this size, and above so many shares of a thread's part, are cut into several units: for that
-their rows must be counted, and parts begin amid a row group, whose first rows are then decoded in vain."""
+"""Files above this size, and above one part in this many of a thread's share, are cut into several units. For
+this their rows must be counted, and parts may begin within a row group, whose first rows are then decoded in
+vain."""
 
 POOL, POOL_OF_STATE = 65_536, 16_384
-"""Rows of the large sample of a column: it sees bad rows from a share of about 10^-4 on."""
+"""Rows of the large sample of a column: it detects bad rows from a share of about 10^-4 on."""
 
 NOTHING = Memory()
 
 
 @dataclass(frozen=True)
 class MeanPlan:
-    """Everything a run needs, and what it will cost.
+    """Everything a run needs, and its cost.
 
-    With a ledger `late` are the units of its late files, `units` the others; `files` are all that it knows,
-    and `roots` their folders where lakes of several folders have been brought together.
+    With a ledger, `late` are the units of its late files and `units` the others; `files` are all files that
+    it knows, and `roots` their folders if lakes of several folders have been merged.
     """
 
     files: tuple[FileRef, ...]
@@ -90,7 +92,7 @@ class MeanPlan:
     roots: tuple[str, ...] = ()
 
     def describe(self, executor: Executor, other: Memory = NOTHING) -> dict[str, Any]:
-        """Numbers for people who look before they run; `other` is the memory of another pass of the run."""
+        """Figures to look at before a run; `other` is the memory of another pass of the run."""
         layout = self.blocks.layout
         drawn = None
         if self.blocks.block_size is not None and self.blocks.n_blocks is not None:
@@ -117,7 +119,7 @@ class MeanPlan:
         }
 
     def check_memory(self, executor: Executor, more: Memory = NOTHING) -> Memory:
-        """ResourceError if the pass does not fit into a process, with what is held beside it; all of that."""
+        """Raise ResourceError if the pass and `more` do not fit into a process; return the memory of both."""
         memory = self.memory + more
         worst = max((*self.units, *self.late), key=lambda u: u.n_bytes, default=None)
         check_memory(memory, executor, "the data" if worst is None else worst.name)
@@ -125,19 +127,19 @@ class MeanPlan:
 
     @property
     def sums(self) -> dict[str, Any]:
-        """Description of the sums: states with equal ones can be merged."""
+        """Description of the sums: states with equal descriptions can be merged."""
         declared = {"reduction": self.reduction, "read": self.reader.options, "leaf_rows": self.leaf_rows}
         return dict(plainly(declared))
 
     def joined(self, left: Any, right: Any) -> Any:
-        """The state of both, each of which may be None."""
+        """The merged state of both; either may be None."""
         if left is None or right is None:
             return right if left is None else left
         return self.reduction.merge(left, right)
 
 
 def check_weights(options: MeanOptions, read: ReadOptions) -> None:
-    """DataError if the weights are points in time, or lists."""
+    """Raise DataError if the weights are points in time, or lists."""
     if options.weights in dict(read.vectors or ()):
         raise DataError(f"weights: column {options.weights!r} holds lists; name a column of numbers")
     scale = None if options.weights is None else read.scales.get(options.weights)
@@ -162,12 +164,12 @@ def plan_mean(
     units_ride: bool = False,
     pooled: bool = False,
 ) -> MeanPlan:
-    """Check the options against the data, count rows where that is needed, and cut the work.
+    """Check the options against the data, count rows if needed, and cut the work into units.
 
-    ``share`` is the `column_share` of what is read. With a `ledger` only files that are not in its sums are.
-    Each of `few_groups` gets as many fine blocks and sampled rows as a whole lake.
-    If ``units_ride`` the columns of `by` are for other sums, which ride along: these means have no groups.
-    Where rows are `pooled`, a large sample of them is kept.
+    ``share`` is the `column_share` of what is read. With a `ledger`, only files that are not in its sums are
+    read. With `few_groups`, each group gets as many fine blocks and sampled rows as a whole lake. With
+    ``units_ride`` the columns of `by` are for other sums in the same pass: these means have no groups. If
+    rows are `pooled`, a large sample of them is kept.
     """
     reader = source.reader(read)
     check_weights(options, reader.options)
@@ -199,7 +201,7 @@ def plan_mean(
         known = counted.n_rows, counted.n_valid
         ahead = None if ledger is not None else rows_ahead(source, reader, files, n_bytes * share, *known)
         reduction = _with_pool(reduction, ahead, blind=options.design.blind)
-    # a file that is bad in one part would have to be taken out of the others: skip whole files only
+    # a file that is bad in one part would have to be removed from the others: skip whole files only
     may_cut = options.on_bad_file != "skip"
     leaf_rows = LEAF_ROWS * (LEAVES_TOGETHER if reduction.rowwise or read.by else 1)
     cut = partial(plan_units, column_share=share, threads=executor.threads, leaf_rows=leaf_rows)
@@ -231,7 +233,7 @@ def plan_mean(
 
 
 def _has_sample(options: MeanOptions, grouped: bool, *, alone: bool) -> bool:
-    """Whether a large sample of the rows tells of bad shares; `alone`: no survey comes before this pass."""
+    """Whether a large sample of the rows detects bad shares; `alone`: no survey precedes this pass."""
     design = options.design
     if design.blind:
         return alone and not grouped
@@ -240,12 +242,12 @@ def _has_sample(options: MeanOptions, grouped: bool, *, alone: bool) -> bool:
 
 
 def _with_pool(reduction: BlockMeans, n_rows: RowsAhead | None, *, blind: bool) -> BlockMeans:
-    """The same with a large sample, and with stretches where these may be kept.
+    """The same reduction with a large sample, and with stretches if these may be kept.
 
-    A key bounds the sample where it is known how many rows will come at least.
+    A key bounds the sample if a minimum number of rows is known.
     """
     size, quota, bound, rows = POOL_OF_STATE, POOL_OF_STATE, 1.0, LEAST_ROWS
-    if n_rows is not None:  # else how many rows will come is not known
+    if n_rows is not None:  # else the number of rows is unknown
         size, quota, rows = POOL, leaf_quota(POOL, n_rows.at_least), stretch_rows(n_rows.about)
         bound = key_bound(POOL, n_rows.at_least) if n_rows.sure else 1.0
     rows = 0 if reduction.grouped or blind else rows
@@ -255,7 +257,7 @@ def _with_pool(reduction: BlockMeans, n_rows: RowsAhead | None, *, blind: bool) 
 def worth_compiling(
     files: Sequence[FileRef], share: float, layout: Layout | None = None, *, grouped: bool = False
 ) -> bool:
-    """Whether compiled kernels shall do the work: of reading the files once, or also of the layout."""
+    """Whether compiled kernels are worthwhile: for reading the files once, or also for the layout."""
     repeats = 1 if layout is None else layout.repeats
     n_draws = 0 if layout is None else layout.n_draws
     n_bytes = sum(f.size for f in files) * share * repeats * (WORK_OF_GROUPS if grouped else 1)
@@ -272,12 +274,12 @@ def _counted(
     progress: Progress | None,
     ledger: Ledger | None,
 ) -> LakeCounts:
-    """Rows of the lake, rows that pass the filter, and units, where blocks depend on them."""
+    """Rows of the lake, rows that pass the filter, and units, if blocks depend on them."""
     if ledger is not None:
         ledger.number(() if census is None else census.bad)
         if ledger.counted is not None:
             return ledger.counted
-        if fixed_by(options) is None:  # what is to be read now says nothing of what may come
+        if fixed_by(options) is None:  # the files read now do not show what may come later
             plenty = None if options.contamination is None else PLENTY
             return LakeCounts(None, plenty, plenty)
     n_rows = None if census is None else int(census.rows.sum())
@@ -287,7 +289,7 @@ def _counted(
     if read.where is not None and needs_passing_rows(options):
         n_valid = count_valid(source, read, files, executor, options.on_bad_file, progress)
         check_state(n_valid or None, (), filtered=True)
-    # units in columns are counted while they are read; no share of them is allowed for
+    # units in columns are counted while they are read; a share of them is not supported
     n_units = None if not options.design.of_units else len(files) if options.design.by_file else PLENTY
     counted = LakeCounts(n_rows, n_valid, n_units)
     if ledger is not None:
@@ -298,7 +300,7 @@ def _counted(
 def _census(
     source: Source, options: MeanOptions, share: float, executor: Executor, ledger: Ledger | None
 ) -> tuple[tuple[FileRef, ...], Census | None]:
-    """The files with a good footer and the rows of each, if anything depends on them; else all files."""
+    """The files with a readable footer and their rows, if anything depends on them; else all files."""
     files = source.files
     needed = needs_row_counts(options) if ledger is None else fixed_by(options) is not None or ledger.begun
     most = sum(f.size for f in files) / (SHARES * executor.threads)
@@ -316,7 +318,7 @@ def _memory(
     n_rows: int | None,
     executor: Executor,
 ) -> Memory:
-    """All that a process holds during the pass."""
+    """All memory that a process holds during the pass."""
     extent = source.extent(read.names)
     n_bytes = sum(unit.n_bytes for unit in units)
     scope = Scope.of(extent, units, n_rows, n_bytes, executor.threads_per_process)
@@ -325,7 +327,7 @@ def _memory(
 
 
 def _with_windows(units: Sequence[Unit], blocks: BlockPlan, census: Census | None) -> tuple[Unit, ...]:
-    """Give each unit what its layout needs to know of the rest of the lake."""
+    """Give each unit what its layout needs to know about the rest of the lake."""
     if census is None or not units or blocks.layout.window is None:
         return tuple(units)
     if blocks.layout.window == "rows":
@@ -340,6 +342,6 @@ def _with_windows(units: Sequence[Unit], blocks: BlockPlan, census: Census | Non
         first, stop = int(starts[0]), int(first_leaves[u.first_file + len(u.files)])
         if u.rows is not None:
             first, stop = first + u.rows[0] // LEAF_ROWS, first - (-u.rows[1] // LEAF_ROWS)
-        # a unit of empty files has no leaf, and none of its draws is ever asked for
+        # a unit of empty files has no leaf, and its draws are never used
         windows.append((tree.window(first, stop) if first < stop else None, starts))
     return tuple(replace(u, window=w) for u, w in zip(units, windows, strict=True))

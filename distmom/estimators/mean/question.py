@@ -1,4 +1,4 @@
-"""The question behind a robust mean, and its plan: what `distmom.mean` asks, explains and runs."""
+"""The question behind a robust mean, and its plan: what `distmom.mean` plans, explains and runs."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
 
 SECOND = "a second pass follows if rows are screened out"
-"""What plans say of data that can be read again."""
+"""The remark in plans on data that can be read again."""
 
 
 @dataclass
 class MeanQuestion(RowsQuestion):
-    """The robust means of columns of a scan, in groups or not.
+    """The robust means of columns of a scan, with or without groups.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class MeanQuestion(RowsQuestion):
     rng : object
     state : str, path or State, optional
     memory_limit : int or str, optional
-        Of the process that keeps the state.
+        Memory limit of the process that keeps the state.
     few_groups : bool
-        Each group gets as many blocks as a whole lake.
+        Whether each group gets as many blocks as a whole lake.
     rider : Rider, optional
-        What is summed up in the same pass, of data without groups that can be read again.
+        Further sums in the same pass, for data without groups that can be read again.
     """
 
     asks: ClassVar[str] = "mean"
@@ -94,7 +94,7 @@ class MeanQuestion(RowsQuestion):
 
     @cached_property
     def opened(self) -> tuple[Source, ReadOptions]:
-        """The source, and what to read of it; a saved state has been compared with both."""
+        """The source, and what to read from it; both have been compared with the saved state, if any."""
         joint = bool(self.options.joint)
         source, read = open_data(
             self.scan,
@@ -110,7 +110,7 @@ class MeanQuestion(RowsQuestion):
 
     @property
     def rereads(self) -> bool:
-        """Whether all rows can, and may, be read once more."""
+        """Whether all rows can, and may, be read again."""
         source, _ = self.opened
         if source.one_pass or self.keeper is not None:
             return False
@@ -118,17 +118,17 @@ class MeanQuestion(RowsQuestion):
 
     @property
     def ledger(self) -> Ledger | None:
-        """What of the source a saved state holds already."""
+        """The part of the source that a saved state contains already."""
         return None if self.keeper is None else self.keeper.ledger
 
     def plan(self, executor: Executor, progress: Progress | None) -> PlannedMean:
-        """The pass, its blocks and units; without the filter where blocks depend on how many rows pass."""
+        """The pass, its blocks and units; without the filter if blocks depend on how many rows pass."""
         source, read = self.opened
         later = needs_passing_rows(self.options) and read.where is not None
         if later:
             source.reader(read)  # names and the condition are checked with the filter still in place
         ledger = self.ledger
-        if later and not explaining():  # what the state holds is taken up by the plan that runs
+        if later and not explaining():  # the content of the state is taken up by the plan that runs
             ledger = copy.deepcopy(ledger)
         first = self.planned(executor, None, replace(read, where=None) if later else read, ledger)
         return PlannedMean(self, first, filter_counts=later)
@@ -136,7 +136,7 @@ class MeanQuestion(RowsQuestion):
     def planned(
         self, executor: Executor, progress: Progress | None, read: ReadOptions, ledger: Ledger | None
     ) -> MeanPlan:
-        """The pass over what is read and not in the ledger yet."""
+        """The pass over the data that is not in the ledger yet."""
         source = self.opened[0]
         how = {"few_groups": self.few_groups, "pooled": True}
         return plan_mean(source, read, self.options, self.seed, executor, progress, self.share, ledger, **how)
@@ -144,7 +144,7 @@ class MeanQuestion(RowsQuestion):
 
 @dataclass
 class PlannedMean:
-    """The plan of a robust mean; `filter_counts` where rows that pass the filter are counted first."""
+    """The plan of a robust mean; with `filter_counts`, rows that pass the filter are counted first."""
 
     question: MeanQuestion
     pass_: MeanPlan
@@ -167,7 +167,7 @@ class PlannedMean:
         return told
 
     def other_memory(self, executor: Executor) -> Memory:
-        """What other passes hold, or nothing where these are the same."""
+        """Memory of other passes; nothing if it is the same."""
         return Memory()
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
@@ -204,14 +204,14 @@ class PlannedMean:
         return told(named, data, run, several=several)
 
     def _by_ranges(self, plan: MeanPlan) -> bool:
-        """Whether groups may be summed up range by range: rows come one by one and can be read again."""
+        """Whether groups may be summed range by range: rows are taken one by one and can be read again."""
         means = plan.reduction
         return means.grouped and means.rowwise and means.count_units is None and self.question.rereads
 
     def _at_once(
         self, plan: MeanPlan, executor: Executor, progress: Progress | None
     ) -> tuple[list[list[AnswerColumns]], list[SkippedFile]]:
-        """The results of all groups from one pass over them, and the files that were left out."""
+        """The results of all groups from one pass over them, and the skipped files."""
         n_keys = len(self.question.opened[1].by)
         rider = self.question.rider
         if rider is None or not mounted(rider, plan, self.question.opened[0], executor):
@@ -228,7 +228,7 @@ class PlannedMean:
         return [results_of(plan, found, looks, groups, second)], skipped
 
     def _looks(self, plan: MeanPlan, looks: tuple[Look, ...]) -> tuple[Look, ...]:
-        """What stands apart in each column, and whose it is."""
+        """What stands apart in each column, and the files or units it belongs to."""
         source, read = self.question.opened
         both = zip(looks, plan.reduction.columns, strict=False)
         return tuple(
@@ -236,7 +236,7 @@ class PlannedMean:
         )
 
     def _cuts(self, looks: tuple[Look, ...], groups: Sequence[GroupsLook]) -> OwnCuts | None:
-        """Cuts for a second pass, where rows stand apart and all can be read once more."""
+        """Cuts for a second pass, if rows stand apart and all can be read again."""
         if not self.question.rereads or not looks:
             return None
         found = OwnCuts(*cuts_of_groups(groups)) if groups else OwnCuts(cuts_of(looks), [])

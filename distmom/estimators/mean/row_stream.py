@@ -1,4 +1,4 @@
-"""Rows that come as they come: batches are checked before a row of them is added, then cut into leaves."""
+"""Rows of a stream: each batch is checked before any of its rows is added, then cut into leaves."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class RowStream(LeafStream):
     ----------
     made : Made
     name : str
-        Of the stream.
+        Name of the stream.
     reduction : BlockMeans
     leaf_rows : int
     saved : StreamState, optional
-        Go on from there.
+        Continue from there.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class RowStream(LeafStream):
         self._hashes = UnitHashes(n_units, made.seed) if n_units else None
 
     def read(self, reader: BatchReader, file: FileRef, n_rows: int) -> None:
-        """Add the rows of a batch, in pieces that end where leaves do; codes begin anew with each leaf."""
+        """Add the rows of a batch, in pieces that end at the ends of leaves; codes restart with each leaf."""
         start = 0
         while start < n_rows:
             stop = min(n_rows, start + self.room)
@@ -57,21 +57,21 @@ class RowStream(LeafStream):
 
 
 def reader_of_batch(data: MemoryLake, read: ReadOptions, *, begun: bool) -> MemoryReader:
-    """A reader of a batch; the first one with rows says which columns hold lists, and of what length.
+    """A reader of a batch; the first batch with rows determines the list columns and their lengths.
 
     Parameters
     ----------
     data : MemoryLake
-        The batch. If it has no rows it says nothing, and lengths are left open.
+        The batch. Without rows it determines nothing, and lengths stay open.
     read : ReadOptions
-        What is read, with the list columns as far as earlier batches told.
+        What is read, with the list columns known from earlier batches.
     begun : bool
-        Whether there are rows before these.
+        Whether there were rows before these.
 
     Raises
     ------
     DataError
-        If a column holds lists and did not before, or nothing tells their length.
+        If a column contains lists but did not before, or their length cannot be determined.
     """
     reader = data.checked(read)
     if not reader.options.vectors or not data.n_rows:
@@ -92,19 +92,19 @@ def reader_of_batch(data: MemoryLake, read: ReadOptions, *, begun: bool) -> Memo
 
 
 def with_lists_of(made: Made, other: Made) -> Made:
-    """What has no rows yet, with the list columns of another; unchanged if one of them refuses lists."""
+    """A description without rows, with the list columns of another; unchanged if one refuses lists."""
     if made.read.vectors is None or other.read.vectors is None:
         return made
     return replace(made, read=replace(made.read, vectors=other.read.vectors))
 
 
 def with_batch(read: ReadOptions, data: MemoryLake, reader: BatchReader) -> ReadOptions:
-    """What is read, with the list columns of this batch, and scales of times that it is the first to have.
+    """What is read, with the list columns of this batch, and the scales of times that first appear in it.
 
     Raises
     ------
     DataError
-        If a column is of another kind than before.
+        If the type of a column differs from before.
     """
     known = dict(read.times)
     for name, scale in reader.options.times:
@@ -122,7 +122,7 @@ def with_batch(read: ReadOptions, data: MemoryLake, reader: BatchReader) -> Read
 
 
 def check_rows(batch: Batch, read: ReadOptions, reduction: BlockMeans) -> None:
-    """DataError if a weight of the batch is wrong, or a value is NaN where none may be."""
+    """Raise DataError if a weight of the batch is wrong, or a value is NaN and NaN is not allowed."""
     rows, names = rows_of(batch, None), read.value_names
     if reduction.weights is not None:
         rows, names = GroupCounts(replace(reduction, grouped=False)).weighed(rows, "the batch"), names[:-1]

@@ -1,4 +1,4 @@
-"""What a saved mean holds, as arrays and facts and back."""
+"""Conversion of a saved mean to arrays and facts, and back."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 
 KIND = "mean"
 MAIN, LATE, BASE, NOWHERE = range(4)
-"""Where a file is: numbered in the main tree or the late one, in the base, or left out without a number."""
+"""Place of a file: numbered in the main tree or the late one, in the base, or skipped without a number."""
 
 MOST_FILES, MOST_LEAVES = 1 << 28, 1 << 45
-"""More than any lake or stream has."""
+"""Larger than in any lake or stream."""
 
 Node = tuple[int, int, int, int, int, MeanState | None]
-"""Place; number and leaves of the file, -1 and 0 if it is one over files; level, index and state."""
+"""Place; number and leaves of the file (-1 and 0 for a node over files); level, index and state."""
 
 
 @dataclass
 class SavedMean:
-    """What a state holds.
+    """The content of a state.
 
     Attributes
     ----------
     name : str
-        What messages call it.
+        Its name in messages.
     sums : dict
         Description of the sums, see `MeanPlan.sums`.
     stream : StreamState or None
-        Rows of an accumulator, whose name is the one path of the main tree.
+        Rows of an accumulator; its name is the only path of the main tree.
     sizes : tuple of int or None
-        Of its states, as `sizes_of` gives them; known once it was read, None if there are no states.
+        Sizes of its states, from `sizes_of`; known once it has been read, None if there are no states.
     """
 
     name: str
@@ -60,25 +60,25 @@ class SavedMean:
 
     @property
     def files(self) -> list[tuple[str, FileRef]]:
-        """The files, or streams, that it holds, with their folders."""
+        """The files, or streams, in it, with their folders."""
         roots, ledger = self.made.roots, self.ledger
         numbered = [*ledger.main.files.values(), *ledger.late.files.values()]
         return [(roots[0], f) for f in numbered] + [(roots[number], f) for number, f in ledger.base_files]
 
     @property
     def unread(self) -> list[FileRef]:
-        """Files that are still to be read; a stream has none."""
+        """Files still to be read; a stream has none."""
         return self.ledger.unread() if self.stream is None else []
 
     def check(self, plan: MeanPlan) -> None:
-        """DataError if its states are not of the size that the plan's have, although made alike."""
+        """Raise DataError if the sizes of its states differ from the plan's, although the options agree."""
         reduction = plan.reduction
         n_blocks, weighted = reduction.layout.n_blocks + reduction.n_cells, reduction.weights is not None
         if self.sizes is not None and self.sizes[:3] != (len(reduction.columns), n_blocks, weighted):
             raise DataError(f"{self.name} does not hold what it says; delete it to start afresh")
 
     def total(self, plan: MeanPlan) -> MeanState | None:
-        """The state of all its rows, as the plan counts times, and tells folders apart; None without rows."""
+        """The state of all its rows, with the plan's time scales and folders; None without rows."""
         ledger, stream, roots = self.ledger, self.stream, self.made.roots
         if stream is None:
             total = ledger.finish(plan.reduction.merge)
@@ -91,7 +91,7 @@ class SavedMean:
         return turned(total, plan.reduction, roots[0])
 
     def content(self) -> Content:
-        """What is saved of it beside its fingerprint."""
+        """The content to save besides its fingerprint."""
         ledger = self.ledger
         arrays: dict[str, Any] = {}
         files = _files(ledger, arrays)
@@ -109,23 +109,23 @@ class SavedMean:
         return Content(tuple(files), facts, arrays)
 
     def saved(self) -> Saved:
-        """The same as a file holds it."""
+        """The same in the form of a file."""
         return Saved(KIND, self.made.fingerprint.with_sums(self.sums), *self.content())
 
     @classmethod
     def of(cls, saved: Saved, what: str) -> SavedMean:
-        """What a file holds; DataError, which calls it `what`, if that is not what it should be."""
+        """The content of a file; DataError, which names it `what`, if the content is not valid."""
         return understood(what, lambda: _mean(saved, what))
 
 
 def check_alike(then: SavedMean, now: SavedMean, second: str, remedy: str) -> None:
-    """ConfigError, which calls `now` the `second` one, if the sums of two cannot go together."""
+    """Raise ConfigError, which calls `now` the `second` one, if the sums of two cannot be merged."""
     one, other = then.made.fingerprint, replace(now.made, roots=then.made.roots).fingerprint
     check_same(then.name, one, other, design=then.sums != now.sums, second=second, remedy=remedy)
 
 
 def _nodes(place: int, held: Merged[MeanState]) -> list[Node]:
-    """All nodes of a tree, in one order."""
+    """All nodes of a tree, in a fixed order."""
     nodes: list[Node] = [(place, -1, 0, *node, held.files[node]) for node in sorted(held.files)]
     for number in sorted(held.parts):
         n_leaves, part = held.parts[number]
@@ -168,12 +168,12 @@ def _whole(number: Any, below: int) -> int:
 
 
 def _check_node(level: Any, index: Any, n: int) -> None:
-    """A node that is out of bounds would ask for any amount of memory."""
+    """Refuse a node that is out of bounds: it could require any amount of memory."""
     _whole(_whole(index, MOST_LEAVES) << _whole(level, MOST_LEAVES.bit_length()), n)
 
 
 def _sizes(states: list[MeanState | None]) -> tuple[int, ...] | None:
-    """The sizes of all states: if they differed, the kernels that merge them would crash."""
+    """The common sizes of all states: if they differed, the kernels that merge them would crash."""
     if not all(state is None or isinstance(state, MeanState) for state in states):
         raise ValueError("a node is not a state")
     found = {sizes_of(state) for state in states if state is not None}
@@ -183,7 +183,7 @@ def _sizes(states: list[MeanState | None]) -> tuple[int, ...] | None:
 
 
 def _files(ledger: Ledger, arrays: dict[str, Any]) -> list[FileRef]:
-    """All files; where each is, and why some were left out, goes to the arrays."""
+    """All files; their places, and why some were skipped, go to the arrays."""
     rows = [
         (place, number, tree.files[number])
         for place, tree in ((MAIN, ledger.main), (LATE, ledger.late))

@@ -1,4 +1,4 @@
-"""Answers from sums that are at hand, without the data they came from."""
+"""Answers from existing sums, without the data they came from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from distmom.report import MeanResult, Results, VectorResult
 
 @dataclass(frozen=True)
 class NoData(Source, BatchReader):
-    """No files, and the reader of these, which knows what was read."""
+    """A source without files, and its reader, which knows what was read."""
 
     options: ReadOptions
     files: tuple[FileRef, ...] = ()
@@ -37,7 +37,7 @@ class NoData(Source, BatchReader):
 def plan_without_data(
     made: Made, files: Sequence[tuple[int, FileRef]], counted: LakeCounts | None = None
 ) -> MeanPlan:
-    """The plan of a mean whose sums are at hand; `files` are those in them, with the number of their root."""
+    """The plan of a mean with existing sums; `files` are the files in them, with the number of their root."""
     ledger = Ledger(base_files=list(files), counted=counted)
     plan = plan_mean(
         NoData(made.read),

@@ -1,1 +1,1 @@
-"""U-statistics: their plan, run and answer."""
+"""U-statistics: plan, run and answer."""

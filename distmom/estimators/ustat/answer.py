@@ -50,12 +50,12 @@ OF_COVARIANCES = (
     "blocks have covariances, which give correlations no interval; use kernel='correlation' and two columns "
     "at a time"
 )
-"""Why projected correlations have none."""
+"""Why projected correlations have no interval."""
 
 
 @dataclass(frozen=True)
 class Answerer(BlockLines):
-    """All that an answer is made from: blocks, and what the first pass found for each sample."""
+    """Everything needed for an answer: blocks, and the findings of the first pass for each sample."""
 
     states: tuple[MeanState, ...]
 
@@ -103,7 +103,7 @@ class Answerer(BlockLines):
     def _paper_interval(
         self, g: int, mine: slice, estimate: float
     ) -> tuple[tuple[float, float] | None, str | None]:
-        """sqrt(6 V) on both sides, V the typical variance of a block."""
+        """sqrt(6 V) on both sides; V is the typical variance of a block."""
         variance = float(lower_median(self.blocks.variance[mine]))
         if not self.options.by_paper:
             return None, "the proposition holds only for the number of blocks of blocks='paper'"
@@ -113,7 +113,7 @@ class Answerer(BlockLines):
         return (estimate - half, estimate + half), None
 
     def _plain(self, mine: slice) -> Any:
-        """The statistic of all tuples together: blocks weigh by their tuples; correlations if asked for."""
+        """The statistic of all tuples: blocks are weighted by their tuples; correlations if requested."""
         options, blocks = self.options, self.blocks
         weights: Sequence[float] = blocks.n_tuples[mine]
         if options.complete and options.weighted:
@@ -126,7 +126,7 @@ class Answerer(BlockLines):
             return as_correlation(plain) if options.project == "correlation" else plain
 
     def _projected(self, matrix: Floats) -> tuple[Floats, tuple[str, ...]]:
-        """The matrix made positive semi-definite, or a correlation matrix, if asked for."""
+        """The matrix, projected to a positive semi-definite or a correlation matrix if requested."""
         project = self.options.project
         if project is None or not np.isfinite(matrix).all():
             return matrix, ()
@@ -143,12 +143,12 @@ class Answerer(BlockLines):
 
     @cached_property
     def _disagreeing(self) -> list[tuple[str, ...]]:
-        """Columns of each group about whose mean files disagree, in any sample."""
+        """For each group, the columns for whose mean files disagree, in any sample."""
         return files_disagree(self.plan, self.states)
 
     @cached_property
     def _ratios(self) -> Floats:
-        """Of each group the smallest variance ratio of any sample."""
+        """For each group, the smallest variance ratio of any sample."""
         each = [variance_ratios(self.plan, state) for state in self.states]
         ratios: Floats = np.fmin.reduce(each)
         return ratios
@@ -156,7 +156,7 @@ class Answerer(BlockLines):
     def _bias_of_order(
         self, g: int, mine: slice, estimate: Any, interval: tuple[float, float] | None
     ) -> float | None:
-        """Bias by the order of the rows, where it should be told; one row of each sample has none."""
+        """Bias due to the order of the rows, if it should be reported; one row of each sample has none."""
         if max(self.options.kernel.degrees) < 2:
             return None
         rows = lower_median(self.blocks.sizes[mine].min(axis=1))
@@ -166,7 +166,7 @@ class Answerer(BlockLines):
         return bias
 
     def _few_rows(self, g: int, shared: dict[str, Any]) -> str | None:
-        """What is to be said of rows that are few for their blocks, if these have several values."""
+        """The notice on too few rows for the blocks, if the rows have several values."""
         line, wanted = self.found.lines(g).start, self.plan.blocks.n_blocks
         n_blocks = int(self.found.answer.n_blocks[line])
         if wanted is None or not n_blocks or self.found.answer.constant[line]:
@@ -179,7 +179,7 @@ class Answerer(BlockLines):
         return few_rows_note(shared.get("n_used_by_sample", (shared["n_used"],)), n_blocks, "rows")
 
     def _units(self, g: int) -> list[int] | None:
-        """Units of each sample, where whole ones share a block."""
+        """Units of each sample, if whole units share a block."""
         each = [unit_counts(state) for state in self.states]
         return None if each[0] is None else [one[g].n_units for one in each if one is not None]
 
@@ -206,7 +206,7 @@ class Answerer(BlockLines):
 def ustat_result(
     options: UStatOptions, told: dict[str, Any], n_tuples: Sequence[int], **own: Any
 ) -> UStatisticResult:
-    """The result of a group: what is told of its blocks and rows, its own, and what was asked."""
+    """The result of a group: facts about its blocks and rows, its own fields, and the question."""
     asked: dict[str, Any] = {
         "kernel": options.kernel.name,
         "statistic": options.statistic,
@@ -216,7 +216,7 @@ def ustat_result(
 
 
 def fields_of_samples(plan: MeanPlan, states: Sequence[MeanState], column: str) -> list[dict[str, Any]]:
-    """Fields of each group's result that do not depend on blocks: of several samples counts are added up."""
+    """Fields of each group's result that do not depend on blocks; counts of several samples are added."""
     first, *others = (list(fields_of_groups(plan, state, 0, column)) for state in states)
     for fields, *more in zip(first, *others, strict=True):
         if not more:
@@ -229,7 +229,7 @@ def fields_of_samples(plan: MeanPlan, states: Sequence[MeanState], column: str) 
 
 
 def refuse_none(results: Sequence[Any], degrees: Sequence[int]) -> None:
-    """NoAnswerError if no result has a finite answer; one that has none beside others says so itself."""
+    """Raise NoAnswerError if no result has a finite answer; otherwise a result without one reports it."""
     if results and not any(np.isfinite(r.estimate).all() for r in results):
         raise NoAnswerError(why_none(results[0], degrees))
 
@@ -264,13 +264,13 @@ def sigmas_of(kernel: Kernel, blocks: BlockStatistics, mine: slice = slice(None)
 
 
 def pooled(kernel: Kernel, means: Floats, n_tuples: Sequence[float]) -> Any:
-    """The statistic of all tuples of some blocks together: blocks weigh by their tuples, or as is said."""
+    """The statistic of all tuples of some blocks together: blocks are weighted by `n_tuples`."""
     whole = sum(n_tuples)
     if whole == 0:
         return np.full(means.shape[2:], np.nan)[()]
     weights = np.array([t / whole for t in n_tuples])
     some = weights > 0.0
     with np.errstate(invalid="ignore", over="ignore"):
-        # not by BLAS, whose last bits depend on the processor
+        # not with BLAS, whose last bits depend on the processor
         plain = kernel.combine(*np.einsum("k,k...->...", weights[some], means[some]))
     return float(plain) if np.ndim(plain) == 0 else np.asarray(plain)

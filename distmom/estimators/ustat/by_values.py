@@ -1,4 +1,4 @@
-"""Samples that are values of a column of one lake, such as scores by their label."""
+"""Samples defined by the values of a column of one lake, such as scores by label."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from distmom.report import Results
 def samples_of_kernel(
     data: Any, by: Any, where: Any, kernel: Kernel
 ) -> tuple[tuple[Sample, ...], Split | None]:
-    """The samples that a kernel takes, and the column that makes them of one lake, if one does.
+    """The number of samples that a kernel takes, and the column that splits one lake into them, if any.
 
-    `by` makes them, rather than groups, where it says which values, or the data are not as many lakes. Of
-    what is no kernel, which is refused later, there is one. ConfigError if it takes several, and it is not
-    clear which.
+    `by` defines samples rather than groups if it lists values, or if the data are not that many lakes. For an
+    object that is not a kernel, which is refused later, the number is one. ConfigError if the kernel takes
+    several samples and these are ambiguous.
     """
     n = len(kernel.degrees) if isinstance(kernel, Kernel) else 1
     valued = isinstance(by, Mapping)
@@ -52,7 +52,7 @@ def samples_of_kernel(
 
 
 def _split(by: Any, kernel: Kernel) -> Split:
-    """The one column that makes the samples."""
+    """The one column that defines the samples."""
     names = list(by) if isinstance(by, (list, tuple, Mapping)) else [by]
     if len(names) != 1 or not isinstance(names[0], str):
         raise ConfigError(
@@ -64,12 +64,12 @@ def _split(by: Any, kernel: Kernel) -> Split:
 
 @dataclass(kw_only=True)
 class ValuesQuestion(UStatQuestion):
-    """A U-statistic of several samples that are values of a column of one lake; and its plan."""
+    """A U-statistic of several samples defined by the values of a column of one lake; and its plan."""
 
     split: Split
 
     def plan(self, executor: Executor, progress: Progress | None) -> ValuesQuestion:
-        """Names, types and combinations are checked, those of the column of the samples too."""
+        """Check names, types and combinations, including those of the column that defines the samples."""
         super().plan(executor, progress)
         source, read = open_data(self.scans[0], self.opened[0][1].columns, self.split.column)
         source.reader(read)
@@ -81,13 +81,13 @@ class ValuesQuestion(UStatQuestion):
         return super().describe(executor)
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
-        """Find the samples; the rest is as of so many lakes."""
+        """Find the samples; then continue as for separate lakes."""
         scan, n = self.scans[0], len(self.scans)
         column = self.opened[0][1].columns[0]
         samples, note = samples_by(scan, column, *self.split, executor, progress, n)
         scans, labels = zip(*samples, strict=True)
         question = UStatQuestion(scans, self.column, self.by, self.options, labels, rng=0)
-        question.seed = self.seed  # a generator must not be asked twice
+        question.seed = self.seed  # a generator must not be used twice
         found = question.plan(executor, progress).run(executor, progress, run)
         results = list(Results.of(found))
         each = [replace(one, notes=(*one.notes, *note)) for one in results] if note else results

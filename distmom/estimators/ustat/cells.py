@@ -1,4 +1,4 @@
-"""The blocks of every partition of the rows that a first pass has counted; there is one unless `repeats`."""
+"""The blocks of every partition of the rows counted by a first pass; there is one unless `repeats`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from distmom.reductions.state import MeanState
 from distmom.theory.ladder import ladder_levels
 
 LEAST_ROWS = 64
-"""Rows of the blocks that the automatic rule is told about: the statistic of few rows is too skewed."""
+"""Rows of the blocks given to the automatic rule: the statistic of fewer rows is too skewed."""
 
 LEAST_BLOCKS = 5
-"""With fewer blocks there is nothing to test: one block, and the plain statistic."""
+"""With fewer blocks there is nothing to test: one block, and the statistic of all rows."""
 
 Cells = tuple[CellMap, ...]
-"""The blocks of each partition; all have equally many of each group."""
+"""The blocks of each partition; all partitions have the same number for each group."""
 
 
 def fine_blocks_of(plan: MeanPlan, state: MeanState) -> list[BlockState]:
@@ -40,9 +40,9 @@ def fine_blocks_of(plan: MeanPlan, state: MeanState) -> list[BlockState]:
 
 
 def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions) -> list[Cells]:
-    """The blocks of every group, made of the fine blocks that were counted, for each sample.
+    """The blocks of every group, merged from the counted fine blocks, for each sample.
 
-    Samples have equally many blocks, as many as the scarcest one can fill; and so have partitions.
+    All samples have the same number of blocks, limited by the smallest sample; so do partitions.
     """
     fine = [[blocks.at(0) for blocks in fine_blocks_of(plan, state)] for state in states]
     wanted, degrees, none = plan.blocks.n_blocks, options.kernel.degrees, np.zeros(len(states[0].keys), bool)
@@ -62,11 +62,11 @@ def cells_of(plan: MeanPlan, states: Sequence[MeanState], options: UStatOptions)
 def automatic_numbers(count: Ints, n: Floats, state: MeanState, degree: int) -> Ints:
     """Blocks of each group for the automatic rule: the finest level whose blocks have enough rows.
 
-    `n` are the rows of each group; weighted ones count as so many of equal weight.
+    `n` are the rows of each group; for weighted rows, their effective number.
 
-    Those are 64 rows (or ten times the degree), and 5/(1 - q) where the share q of the rows has one value: a
-    block of this value alone would look constant. Five blocks may have half of these 64 rows; one block where
-    even that is too much.
+    Enough are 64 rows (or ten times the degree), and 5/(1 - q) if a share q of the rows has one value: a
+    block with this value alone would look constant. Five blocks may have half of these 64 rows; if even that
+    is too much, there is one block.
     """
     n_sample, n_most = _most_frequent(state)
     others = np.maximum(n_sample - n_most, 0)[:, None]
@@ -77,9 +77,9 @@ def automatic_numbers(count: Ints, n: Floats, state: MeanState, degree: int) -> 
 
 
 def _levels(n: Floats, n_fine: int, degree: int) -> tuple[Ints, Bools]:
-    """The levels of the ladder, and in which of them the blocks of each group have rows enough.
+    """The levels of the ladder, and those in which the blocks of each group have enough rows.
 
-    Where no level has, the least one may do with half as many rows.
+    If no level qualifies, the lowest level may have half as many rows.
     """
     k, least = np.asarray(ladder_levels(n_fine), np.int64)[None, :], max(LEAST_ROWS, 10 * degree)
     enough = (n[:, None] >= least * k) & (k >= LEAST_BLOCKS)
@@ -90,7 +90,7 @@ def _levels(n: Floats, n_fine: int, degree: int) -> tuple[Ints, Bools]:
 def expected_cells(
     plans: Sequence[MeanPlan], n_rows: Sequence[int], degrees: tuple[int, ...]
 ) -> list[CellMap]:
-    """The blocks of each sample if its rows are complete, evenly among the blocks, and in one group."""
+    """The blocks of each sample if its rows are complete, evenly spread over blocks, and in one group."""
     k = plans[0].blocks.n_blocks
     if k is None:
         each = []
@@ -113,9 +113,9 @@ def expected_cells(
 
 
 def _most_frequent(state: MeanState) -> tuple[Ints, Ints]:
-    """Rows in the sample of each group, and how many of them have the most frequent value of a column.
+    """Rows in the sample of each group, and how many have the most frequent value of a column.
 
-    Of the columns that vary the one with the most frequent value counts; one that never varies limits nobody.
+    Of the columns that vary, the one with the most frequent value counts; constant columns are ignored.
     """
     n_groups = len(state.keys)
     size, most = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
@@ -127,7 +127,7 @@ def _most_frequent(state: MeanState) -> tuple[Ints, Ints]:
 
 
 def plan_of_partition(plan: MeanPlan, number: int) -> MeanPlan:
-    """The plan with the layout of one partition, for rows that are put into its blocks."""
+    """The plan with the layout of one partition, for assigning rows to its blocks."""
     layout = plan.blocks.layout
     if layout.repeats == 1:
         return plan
@@ -135,7 +135,7 @@ def plan_of_partition(plan: MeanPlan, number: int) -> MeanPlan:
 
 
 def joined(partitions: Sequence[BlockStatistics], cells: Cells) -> BlockStatistics:
-    """The blocks of all partitions: of one group after the other, and there one partition after the other."""
+    """The blocks of all partitions: group by group, and within a group partition by partition."""
     if len(partitions) == 1:
         return partitions[0]
     group = np.repeat(np.arange(cells[0].n_blocks.size), cells[0].n_blocks)

@@ -24,11 +24,11 @@ from distmom.reductions.rows.block_kernel import BlockStatistics
 from distmom.reductions.state import MeanState
 
 STATES = 8
-"""States of a unit of work on their way up the tree, at most."""
+"""Most states of a unit of work that wait in the tree."""
 
 
 def from_comoments(options: UStatOptions, n_columns: int) -> bool:
-    """Whether the statistics of so many columns (together, or each for itself) come from co-moments."""
+    """Whether the statistics of `n_columns` columns (together, or each by itself) come from co-moments."""
     whole = options.complete and not options.sampled and not options.weighted
     return (
         whole and options.kernel.from_covariance(np.eye(n_columns if options.joint_rows else 1)) is not None
@@ -36,9 +36,9 @@ def from_comoments(options: UStatOptions, n_columns: int) -> bool:
 
 
 def fine_comoments(plan: MeanPlan, state: MeanState, both: Comoments | None) -> list[Comoments]:
-    """Those of the fine blocks of each partition; `both` are those of several columns, side by side.
+    """Co-moments of the fine blocks of each partition; `both` are those of several columns, side by side.
 
-    Those of one column the pass that counts its rows has anyway, as moments of its fine blocks.
+    For one column, the pass that counts its rows already has them, as moments of its fine blocks.
     """
     if both is None:
         rows = [fine.at(0) for fine in fine_blocks_of(plan, state)]
@@ -49,7 +49,7 @@ def fine_comoments(plan: MeanPlan, state: MeanState, both: Comoments | None) -> 
 
 
 def comoments_memory(plan: MeanPlan) -> Memory:
-    """What is held beside the means."""
+    """Memory held besides the means."""
     n_bytes = STATES * BlockComoments(plan.reduction).more_bytes()
     return Memory((Held("co-moments of the blocks", n_bytes, remedy="use fewer columns or blocks"),))
 
@@ -70,9 +70,9 @@ def run_comoments(
 def statistics_of(
     fine: Comoments, cells: CellMap, options: UStatOptions, *, variances: bool
 ) -> BlockStatistics:
-    """The statistic of every block, and its variance from the spread of the fine blocks in it.
+    """The statistic of every block, and its variance from the variation between the fine blocks in it.
 
-    Fine blocks that are blocks themselves have no spread inside: their variance is NaN.
+    If a block is a single fine block there is no variation inside: its variance is NaN.
     """
     kernel, v_form = options.kernel, options.statistic == "v"
     flat = fine.reshape(-1)
@@ -99,7 +99,7 @@ def _means(kernel: Kernel, blocks: Comoments, v_form: bool) -> Floats:
 def _spread(
     kernel: Kernel, fine: Comoments, of_fine: Ints, rows: Ints, means: Floats, v_form: bool
 ) -> Floats:
-    """Sum of w^2 (e - mean e)^2 f/(f - 1) over the f fine blocks of a block, w their shares of its rows."""
+    """Sum of w^2 (e - mean e)^2 f/(f - 1) over a block's f fine blocks; w are their shares of its rows."""
     parts = np.moveaxis(_means(kernel, fine, v_form), 1, 0)
     at = np.moveaxis(means[of_fine], 1, 0)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""What a kernel without a fast form costs, told before the run."""
+"""The cost of a kernel without a fast form, reported before the run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from distmom.numerics.kernels.kernel import Kernel
 from distmom.numerics.kernels.sums import count_tuples
 
 COMPILED_RATE, NUMPY_RATE, TUPLE_RATE = 8e8, 4e7, 4e6
-"""Pairs a second on one thread, compiled or not, and tuples of more rows, roughly: kernels differ by a factor
-of three both ways."""
+"""Rough pairs per second on one thread, compiled or not, and tuples of more rows: kernels differ by a factor
+of three in both directions."""
 
 
 def tuples_to_take(
     kernel: Kernel, columns: int, blocks: Sequence[tuple[int, ...]], *, weighted: bool = False
 ) -> int:
-    """Tuples of rows that are evaluated one by one, over blocks of these sizes (one for each sample)."""
+    """Tuples of rows that are evaluated one by one, over blocks of these sizes (one size per sample)."""
     slow = one_by_one(kernel, columns, weighted=weighted)
     return sum(
         count_tuples(part.kernel.degrees, tuple(sizes[s] for s in part.samples))
@@ -29,7 +29,7 @@ def tuples_to_take(
 
 
 def seconds_for(kernel: Kernel, n_tuples: int, threads: int) -> float:
-    """Rough seconds for so many tuples."""
+    """Rough seconds for `n_tuples` tuples."""
     compiled = all(part.kernel.compiled is not None for part in kernel.parts)
     pairs = max(sum(part.kernel.degrees) for part in kernel.parts) < 3
     rate = COMPILED_RATE if compiled else NUMPY_RATE if pairs else TUPLE_RATE
@@ -37,7 +37,7 @@ def seconds_for(kernel: Kernel, n_tuples: int, threads: int) -> float:
 
 
 def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: int, threads: int) -> None:
-    """ConfigError, with what it would cost and what is affordable, for more tuples than are allowed."""
+    """Raise ConfigError, with the cost and an affordable choice, for more tuples than allowed."""
     remedy = affordable(options, n_tuples, n_blocks)
     if remedy is None:
         return
@@ -51,7 +51,7 @@ def check_budget(options: UStatOptions, n_tuples: int, n_rows: int, n_blocks: in
 
 
 def affordable(options: UStatOptions, n_tuples: int, n_blocks: int) -> str | None:
-    """What to ask for instead of so many tuples, or None if they are allowed."""
+    """What to request instead of `n_tuples` tuples, or None if they are allowed."""
     if n_tuples <= options.pair_budget:
         return None
     few = "SampledPairs, which draws some, "

@@ -1,7 +1,7 @@
-"""What the first pass makes one doubt: rows in an order of their values, and whole bad files.
+"""Doubts raised by the first pass: rows sorted by their values, and whole bad files.
 
-Near rows of an ordered lake are rarely in one random block, and no random block can tell whole bad files,
-which the first pass hears by the means of the columns.
+Neighbouring rows of a sorted lake are rarely in one random block. Random blocks cannot show whole bad files,
+which the first pass detects by the means of the columns.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from distmom.inference.adaptive import answer_rule
 from distmom.reductions.state import MeanState
 
 LEAST_BLOCKS, LEAST_ROWS = 80, 8
-"""Fine blocks, and rows of each, from which the variances between and within them are compared."""
+"""Fewest fine blocks, and rows of each, for a comparison of the variances between and within them."""
 
 IN_ORDER = 0.5
-"""Ratio of these below which rows are taken to be in order.
+"""Ratio of these variances below which rows are regarded as sorted.
 
-Normal rows in no order have it once in 2e4 with 80 fine blocks, and with 945 never.
+Unsorted normal rows fall below it once in 2e4 with 80 fine blocks, and never with 945.
 """
 
 TELLING = 0.1
-"""Of the margin of error of the interval: a smaller bias is not worth a word."""
+"""Share of the interval's margin of error: a smaller bias is not worth reporting."""
 
 
 def variance_ratios(plan: MeanPlan, state: MeanState) -> NDArray[np.float64]:
-    """For each group the variance between fine blocks over that of rows in no order; NaN if unknown.
+    """For each group, the ratio of the variance between fine blocks to that of unsorted rows; NaN if unknown.
 
-    Of several columns the smallest ratio. Fine blocks have one row of each run of as many rows, so in an
-    ordered lake they are more alike than chance makes them: the ratio is the share of the variance that is
-    inside of runs. For rows in no order it is 1 on average, whatever their distribution, as both variances
-    come from the same rows; a few outlying rows, which are most of both, hide an order.
+    For several columns, the smallest ratio. Each fine block has one row of each run of rows, as many as there
+    are fine blocks. So in a sorted lake fine blocks are more similar than by chance: the ratio is the share
+    of the variance within runs. For unsorted rows it is 1 on average, whatever their distribution, because
+    both variances come from the same rows; a few outlying rows, which dominate both, hide an order.
     """
     rows, _, source = row_and_cell_blocks(plan, state.moments)
     n_groups = rows.count.shape[1]
@@ -57,19 +57,19 @@ def variance_ratios(plan: MeanPlan, state: MeanState) -> NDArray[np.float64]:
 
 
 def bias_of_order(ratio: float, block_rows: float) -> float | None:
-    """Relative bias of a variance over the pairs of a block, (1 - ratio)/B; None if rows are in no order."""
+    """Relative bias of a variance over the pairs of a block, (1 - ratio)/B; None if rows are not sorted."""
     return (1.0 - ratio) / block_rows if ratio < IN_ORDER and block_rows > 0 else None
 
 
 def worth_telling(bias: float, estimate: Any, interval: tuple[float, float] | None) -> bool:
-    """Whether a bias of this share of the estimate matters beside its interval; without one, above 1e-4."""
+    """Whether a relative bias of this size matters compared with the interval; without one, above 1e-4."""
     if interval is None or np.ndim(estimate):
         return bias > 1e-4
     return bias * abs(float(estimate)) > TELLING * 0.5 * (interval[1] - interval[0])
 
 
 def order_note(bias: float) -> str:
-    """What it does, and what to do about it."""
+    """The effect of the bias, and what to do about it."""
     return (
         "rows are sorted by value, so pairs of similar rows are rarer within random blocks than among all "
         f"rows, a bias of about {bias:.2g} of the size of the kernel that intervals ignore; write "
@@ -79,9 +79,9 @@ def order_note(bias: float) -> str:
 
 
 def disagreeing_columns(plan: MeanPlan, state: MeanState) -> list[tuple[str, ...]]:
-    """For each group, the columns whose mean by blocks of files differs from that by blocks of rows.
+    """For each group, the columns whose means from blocks of files and from blocks of rows differ.
 
-    None where there are no cells of files beside blocks of rows.
+    No columns if there are no cells of files besides blocks of rows.
     """
     found: list[list[str]] = [[] for _ in state.keys]
     for c, column in enumerate(plan.reduction.columns):
@@ -106,13 +106,13 @@ def disagreeing_columns(plan: MeanPlan, state: MeanState) -> list[tuple[str, ...
 
 
 def files_disagree(plan: MeanPlan, states: Sequence[MeanState]) -> list[tuple[str, ...]]:
-    """As `disagreeing_columns`, in any of several samples."""
+    """Like `disagreeing_columns`, in any of several samples."""
     each = [disagreeing_columns(plan, state) for state in states]
     return [tuple(dict.fromkeys(chain.from_iterable(some))) for some in zip(*each, strict=True)]
 
 
 def disagreement_note(columns: tuple[str, ...]) -> str:
-    """What to do about it."""
+    """The notice on disagreeing files, with what to do about it."""
     return (
         f"file-level and row-level means of {', '.join(columns)} disagree, so corrupt files affect every "
         "random block; use blocks=FileBlocks()"

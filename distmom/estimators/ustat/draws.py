@@ -1,4 +1,4 @@
-"""Sampling schemes: how many samples of how many rows or pairs are drawn, in which passes, at what cost."""
+"""Sampling schemes: number and size of the samples of rows or pairs, their passes, and their cost."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from distmom.theory.paper import morgu_blocks
 from distmom.theory.tuples import TUPLE_BUDGET, default_tuples
 
 PURPOSES: dict[tuple[int, ...], str] = {(2,): "pairs", (3,): "triples"}
-"""What keys the draws; for other degrees that has their numbers."""
+"""Key of the draws; for other degrees it includes their numbers."""
 
 
 class Draws(NamedTuple):
     """The samples that a U-statistic draws."""
 
     plan: DrawPlan
-    n_tuples: int  # that are evaluated one by one, of all samples of one column (or set of columns)
-    n_pairs: int | None  # of each sample of pairs, as wanted
+    n_tuples: int  # evaluated one by one, over all samples of one column (or set of columns)
+    n_pairs: int | None  # of each sample of pairs, as requested
 
     @property
     def at_once(self) -> int:
-        """Columns whose rows are gathered together."""
+        """Number of columns whose rows are gathered together."""
         return 1 if self.n_pairs is None else self.plan.columns_at_once()
 
     def check(self, options: UStatOptions, threads: int) -> None:
-        """ConfigError if samples of rows have too many pairs."""
+        """Raise ConfigError if samples of rows have too many pairs."""
         if self.n_pairs is None:
             check_budget(options, self.n_tuples, self.plan.rows_drawn, self.plan.n_blocks, threads)
 
@@ -69,11 +69,11 @@ class Draws(NamedTuple):
 def planned_draws(
     options: UStatOptions, plan: MeanPlan, file_rows: Sequence[Ints], n_passing: Sequence[int], seed: int
 ) -> Draws:
-    """The samples, of lakes whose files have `file_rows`, of which `n_passing` pass the filter.
+    """The samples from lakes whose files have `file_rows`, of which `n_passing` pass the filter.
 
-    `plan` is that of a first pass. Rows (or pairs of rows) that the filter drops are drawn and left out, so
-    in proportion more are drawn. ConfigError if there are no such numbers, or the pairs of samples of pairs
-    are more than the budget; NoAnswerError if there are too few rows.
+    `plan` is that of a first pass. Rows (or pairs of rows) dropped by the filter are drawn and left out, so
+    proportionally more are drawn. ConfigError if no such numbers exist, or if samples of pairs exceed the
+    budget of pairs; NoAnswerError if there are too few rows.
     """
     n_rows = tuple(int(rows.sum()) for rows in file_rows)
     again, compiled = options.rows.design.replace, plan.reduction.compiled
@@ -109,7 +109,7 @@ def tuple_plan(
 
 
 def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace: bool) -> None:
-    """ConfigError if more tuples are to be drawn without repeats than the rows have."""
+    """Raise ConfigError if more tuples are to be drawn without repeats than exist."""
     there_are = count_tuples(kernel.degrees, tuple(n_rows))
     if not replace and n_tuples > there_are > 0:
         of = " and ".join(f"{n:,}" for n in n_rows)
@@ -122,12 +122,12 @@ def refuse_repeats(kernel: Kernel, n_rows: Sequence[int], n_tuples: int, replace
 def row_numbers(
     options: UStatOptions, seed: int, n_rows: Sequence[int], n_passing: Sequence[int]
 ) -> tuple[int, tuple[int, ...]]:
-    """Samples K, and rows of each lake in one as drawn.
+    """Number of samples K, and rows of each lake drawn for one sample.
 
-    Of one lake they are those of sampled means, with a tuple in every sample. Of several `block_size` is the
-    number of rows of all together, in proportion to those that pass the filter; what is not given is that of
-    the proposition. ConfigError if a sample has fewer rows of a lake than a tuple, or the proposition does
-    not reach the level.
+    For one lake they are those of sampled means, with at least one tuple in every sample. For several lakes
+    `block_size` is the total number of rows, divided in proportion to the rows that pass the filter; numbers
+    that are not given come from the proposition. ConfigError if a sample has fewer rows of a lake than a
+    tuple, or the proposition does not reach the level.
     """
     rows, degrees = options.rows, options.kernel.degrees
     tau = TAU if rows.design.tau is None else rows.design.tau
@@ -155,7 +155,7 @@ def row_numbers(
 def _several_numbers(
     options: UStatOptions, tau: float, n_passing: Sequence[int]
 ) -> tuple[int, tuple[int, ...]]:
-    """Samples K of several lakes, and rows of each in one, before those that the filter drops are added."""
+    """Samples K of several lakes, and rows of each lake per sample, before allowing for filtered rows."""
     rows, degrees = options.rows, options.kernel.degrees
     given = rows.design.number
     if rows.design.size is None:
@@ -175,10 +175,10 @@ def _several_numbers(
 def pair_numbers(
     options: UStatOptions, n_rows: tuple[int, ...], n_passing: Sequence[int]
 ) -> tuple[int, int, int]:
-    """Samples K, pairs M of each as wanted, and as drawn from all rows, before the filter.
+    """Samples K, requested pairs M per sample, and pairs drawn from all rows before the filter.
 
-    K is given, or that of randomized means; M is given, or what `theory.default_tuples` says.
-    ConfigError if there are no such numbers, or the pairs are more than the budget.
+    K is given, or that of randomized means; M is given, or comes from `theory.default_tuples`.
+    ConfigError if no such numbers exist, or the pairs exceed the budget.
     """
     degrees, rows = options.kernel.degrees, options.rows
     repeats = rows.design.replace

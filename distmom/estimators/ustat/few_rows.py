@@ -1,7 +1,8 @@
-"""Few rows of a sample in a block: how many it needs, and what is said where there are hardly more.
+"""Few rows of a sample in a block: how many it needs, and the notice if there are hardly more.
 
-Of m rows whose (projected) kernel has standard deviation s and skewness g, the median over blocks is off by
-about g s/(6 m), and its standard error over K blocks about 1.25 s/sqrt(K m): off by g sqrt(K/m)/7.5 of it.
+For blocks of m rows whose (projected) kernel has standard deviation s and skewness g, the median over blocks
+is biased by about g s/(6 m). Its standard error over K blocks is about 1.25 s/sqrt(K m), so the bias is g
+sqrt(K/m)/7.5 standard errors.
 """
 
 from __future__ import annotations
@@ -14,34 +15,34 @@ from distmom.numerics.arrays import Ints
 from distmom.report.words import listed
 
 LEAST = 6
-"""Rows of each sample that a block takes at least, where the number of blocks is given.
+"""Fewest rows of each sample in a block, if the number of blocks is given.
 
-Simulated with 60 rows in the scarcer sample, for AUC of 0.76, 0.92 and 0.98, variances and means of skewed
-rows: with one row a block the median is off by 2.4 to 3.2 standard errors and 99% intervals cover 0.01 to
+Simulated with 60 rows in the smaller sample, for AUC of 0.76, 0.92 and 0.98, variances and means of skewed
+rows: with one row per block the median is off by 2.4 to 3.2 standard errors and 99% intervals cover 0.01 to
 0.83, with two by up to 1.9 and 0.50 to 0.98, with six by up to 0.9 and 0.98 to 1.00.
 """
 
 BLOCKS_PER_ROW = 3
-"""With fewer rows of a sample in a block than a third of the blocks, a skewness of 2 (of exponential rows, of
-an AUC of 0.9) puts the median off by more than half of its standard error."""
+"""If a block has fewer rows of a sample than a third of the number of blocks, a skewness of 2 (exponential
+rows, or an AUC of 0.9) biases the median by more than half of its standard error."""
 
 
 def least_rows(degree: int) -> int:
-    """Rows of a sample of which a tuple takes `degree` that a block needs."""
+    """Rows that a block needs of a sample of which a tuple takes `degree` rows."""
     return max(LEAST, degree)
 
 
 def lowered_note(wanted: int, n_blocks: int, degrees: Sequence[int]) -> str:
-    """What is said where rows are too few for the blocks that were asked for."""
+    """The notice if rows are too few for the requested blocks."""
     each = listed(dict.fromkeys(str(least_rows(degree)) for degree in degrees))
     of = "" if len(degrees) == 1 else " of each sample"
     return f"blocks lowered from {wanted} to {n_blocks}: a block needs {each} rows{of}"
 
 
 def few_rows_note(n: Sequence[int], n_blocks: int, what: str) -> str | None:
-    """What is said where a sample has few rows, or units, for so many blocks, though enough to fill them.
+    """The notice if a sample has few rows, or units, for `n_blocks` blocks, but enough to fill them.
 
-    That is of several samples, of which the scarcest decides, whatever there is in all.
+    With several samples the smallest decides, whatever the total.
     """
     scarcest = min(n)
     if len(n) < 2 or n_blocks < 2 or scarcest * BLOCKS_PER_ROW >= n_blocks**2:
@@ -54,7 +55,7 @@ def few_rows_note(n: Sequence[int], n_blocks: int, what: str) -> str | None:
 
 
 def small_samples_note(sizes: Ints, what: str) -> str | None:
-    """What is said of drawn samples that have hardly any rows of a lake, or tuples of rows.
+    """The notice on drawn samples with hardly any rows of a lake, or tuples of rows.
 
     `sizes` has a line for each drawn sample.
     """
@@ -68,7 +69,7 @@ def small_samples_note(sizes: Ints, what: str) -> str | None:
 
 
 def short_note(n: Sequence[int], degrees: Sequence[int]) -> str | None:
-    """What is said of several samples of which one has fewer rows with all values than a tuple takes."""
+    """The notice if one of several samples has fewer complete rows than a tuple takes."""
     short = next((i for i, one in enumerate(n) if one < degrees[i]), None)
     if short is None or not any(n):
         return None

@@ -1,4 +1,4 @@
-"""Statistics of blocks as what the rule of the mean takes: lines of block values with their variances."""
+"""Statistics of blocks in the form used by the rule of the mean: lines of block values with variances."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from distmom.reductions.rows.block_kernel import BlockStatistics
 
 @dataclass(frozen=True)
 class BlockLines:
-    """The blocks of all groups. The entries of a matrix are the columns of a vector for the rule."""
+    """The blocks of all groups. For the rule, the entries of a matrix are the columns of a vector."""
 
     options: UStatOptions
     plan: MeanPlan  # of the first pass
     cells: CellMap
     blocks: BlockStatistics
-    source: BlockSource  # what a block holds
+    source: BlockSource  # what a block contains
 
     @cached_property
     def entries(self) -> tuple[Ints, Ints] | None:
-        """Rows and columns of a matrix's entries: those of a triangle, or all for Frobenius distances."""
+        """Rows and columns of a matrix's entries: a triangle, or all entries for Frobenius distances."""
         if not self.options.kernel.shape(2):
             return None
         c = self.blocks.means.shape[-1]
@@ -43,7 +43,7 @@ class BlockLines:
         return np.triu_indices(c)
 
     def matrix(self, entries: Floats) -> Floats:
-        """A symmetric matrix of its entries."""
+        """A symmetric matrix from its entries."""
         assert self.entries is not None
         c = self.blocks.means.shape[-1]
         a, b = self.entries
@@ -53,7 +53,7 @@ class BlockLines:
 
     @cached_property
     def found(self) -> Estimates:
-        """The rule of the mean for the statistics of the blocks."""
+        """The rule of the mean applied to the statistics of the blocks."""
         promise = promise_of(self.plan)
         if self.entries is None:
             moments, d, method = self._moments(), 1, None
@@ -64,7 +64,7 @@ class BlockLines:
         return Estimates(answer, promise, d, method)
 
     def _matrices(self, a: Ints, b: Ints) -> Moments:
-        """The entries of all matrices, line by line; a matrix that is non-finite in one is so in all."""
+        """The entries of all matrices, line by line; one non-finite entry makes its matrix non-finite."""
         values, variance = self._values[:, a, b], self.blocks.variance[:, a, b]
         values = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
         each = [self._placed(values[:, d], variance[:, d]) for d in range(a.size)]
@@ -74,7 +74,7 @@ class BlockLines:
     def _answered(
         self, moments: Moments, intervals: tuple[str, ...], level: float, n_columns: int = 1
     ) -> RuleAnswer:
-        """The rule for the blocks of one partition, or of several."""
+        """The rule applied to the blocks of one partition, or of several."""
         given = self.plan.blocks.n_blocks
         return answer_rule(
             moments,
@@ -90,7 +90,7 @@ class BlockLines:
 
     @property
     def repeats(self) -> int:
-        """Partitions."""
+        """Number of partitions."""
         return self.plan.blocks.layout.repeats
 
     def mine(self, g: int) -> slice:
@@ -99,7 +99,7 @@ class BlockLines:
         return slice(int(starts[g]), int(starts[g + 1]))
 
     def _moments(self) -> Moments:
-        """The statistics of all blocks; of a ratio that is taken to first order linearised ones."""
+        """The statistics of all blocks; linearised for a ratio that is taken to first order."""
         if self.point is None or not is_quotient(self.options.kernel):
             return self._placed(self._values, self.blocks.variance)
         ratio: Floats = np.asarray(self.options.kernel.combine(*self.point), np.float64)
@@ -108,8 +108,8 @@ class BlockLines:
     def _placed(self, values: Floats, variance: Floats) -> Moments:
         """Values of all blocks, and their variances, as moments: a line for each group (and partition).
 
-        With V the variance of a block of n rows, n (n - 1) V takes the place of the second moment: merging
-        blocks then gives the variance of the mean of their statistics.
+        If V is the variance of a block of n rows, n (n - 1) V replaces the second moment: merging blocks then
+        gives the variance of the mean of their statistics.
         """
         given, repeats = self.plan.blocks.n_blocks, self.repeats
         width = self.cells.cells.shape[1] if given is None else given
@@ -132,8 +132,8 @@ class BlockLines:
     def _values(self) -> Floats:
         """The statistic of each block.
 
-        Blocks of the automatic rule are averaged, and averages of ratios have the bias of small blocks. So
-        ratios are taken to first order about a point.
+        The automatic rule averages blocks, and averages of ratios have the bias of small blocks. So ratios
+        are linearised about a point.
         """
         kernel, parts = self.options.kernel, np.moveaxis(self.blocks.means, 1, 0)
         if self.point is None:
@@ -151,9 +151,10 @@ class BlockLines:
 
     @cached_property
     def point(self) -> tuple[Floats, ...] | None:
-        """For each group the robust means of the parts of a ratio, if its blocks are taken to first order.
+        """For each group the robust means of the parts of a ratio, if its blocks are linearised.
 
-        By the rule, which averages blocks: the median of the denominators of small blocks may be 0.
+        They come from the rule, which averages blocks: the median of the denominators of small blocks may be
+        0.
         """
         kernel = self.options.kernel
         if self.plan.blocks.n_blocks is not None or not isinstance(kernel, Ratio) or kernel.shape(2):

@@ -30,21 +30,20 @@ REFUSED: tuple[tuple[str, str, str], ...] = (
     ("DisjointPairs", "StoredBlocks", "its pairs are formed at random; use RandomBlocks"),
     ("DisjointPairs", "a kernel with a matrix as value", "all its pairs take one pass; use CompletePairs"),
 )
-"""Options that exclude each other, with the remedy, beside those of `MeanOptions`; "" for any others."""
+"""Options that cannot be combined, with the remedy, besides those of `MeanOptions`; "" for any others."""
 
 DEGENERATE_BLOCKS = 9
-"""Blocks of kernels that are degenerate where both samples have one distribution."""
+"""Blocks for kernels that are degenerate if both samples have the same distribution."""
 
 PAIR_BUDGET = 5 * 10**12
-"""Pairs that a run may evaluate one by one unless it is told otherwise: an hour on two threads or so."""
+"""Default limit for pairs evaluated one by one: about an hour on two threads."""
 
 
 @dataclass(frozen=True)
 class UStatOptions:
     """What to compute; see `distmom.ustatistic` for the meaning of each.
 
-    `rows` says how rows form blocks, and what the answer is made of: what the mean of the same rows would
-    have.
+    `rows` describes how rows form blocks and how the answer is formed, as for the mean of the same rows.
     """
 
     kernel: Kernel
@@ -69,7 +68,7 @@ class UStatOptions:
         _ = self.counted  # the proposition may not reach the level
 
     def _check_matrix(self) -> None:
-        """What is only for kernels with a matrix as value, and what is not."""
+        """Check options that are only for matrix-valued kernels, or not available for them."""
         if self.kernel.shape(2):
             if self.joint == "geometric" and self.rows.interval == "order":
                 raise ConfigError(
@@ -103,7 +102,7 @@ class UStatOptions:
 
     @property
     def complete(self) -> bool:
-        """Whether blocks take all pairs of their rows."""
+        """Whether blocks use all pairs of their rows."""
         return self.pairs.name == "complete"
 
     @property
@@ -113,12 +112,12 @@ class UStatOptions:
 
     @property
     def by_paper(self) -> bool:
-        """Whether blocks have the number of the proposition; samples have that of their own."""
+        """Whether the number of blocks is that of the proposition; samples have their own."""
         return self.rows.design.n == "paper"
 
     @property
     def counted(self) -> MeanOptions:
-        """How rows are counted in blocks: of these there are as many as the proposition for kernels says."""
+        """How rows are counted in blocks, with the number of blocks of the proposition for kernels."""
         if not self.by_paper:
             return self.rows
         k = mogu_blocks(self.rows.confidence_level, (PLENTY,), (self.degree,))[0]
@@ -131,18 +130,18 @@ class UStatOptions:
 
     @property
     def few_blocks(self) -> int | None:
-        """Few blocks for a kernel of degrees (2, 2), degenerate where both samples have one distribution.
+        """Few blocks for a kernel of degrees (2, 2), degenerate if both samples have the same distribution.
 
-        The distribution of a block's statistic is then skewed and of the order of 1/size: the more blocks,
-        the farther its median is below its mean (simulated: about half of K/n in units of the statistic of n
-        rows). None for other kernels, and where something else sets the number.
+        A block's statistic then has a skewed distribution of order 1/size: with more blocks its median falls
+        farther below its mean (simulated: about half of K/n in units of the statistic of n rows). None for
+        other kernels, and if something else sets the number.
         """
         rows = self.rows
         free = not rows.design.fixed and rows.contamination is None
         return DEGENERATE_BLOCKS if free and self.kernel.degrees == (2, 2) else None
 
     def column_sets(self, read: ReadOptions) -> list[tuple[str, ...]]:
-        """The columns of each statistic, among those that are read; weights are behind them."""
+        """The columns of each statistic, among those that are read; weights come after them."""
         names = read.columns if self.rows.weights is None else read.columns[:-1]
         return [names] if self.joint_rows else [(name,) for name in names]
 
@@ -153,12 +152,12 @@ class UStatOptions:
 
     @property
     def joint_rows(self) -> bool:
-        """Whether the columns that are read make one row, not several statistics."""
+        """Whether the columns form one row rather than several statistics."""
         return self.kernel.columns != 1
 
     @property
     def degree(self) -> int:
-        """Most rows that the kernel takes from one sample: the least size of a block."""
+        """Most rows that the kernel takes from one sample: the smallest size of a block."""
         return max(self.kernel.degrees)
 
 
@@ -173,14 +172,14 @@ def ustat_options(
     project: str | None,
     **promise: Any,
 ) -> UStatOptions:
-    """Options from the arguments of `distmom.ustatistic`; `promise` are those of `MeanOptions`."""
+    """Options from the arguments of `distmom.ustatistic`; `promise` are arguments of `MeanOptions`."""
     check_scans(scans)
     rows = MeanOptions.of(scans[0], pairs.blocks(design), **promise)
     return UStatOptions(kernel, statistic, pairs, rows, joint, project)
 
 
 def check_scans(scans: Sequence[Scan]) -> None:
-    """ConfigError if samples are read under different policies."""
+    """Raise ConfigError if samples are read under different policies."""
     for name in ("nan", "missing", "on_bad_file"):
         words = list(dict.fromkeys(getattr(scan, name) for scan in scans))
         if len(words) > 1:

@@ -1,4 +1,4 @@
-"""Blocks that partition the rows: which rows make them, what is asked of them, and the results."""
+"""Blocks that partition the rows: their rows, the questions about them, and the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from distmom.theory.paper import mogu_blocks
 
 
 class PartitionQuestions(NamedTuple):
-    """What is to be made of the blocks of all samples."""
+    """What to compute from the blocks of all samples."""
 
     questions: tuple[BlockQuestion, ...]  # one for each partition
     plan: MeanPlan  # of the first sample's pass
@@ -39,11 +39,11 @@ class PartitionQuestions(NamedTuple):
 
     @property
     def states(self) -> tuple[MeanState, ...]:
-        """What the first passes found."""
+        """The states of the first passes."""
         return tuple(sample.state for sample in self.questions[0].samples)
 
     def of_comoments(self, both: Comoments | None) -> list[BlockStatistics]:
-        """The blocks of each partition from co-moments, of all columns or of one that stands for itself."""
+        """The blocks of each partition from co-moments, of all columns together or of one by itself."""
         fine, variances = fine_comoments(self.plan, self.states[0], both), block_source_of(self.options)[1]
         pairs = zip(fine, self.cells, strict=True)
         return [statistics_of(*pair, self.options, variances=variances) for pair in pairs]
@@ -66,9 +66,9 @@ def run_partition(
 ) -> list[UStatisticResult]:
     """The U-statistics of every column (or set of them) and group, of samples whose rows have been counted.
 
-    Samples have blocks of their own, drawn independently of the others'; those of one number belong together.
-    Where rows are regrouped one pass serves all columns. A group that a sample lacks is told, without an
-    answer.
+    Each sample has blocks of its own, drawn independently; blocks with the same number belong together. If
+    rows are regrouped, one pass serves all columns. A group that is absent from a sample is reported without
+    an answer.
     """
     columns = options.column_sets(passes[0].read)
     asked = [sample_question(passes_of(passes, options, c), options, executor) for c in range(len(columns))]
@@ -85,7 +85,7 @@ def run_partition(
 
 
 def sample_question(passes: Sequence[Pass], options: UStatOptions, executor: Executor) -> PartitionQuestions:
-    """What is to be made of the blocks of all samples, whose rows are single values or vectors."""
+    """What to compute from the blocks of all samples; rows are single values or vectors."""
     plans = [as_blocks_of(one.plan, options) for one in passes]
     cells = cells_of(plans[0], [one.state for one in passes], options)
     check_sizes(len(passes[0].state.keys), cells, len(plans[0].reduction.columns), options, executor.threads)
@@ -104,7 +104,7 @@ def sample_question(passes: Sequence[Pass], options: UStatOptions, executor: Exe
 
 
 def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:
-    """What a block holds, for the rule, and whether the variance is estimated within blocks."""
+    """What a block contains, for the rule, and whether the variance is estimated within blocks."""
     rows = options.rows
     if rows.design.of_units:
         return "units", False
@@ -116,7 +116,7 @@ def block_source_of(options: UStatOptions) -> tuple[BlockSource, bool]:
 def check_sizes(
     n_groups: int, cells: Sequence[Cells], n_columns: int, options: UStatOptions, threads: int
 ) -> None:
-    """Refuse what is too long, or what the proposition does not reach; `cells` are those of each sample."""
+    """Refuse runs that are too long, or out of reach of the proposition; `cells` are those of each sample."""
     n = [int(one[0].sizes.sum()) for one in cells]
     if options.by_paper and n_groups == 1:
         mogu_blocks(options.rows.confidence_level, n, options.kernel.degrees)
@@ -129,14 +129,14 @@ def check_sizes(
 
 
 class PartitionPlan(NamedTuple):
-    """Blocks that partition the rows, if these are complete and in one group; see `Draws` for the others."""
+    """Blocks that partition the rows, if these are complete and in one group; see `Draws` for samples."""
 
     plan: MeanPlan  # of the first pass over the first sample
     cells: list[CellMap]  # of each sample
-    in_memory: bool  # whether some of the data is
+    in_memory: bool  # whether some of the data is in memory
 
     def check(self, options: UStatOptions, threads: int) -> None:
-        """ConfigError if there are too many tuples, or the proposition does not reach the level."""
+        """Raise ConfigError if there are too many tuples, or the proposition does not reach the level."""
         n_columns = len(self.plan.reduction.columns) if options.joint_rows else 1
         check_sizes(1, [(one,) for one in self.cells], n_columns, options, threads)
 

@@ -1,4 +1,4 @@
-"""The question behind a robust U-statistic, and its plan, which refuses what is too much beforehand."""
+"""The question behind a robust U-statistic, and its plan, which refuses excessive work beforehand."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ from distmom.passes.scan import Scan
 from distmom.report import Results
 
 ADDED = ("n_files", "n_bytes", "n_units")
-"""What the plans of the passes over all samples say of each."""
+"""Figures in the plans of the passes over each sample that are added up."""
 
 
 @dataclass
 class UStatQuestion(RowsQuestion):
-    """The robust U-statistics of columns of one or several scans, in groups or not; and their plan."""
+    """The robust U-statistics of columns of one or several scans, with or without groups; and their plan."""
 
     scans: tuple[Scan, ...]
     column: Names
     by: Any
     options: UStatOptions
-    labels: tuple[str, ...] = ()  # what several samples are called
+    labels: tuple[str, ...] = ()  # names of several samples
 
     @property
     def asks(self) -> str:
@@ -64,7 +64,7 @@ class UStatQuestion(RowsQuestion):
 
     @cached_property
     def opened(self) -> list[tuple[Source, ReadOptions]]:
-        """The source of each sample, and what to read of it."""
+        """The source of each sample, and what to read from it."""
         rows, joint = self.options.rows, self.options.joint_rows
         return [
             open_data(scan, self.column, self.by, rows.design.columns, joint=joint, weights=rows.weights)
@@ -72,7 +72,7 @@ class UStatQuestion(RowsQuestion):
         ]
 
     def plan(self, executor: Executor, progress: Progress | None) -> UStatQuestion:
-        """Names, types and combinations are checked; no row is read."""
+        """Check names, types and combinations, without reading rows."""
         check_samples(self.opened, self.options)
         return self
 
@@ -82,7 +82,7 @@ class UStatQuestion(RowsQuestion):
         return {**told, **told_memory(memory, executor)}
 
     def looked(self, executor: Executor) -> tuple[dict[str, Any], Memory]:
-        """All that, and the memory as such: as if all rows were complete, in one group."""
+        """The same with the memory object, as if all rows were complete and in one group."""
         samples = [(source, replace(read, where=None)) for source, read in self.opened]
         options = numbers_of_all(samples, self.options, executor, None)
         plans = plan_passes(samples, options, self.seed, executor, None)
@@ -121,7 +121,7 @@ class UStatQuestion(RowsQuestion):
         return found
 
     def _run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> Any:
-        """The results, whether finite or not."""
+        """The results, finite or not."""
         begun = self._begin(executor, progress)
         if not begun.surveyed:
             return begun.finish(executor, progress, run)
@@ -164,7 +164,7 @@ class UStatQuestion(RowsQuestion):
     def _first(
         self, columns: tuple[str, ...], executor: Executor, progress: Progress | None, run: dict[str, Any]
     ) -> Sequence[Any]:
-        """The statistic of all rows in blocks of units, which may bear what was left out of another one."""
+        """The statistic of all rows in blocks of units, which may tolerate what another one leaves out."""
         if not self.options.rows.design.of_units:
             return ()
         with suppress(NoAnswerError):
@@ -175,7 +175,7 @@ class UStatQuestion(RowsQuestion):
     def _surveyor(
         self, executor: Executor, progress: Progress | None, rider: Rider | None = None
     ) -> Surveyor:
-        """Who knows what is bad: in each group, where there are groups; a rider shares the first pass."""
+        """The survey that finds bad rows and files, in each group if any; a rider shares its first pass."""
         options, (source, read) = self.options, self.opened[0]
         design = options.rows.design if options.rows.design.of_units else BY_ROWS
         some, first = bears(options.rows, options.few_blocks), self.scans[0].data
@@ -188,7 +188,7 @@ class UStatQuestion(RowsQuestion):
         return Surveyor(self.seed, executor, progress, some, lists=lists, **how)
 
     def _begin(self, executor: Executor, progress: Progress | None) -> Begun:
-        """Plan the passes, and refuse what is too much."""
+        """Plan the passes, and refuse excessive work."""
         options = numbers_of_all(self.opened, self.options, executor, progress)
         plans = plan_passes(self.opened, options, self.seed, executor, progress)
         return Begun(self, options, plans, self._refuse(plans, options, executor))
@@ -196,9 +196,9 @@ class UStatQuestion(RowsQuestion):
     def _refuse(
         self, plans: Sequence[MeanPlan], options: UStatOptions, executor: Executor
     ) -> list[Census] | None:
-        """Refuse before a row is read what footers tell to be too much; the rows, if they have been counted.
+        """Refuse excessive work, judged by footers, before reading; return the row counts, if known.
 
-        Footers say nothing of filters and groups.
+        Footers do not cover filters and groups.
         """
         n_columns = len(plans[0].reduction.columns) if options.joint_rows else 1
         slow = options.complete and one_by_one(options.kernel, n_columns, weighted=options.weighted)
@@ -206,7 +206,7 @@ class UStatQuestion(RowsQuestion):
         if not plain or not (slow or options.sampled or options.by_paper):
             return None
         census = self._census(executor)
-        if all((one.rows > 0).any() for one in census):  # else a pass says why there is no row
+        if all((one.rows > 0).any() for one in census):  # otherwise a pass reports why there are no rows
             self._ahead(plans, census, options).check(options, executor.threads)
         return census
 
@@ -227,7 +227,7 @@ class UStatQuestion(RowsQuestion):
 
 @dataclass(frozen=True)
 class Begun:
-    """A question whose passes are planned, and which was not refused."""
+    """A question with planned passes that was not refused."""
 
     question: UStatQuestion
     options: UStatOptions
@@ -236,12 +236,12 @@ class Begun:
 
     @property
     def surveyed(self) -> bool:
-        """Whether what is bad is left out: not of lists in groups, whose elements have no condition."""
+        """Whether bad rows are left out; not for lists in groups, whose elements cannot have conditions."""
         reads = [plan.reader.options for plan in self.plans]
         return not reads[0].by or all(r.columns == r.value_names for r in reads)
 
     def rider(self) -> Rider | None:
-        """The first pass, where it can ride on that of the survey: of one sample without groups or units."""
+        """The first pass, if it can share that of the survey: for one sample without groups or units."""
         plan, *others = self.plans
         read, reduction = plan.reader.options, plan.reduction
         if others or read.by or read.units or plan.skipped or reduction.layout.window is not None:
@@ -251,7 +251,7 @@ class Begun:
     def finish(
         self, executor: Executor, progress: Progress | None, run: dict[str, Any], known: Any = None
     ) -> Any:
-        """Count rows, form blocks, evaluate; `known` is what the first pass has found, if it is over."""
+        """Count rows, form blocks, evaluate; `known` is the result of the first pass, if it is finished."""
         samples, options, seed = self.question.opened, self.options, self.question.seed
         passes = run_passes(samples, self.plans, options, executor, progress, known)
         if options.sampled:

@@ -36,10 +36,10 @@ from distmom.report import UStatisticResult
 from distmom.theory.variances import row_inverse_inclusion
 
 WidthOf = Callable[[str, float, Sequence[int]], Width]
-"""Margin of error of an interval of this kind and failure probability, for so many used rows of each lake."""
+"""Margin of error for this kind of interval, failure probability and number of used rows of each lake."""
 
 DrawnStatistics = tuple[BlockStatistics, WidthOf, tuple[str, ...]]
-"""Samples that share rows, the width of their interval, notes about what was drawn and does not count."""
+"""Samples that share rows, the width of their interval, and notes about drawn rows that do not count."""
 
 
 def run_sampled(
@@ -52,8 +52,8 @@ def run_sampled(
 ) -> list[UStatisticResult]:
     """The median of the statistics of samples of rows or of pairs, for each column (or set of them).
 
-    Pairs are gathered of as many columns at once as may be. `census` are the rows of the files of each
-    sample, if these have been counted already.
+    Pairs of several columns are gathered at once, as far as possible. `census` has the rows of the files of
+    each sample, if they have been counted already.
     """
     columns = options.column_sets(passes[0].read)
     known: Sequence[Census | None] = census or [None] * len(passes)
@@ -86,7 +86,7 @@ def _with(rows: RowSource, one: Pass, names: tuple[str, ...]) -> RowSource:
 def _statistics(
     options: UStatOptions, draws: Draws, sources: Sequence[RowSource], seed: int, progress: Progress | None
 ) -> list[DrawnStatistics]:
-    """Samples of rows of one column or set of columns, with all pairs of each, or of pairs of all columns."""
+    """Samples of rows of a column (or set of columns) with all pairs, or samples of pairs of all columns."""
     plan, spread = draws.plan, options.rows.interval != "none"
     if draws.n_pairs is None:
         kernel = BlockKernel(options.kernel, options.statistic, spread)  # type: ignore[arg-type]
@@ -103,7 +103,7 @@ def _statistics(
 def sample_result(
     options: UStatOptions, plan: MeanPlan, states: tuple[MeanState, ...], column: str, drawn: DrawnStatistics
 ) -> UStatisticResult:
-    """The result of all rows, after first passes that this plan began and that left these states."""
+    """The result from all rows, after the first passes of this plan with these states."""
     blocks, width, more = drawn
     [shared] = fields_of_samples(plan, states, column)
     n_used = shared.get("n_used_by_sample", (shared["n_used"],))
@@ -152,10 +152,10 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> DrawnStatistics:
 def drawn_rows(options: UStatOptions, blocks: BlockStatistics, plan: DrawPlan) -> DrawnStatistics:
     """Samples of rows.
 
-    A block's variance is taken to be inverse to its size: that of the smallest one counts, and the chance
-    that the largest one uses a given row. With replacement a block is a sample of the data's own
-    distribution, whose statistic has about the variance of the complete one, which is added. Of several lakes
-    the chance is that of the one that is drawn from most densely.
+    The variance of a block is assumed to be inversely proportional to its size. The bound uses the variance
+    of the smallest block, and the probability that the largest block uses a given row. With replacement a
+    block is a sample from the empirical distribution, whose statistic has about the variance of the complete
+    one, which is added. For several lakes the probability is that of the most densely sampled lake.
     """
     every = np.asarray(blocks.sizes.sum(axis=1))
 

@@ -1,4 +1,4 @@
-"""The samples of a U-statistic, one or several: what they hold, what is refused, their first passes."""
+"""The samples of a U-statistic, one or several: their contents, their checks and their first passes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from distmom.reductions.block_comoments import BlockComoments
 from distmom.reductions.state import MeanState, aligned
 
 Samples: TypeAlias = "Sequence[tuple[Source, ReadOptions]]"
-"""The rows of each sample, and what to read of them."""
+"""The source of each sample, and what to read from it."""
 
 
 def check_samples(samples: Samples, options: UStatOptions) -> None:
-    """Refuse what the kernel or the options cannot do with this data, before reading it.
+    """Refuse data that the kernel or the options do not support, before reading it.
 
-    ConfigError, DataError if the kernel takes another number of columns, or a column holds times; or if there
-    are groups, or data that can be read only once, where these will not do.
+    ConfigError or DataError if the kernel takes another number of columns, a column contains times, or there
+    are groups or data that can be read only once and these are not supported.
     """
     for source, read in samples:
         reader = source.reader(read)
@@ -59,10 +59,11 @@ def check_samples(samples: Samples, options: UStatOptions) -> None:
 def numbers_of_all(
     samples: Samples, options: UStatOptions, executor: Executor, progress: Progress | None
 ) -> UStatOptions:
-    """The options with numbers in place of what is said of the rows of several samples together.
+    """The options with numbers instead of quantities given for several samples together.
 
-    A block has `block_size` rows, those of each sample in proportion to its size, so there are the rows of
-    all over that (an odd number); a share as `contamination` is one of the rows (or files) of all.
+    A block has `block_size` rows, divided among samples in proportion to their sizes, so the number of blocks
+    is the total number of rows over that (an odd number). A share as `contamination` refers to the rows (or
+    files) of all samples.
     """
     rows = options.rows
     if len(samples) == 1 or options.sampled:
@@ -82,7 +83,7 @@ def numbers_of_all(
 
 
 class Pass(NamedTuple):
-    """The first pass over one sample, what it found, and the files that it left out."""
+    """The first pass over one sample, its state, and the files it skipped."""
 
     source: Source
     read: ReadOptions
@@ -92,13 +93,13 @@ class Pass(NamedTuple):
     comoments: Comoments | None = None
 
     def column(self, c: int) -> Pass:
-        """The same of one column, as a pass over it alone would have it."""
+        """The same for one column, as from a pass over this column alone."""
         plan, state = self.plan, self.state
         columns = plan.reduction.columns
         if len(columns) == 1:
             return self
         mine = replace(plan, reduction=replace(plan.reduction, columns=(columns[c],)))
-        lines = [c] if len(state.counts) == len(columns) else [c, -1]  # the last one is about the weights
+        lines = [c] if len(state.counts) == len(columns) else [c, -1]  # the last line is for the weights
         one = slice(c, c + 1)
         found = replace(
             state, counts=state.counts[lines], moments=state.moments.at(one), samples=state.samples[one]
@@ -107,7 +108,7 @@ class Pass(NamedTuple):
 
 
 def passes_of(passes: Sequence[Pass], options: UStatOptions, c: int) -> Sequence[Pass]:
-    """The passes as the statistic of column c has them, or that of all columns together."""
+    """The passes for the statistic of column c, or of all columns together."""
     return passes if options.joint_rows else [one.column(c) for one in passes]
 
 
@@ -116,7 +117,7 @@ def plan_passes(
 ) -> list[MeanPlan]:
     """The plans of the passes that count the rows of fine blocks: those of the mean of the same rows.
 
-    Of sampling schemes they are those of a partition, which tells what the columns hold.
+    For sampling schemes they are those of a partition, which shows the contents of the columns.
     """
     joint = "coordinatewise" if options.joint_rows else False
     counted = replace(options.counted, joint=joint, interval="none")
@@ -131,14 +132,14 @@ def plan_passes(
 
 
 def as_blocks_of(plan: MeanPlan, options: UStatOptions) -> MeanPlan:
-    """The plan of a pass that has counted fine blocks, which a kernel is to have its blocks made of."""
+    """The plan of a pass that has counted the fine blocks from which a kernel's blocks are formed."""
     few = options.few_blocks
     blocks = plan.blocks if few is None else replace(plan.blocks, n_blocks=few)
     return replace(plan, options=options.rows, blocks=blocks)
 
 
 def first_pass(plan: MeanPlan, options: UStatOptions) -> tuple[Any, Memory]:
-    """What a first pass sums up, and its memory: the counts of rows, or co-moments if these say all."""
+    """The reduction of a first pass, and its memory: row counts, or co-moments if these suffice."""
     n_bytes = STATES * plan.reduction.state_bytes()
     memory = Memory((Held("sums of the blocks", n_bytes, remedy="use fewer columns or blocks"),))
     if options.joint_rows and from_comoments(options, len(plan.reduction.columns)):
@@ -154,9 +155,9 @@ def run_passes(
     progress: Progress | None,
     known: Any = None,
 ) -> list[Pass]:
-    """The first passes over all samples, which then have the same groups; with co-moments if these say all.
+    """The first passes over all samples, which then have the same groups; with co-moments if these suffice.
 
-    Of a single sample this may be `known` already. NoAnswerError if a sample has no rows.
+    For a single sample the result may be `known` already. NoAnswerError if a sample has no rows.
     """
     passes = []
     for (source, read), plan in zip(samples, plans, strict=True):

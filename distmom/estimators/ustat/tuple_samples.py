@@ -1,4 +1,4 @@
-"""Samples of pairs: their values, what was left out, and what the bound on their median needs."""
+"""Samples of pairs: their values, the pairs left out, and the inputs of the bound on their median."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ from distmom.theory.tuples import incomplete_variance, pair_inverse_inclusion
 from distmom.theory.variances import two_sample_variance
 
 GROUPS, GROUP_ROWS = 31, {2: 256, 3: 40, 4: 24, 5: 19, 6: 17}
-"""Groups of rows, and rows of each sample in one by the rows that the kernel (of its parts the largest) takes
-in all: their row means tell what the rows vary by."""
+"""Groups of rows, and rows of each sample per group, by the total number of rows that the kernel (its largest
+part) takes: their row means show the variation of the rows."""
 
 GROUP_ROWS_OF_MORE = 16
-"""Of kernels of more rows."""
+"""The same for kernels of more rows."""
 
 
 @dataclass(eq=False)
 class SampledTuples:
-    """K samples of M pairs: their values, and what the bound on their median needs."""
+    """K samples of M pairs: their values, and the inputs of the bound on their median."""
 
     kernel: Kernel
     n_asked: int  # pairs M drawn for each sample
     replace: bool  # whether pairs may repeat
-    groups: list[tuple[Floats, ...]]  # of rows of each lake that count; none where there are too few
+    groups: list[tuple[Floats, ...]]  # of rows of each lake that count; none if there are too few
     moments: TupleMoments  # of the pairs whose rows all count
 
     @property
     def values(self) -> Floats:
-        """The statistic of each sample, shape (K, ...); NaN without a pair whose rows count."""
+        """The statistic of each sample, shape (K, ...); NaN if no pair counts."""
         return self.moments.values(self.kernel)
 
     @cached_property
     def spreads(self) -> Floats:
         """Variances of the row means of each group (see `complete_variance`), shape (groups, ...).
 
-        Of several lakes shape (groups, lakes, ...), see `sample_spreads`.
+        For several lakes, shape (groups, lakes, ...); see `sample_spreads`.
         """
         if len(self.kernel.degrees) > 1:
             return sample_spreads(self.kernel, self.groups)
@@ -67,7 +67,7 @@ class SampledTuples:
 
     @property
     def n_blocks(self) -> int:
-        """Samples."""
+        """Number of samples."""
         return int(self.moments.count.size)
 
     @property
@@ -78,9 +78,9 @@ class SampledTuples:
     def variances(self, n_used: Sequence[int]) -> tuple[Floats, Floats]:
         """Estimates of the variance of the complete statistic and of the kernel, of the kernel's shape.
 
-        `n_used` are the numbers of rows that count. Medians over groups and samples, so
-        that few outlying rows do not move them; of ratios the variances of the linearised kernel. NaN where
-        there are too few rows.
+        `n_used` are the numbers of rows that count. The estimates are medians over groups and samples, so
+        that few outlying rows do not move them; for ratios they are variances of the linearised kernel. NaN
+        if there are too few rows.
         """
         weights = self._weights()
         with np.errstate(invalid="ignore", over="ignore"):
@@ -90,7 +90,7 @@ class SampledTuples:
             return np.asarray(self._complete(kernel_variance, n_used)), kernel_variance
 
     def _complete(self, kernel_variance: Floats, n_used: Sequence[int]) -> Value:
-        """The variance of the complete statistic of so many rows of each lake."""
+        """The variance of the complete statistic of `n_used` rows of each lake."""
         spread, degrees = lower_median(self.spreads, axis=0), self.kernel.degrees
         if len(degrees) == 1:
             size = self.groups[0][0].shape[0]
@@ -106,15 +106,15 @@ class SampledTuples:
     def margin(self, delta: float, n_used: Sequence[int]) -> float:
         """Margin of error of the ``cantelli`` interval around the median of values of a kernel.
 
-        NaN where the variance is not known.
+        NaN if the variance is unknown.
 
         Notes
         -----
-        `theory.resampled_margin` with the variance of one sample's value,
-        ``Var(U_n) + (N - M)/(N - 1) (Var h - Var U_n)/M`` without and ``(1 - 1/M) Var(U_n) + Var(h)/M`` with
-        replacement, M the pairs of the smallest sample, and a = 1/pi, pi the chance that a sample uses a
-        given row (of several lakes one of that which is used most densely), for the largest one; samples
-        without a pair do not count. The variances are estimated, so the statement is asymptotic.
+        `theory.resampled_margin` with the variance of one sample's value, ``Var(U_n) + (N - M)/(N - 1) (Var h
+        - Var U_n)/M`` without and ``(1 - 1/M) Var(U_n) + Var(h)/M`` with replacement. M are the pairs of the
+        smallest sample, and a = 1/pi, where pi is the probability that the largest sample uses a given row
+        (of the most densely sampled lake, if there are several). Samples without a pair do not count. The
+        variances are estimated, so the statement is asymptotic.
         """
         var_u, var_h = (float(one) for one in self.variances(n_used))
         filled = self.moments.count[self.moments.count > 0]
@@ -129,7 +129,7 @@ class SampledTuples:
 
 
 def _enough_rows(n_rows: Sequence[int], n_tuples: int, degrees: tuple[int, ...]) -> tuple[int, ...]:
-    """At least so many rows that there are so many tuples of them."""
+    """The smallest numbers of rows from which `n_tuples` tuples can be formed."""
     rows = tuple(n_rows)
     while count_tuples(degrees, rows) < n_tuples:
         rows = tuple(n + 1 for n in rows)
@@ -146,12 +146,12 @@ def sampled_tuples(
     spread: bool = True,
     progress: Progress | None = None,
 ) -> list[SampledTuples]:
-    """K samples of M pairs, uniform over all pairs of rows of a lake: one, or one of each separate column.
+    """K samples of M pairs, uniform over all pairs of rows of a lake: one result, or one per separate column.
 
-    Of several lakes a pair is a tuple of rows of each. One of which a row does not count (null, NaN, dropped
-    by the filter) is left out: the others are uniform over the pairs of rows that count. What the variance of
-    the complete statistic is estimated from, for an interval, is taken where `spread` is wanted. Row numbers,
-    sums and their order depend on seed and lake alone.
+    For several lakes a pair is a tuple with rows of each. A pair with a row that does not count (null, NaN,
+    dropped by the filter) is left out; the others are uniform over the pairs of rows that count. With
+    `spread`, rows for estimating the variance of the complete statistic, and so for an interval, are drawn
+    too. Row numbers, sums and their order depend only on the seed and the lake.
     """
     if not sources[0].separate:
         kernel.check_columns(sources[0].n_columns)
@@ -167,7 +167,7 @@ def sampled_tuples(
 
 
 def _groups(kernel: Kernel, used: list[Floats], seed: int) -> list[tuple[Floats, ...]]:
-    """Some of the rows that count, in random groups of each sample; none where there are too few of them."""
+    """Some of the rows that count, in random groups for each sample; none if there are too few of them."""
     taken = max(sum(part.kernel.degrees) for part in kernel.parts)
     most = GROUP_ROWS.get(taken, GROUP_ROWS_OF_MORE)
     sizes, n_groups = [], GROUPS

@@ -19,7 +19,7 @@ from distmom.report import Results, UStatisticResult
 
 
 class UStatKeywords(RowKeywords, total=False):
-    """Arguments of `ustatistic` that do not decide what it returns."""
+    """Arguments of `ustatistic` that do not affect the type of its result."""
 
     statistic: Literal["u", "v"]
     pairs: Pairs
@@ -67,11 +67,11 @@ def ustatistic(
     rng: Any = None,
     executor: Any = None,
 ) -> UStatisticResult | Results:
-    """Median of U-statistics: the mean of a function of pairs of rows that bad rows and files cannot move.
+    """Median of U-statistics: the mean of a function of pairs of rows, resistant to bad rows and files.
 
-    Rows are assigned to blocks at random, each block has its U-statistic over all pairs of its rows, and the
-    estimate is the lower median of these. It estimates the expectation of the kernel at independent rows,
-    whose value must have a finite variance.
+    Rows are assigned to blocks at random, each block has the U-statistic over all pairs of its rows, and the
+    estimate is the lower median of these. It estimates the expected value of the kernel for independent rows;
+    the kernel must have a finite variance.
 
     Parameters
     ----------
@@ -80,18 +80,18 @@ def ustatistic(
         of these: ``["a/", "b/"]``; or one, with `by` or two conditions in `where`, as for `distmom.compare`.
         For a kernel of more samples, as many.
     column : str or sequence of str, optional
-        For a kernel of one column, columns that have a result each; otherwise the columns of a row, in the
-        order of the kernel.
+        For a kernel of one column, columns with one result each; otherwise the columns of a row, in the order
+        of the kernel.
     kernel : str or Kernel
         A name of the catalogue such as ``"gini"`` or ``"kendall"``, or an object of `distmom.kernels`, which
         also turns a function of any number of rows and samples into a kernel.
     by : str, sequence of str, or {str: values}, optional
-        As for `distmom.mean`. With two samples, a group that one of them lacks has no answer. For one lake
-        and a kernel of two samples: the column of which two values make the samples, such as the label of a
-        score. If it has more values, ``{"label": [0, 1]}`` says which (or their texts), in the order of the
-        kernel. Rows with others, or null, are left out and counted in a note.
+        As for `distmom.mean`. With two samples, a group that is absent from one of them has no answer. For
+        one lake and a kernel of two samples: the column whose two values define the samples, such as the
+        label of a score. If it has more values, ``{"label": [0, 1]}`` selects two (or their texts), in the
+        order of the kernel. Rows with other values, or null, are left out and counted in a note.
     where : str, pyarrow.compute.Expression, or a list of these, optional
-        Condition for all rows, or one for each sample (`by` then makes groups).
+        Condition for all rows, or one for each sample (`by` then defines groups).
     weights : str, optional
         As for `distmom.mean`. A tuple of rows has the product of their weights.
     statistic : {"u", "v"}
@@ -106,7 +106,7 @@ def ustatistic(
         For a covariance matrix: the nearest positive semi-definite matrix, or its correlations as the nearest
         correlation matrix, which has no intervals.
     joint : {"coordinatewise", "geometric"}
-        For a kernel whose value is a matrix: the median of each entry, or the matrix of least mean
+        For a kernel whose value is a matrix: the median of each entry, or the matrix with the smallest mean
         (Frobenius) distance from those of the blocks.
     blocks : {"auto", "paper"}, int, or block design
         As for `distmom.mean`. ``"auto"`` takes the statistics of fine blocks and lets the adaptive selection
@@ -124,7 +124,7 @@ def ustatistic(
     executor : Threads, Processes, Cluster, Dask client or address, optional
         As for `distmom.mean`. Its ``scratch`` is the folder for rows that are regrouped on disk (see Notes),
         which all workers must reach. Default on one machine: Dask's ``temporary-directory``, ``$TMPDIR`` or
-        ``/var/tmp``; on several machines there is none.
+        ``/var/tmp``; there is none on several machines.
 
     Returns
     -------
@@ -147,9 +147,9 @@ def ustatistic(
     Notes
     -----
     *Blocks.* With a given number of blocks the answer is the median of that many complete U-statistics. Under
-    ``"auto"`` rows make up to 945 fine blocks of at least 64 rows, and a block of the answer has the mean of
-    the statistics of its fine blocks. Degenerate kernels (such as the energy distance of two equal
-    distributions) need few blocks; ``"auto"`` takes 9.
+    ``"auto"`` rows form up to 945 fine blocks of at least 64 rows, and the value of a block of the answer is
+    the mean of the statistics of its fine blocks. Degenerate kernels (such as the energy distance of two
+    equal distributions) need few blocks; ``"auto"`` takes 9.
 
     *Intervals* are those of `distmom.mean`. For a ratio (`concordance`) ``cantelli`` is Fieller's interval.
     Samples of rows and of pairs share rows, so only ``cantelli`` is valid for them.
@@ -166,7 +166,8 @@ def ustatistic(
     *Cost.* Two passes after the first: rows are counted, then regrouped block by block in memory, or sorted
     on disk in the scratch folder if they do not fit. Variances, covariances, correlations and squared
     distances take one pass. Kernels with a fast form take O(n log n) time or less, others n^2/(2 K)
-    evaluations. The same data and seed give the same bits on any number of threads or workers.
+    evaluations. The same data and seed give bit-for-bit identical results on any number of threads or
+    workers.
 
     Formulas, measured coverage and details: :doc:`/statistics/pairs`.
 

@@ -27,7 +27,7 @@ TABLES = {
 
 
 def tell(results: dm.Results) -> None:
-    """Log a line for each column that drifted."""
+    """Log one line per drifted column."""
     for one in results.to_dict()["results"]:
         if one["drifted"]:
             what = {key: one[key] for key in ("column", "compared_by", "estimate", "p_holm")}

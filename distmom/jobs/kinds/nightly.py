@@ -1,7 +1,7 @@
-"""Means of a lake that grows by the day, as a batch job that a scheduler starts every night.
+"""Means of a lake that grows daily, as a batch job started by a scheduler every night.
 
-The sums of all nights are kept in a state: each run reads the files that are new since the last one, of a
-folder, an object store or a table's last version, and reports on all rows.
+The sums of all nights are kept in a state: each run reads the files added since the last one, in a folder, an
+object store or a table's latest version, and reports on all rows.
 """
 
 from __future__ import annotations

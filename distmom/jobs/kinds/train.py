@@ -1,4 +1,4 @@
-"""A model learned from a lake by robust gradient descent, as a batch job."""
+"""A model trained on a lake by robust gradient descent, as a batch job."""
 
 from __future__ import annotations
 

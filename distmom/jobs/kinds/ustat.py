@@ -23,7 +23,7 @@ USTAT = {
 
 
 def n_samples(config: Config) -> int:
-    """How many lakes there are: one for each sample of the kernel, or one whose values make them."""
+    """Number of lakes: one per sample of the kernel, or a single one whose values define the samples."""
     given = config.table("ustat")
     made = dm.kernels.named(given["kernel"], **given.get("parameters", {}))
     return 1 if "samples" in given else len(made.degrees)

@@ -1,1 +1,1 @@
-"""How an accumulator takes rows: leaf by leaf, row by row, many small files at a time."""
+"""How an accumulator takes rows: leaf by leaf, row by row, or many small files at a time."""

@@ -1,4 +1,4 @@
-"""What both accumulators share: merging the leaves of a file and the files of a unit in the fixed order."""
+"""Shared by both accumulators: merging the leaves of a file and the files of a unit in the fixed order."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
 class FileTree:
     """Moments of shape (columns, groups, blocks + cells) over the files of one unit.
 
-    A leaf is pushed with its row blocks alone; the moments of all its rows together travel as one more block
-    and are put into the file's cell when the file ends.
+    A leaf is pushed with its row blocks alone; the moments of all its rows are carried as one more block and
+    go into the file's cell when the file ends.
     """
 
     def __init__(self, spec: BlockMeans, n_files: int) -> None:
         self._spec = spec
-        # a function, not a method: with a circle of references the arrays would wait for the collector
+        # a function, not a method: in a reference cycle the arrays would wait for the garbage collector
         merge = partial(_united, compiled=spec.compiled)
         self._files: DyadicTree[BlockState] = DyadicTree(n_files, merge)
         self._leaves: StreamingTree[BlockState] = StreamingTree(merge)
         self._run: list[BlockState] = []
 
     def push_leaf(self, blocks: BlockState) -> None:
-        """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), last all rows together."""
+        """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), the last with all rows."""
         if not self._spec.leaves_fold:
             self._leaves.push(blocks)
             return
@@ -66,7 +66,7 @@ class FileTree:
         self._files.push(level, index, state)
 
     def end_file(self, number: int, key: np.uint64) -> BlockState | None:
-        """Put the file's rows into its cell; the moments of all its rows together, None if it has none."""
+        """Put the file's rows into its cell; return the moments of all its rows, or None if it has none."""
         for blocks in self._run:
             self._leaves.push(blocks)
         self._run = []
@@ -97,7 +97,7 @@ class FileTree:
 def _united(left: BlockState, right: BlockState, *, compiled: bool) -> BlockState:
     """The moments of both."""
     groups = right.count.shape[1]
-    if left.count.shape[1] != groups:  # groups are numbered as they are met: later leaves know more
+    if left.count.shape[1] != groups:  # groups are numbered as they are met: later leaves have more
         groups = max(left.count.shape[1], groups)
         left, right = _widened(left, groups), _widened(right, groups)
     return left.merge(right, compiled=compiled)
@@ -109,7 +109,7 @@ def _widened(moments: BlockState, n_groups: int) -> BlockState:
 
 
 def weigh(rows: Rows) -> tuple[Rows, Mask, Ints]:
-    """The rows with only those of positive weight kept; those of null weight; numbers of other odd ones."""
+    """Rows with only positive weights kept; mask of null weights; numbers of rows with other odd weights."""
     parts = [part[-1] for part in (rows.values, rows.rest) if part]
     plain = plain_rows(*parts)
     odd = np.zeros(0, np.int64)
@@ -139,14 +139,14 @@ class GroupCounts:
         self._add(self.n_rows, rows, rows.keep)
 
     def make_room(self, n_groups: int) -> None:
-        """Have counts for that many groups."""
+        """Make room for the counts of `n_groups` groups."""
         more = n_groups - self.n_rows.size
         if more > 0:
             self.n_rows = np.pad(self.n_rows, (0, more))
             self.counts = np.pad(self.counts, ((0, 0), (0, more), (0, 0)))
 
     def weighed(self, rows: Rows, path: str) -> Rows:
-        """Count the rows without a positive weight; the rows with only the others kept.
+        """Count the rows without a positive weight; return the rows with only the others kept.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class GroupCounts:
         return weighed
 
     def _count_weightless(self, rows: Rows, null: Mask, odd: Ints, path: str) -> None:
-        """Count null weights, and the few `odd` ones, which are not plain numbers: NaN, zero, or refused."""
+        """Count null weights and the few `odd` ones: NaN, zero, or refused."""
         v = rows.column(-1)[odd] if odd.size else np.zeros(0)
         nan = np.isnan(v)
         bad = np.flatnonzero(~nan & ~((v >= 0.0) & (v <= LARGEST)))
@@ -175,7 +175,7 @@ class GroupCounts:
                 self._add(self.counts[-1, :, kind], rows, those)
 
     def missing(self, rows: Rows, number: int) -> Mask:
-        """Count the rows that are null in a column of a set, and say which are null or filtered."""
+        """Count the rows that are null in a column of a set; return a mask of null or filtered rows."""
         known = all_of([rows.valid[c] for c in self._spec.sets[number]])
         gone, null = missing_rows(known, rows.keep)
         if null is not None:
@@ -183,16 +183,16 @@ class GroupCounts:
         for c in self._spec.sets[number] if self._spec.cuts else ():
             low, high = map(np.asarray, self._spec.cuts[c])
             x = rows.column(c)
-            if rows.codes is not None and low.size > 1:  # the code of a row that is gone may be -1
+            if rows.codes is not None and low.size > 1:  # the code of a dropped row may be -1
                 group = np.minimum(rows.codes, low.size - 1)
                 low, high = low[group], high[group]
             gone = any_of(gone, ~((x > low) & (x < high)))
         return gone
 
     def strange(self, rows: Rows, number: int, gone: Mask, path: str) -> Mask:
-        """Count rows with NaN, and those without but with infinities, in a set; say which rows do not enter.
+        """Count rows with NaN, and rows with infinities but no NaN, in a set; return a mask of excluded rows.
 
-        Those are the rows that are `gone` already, and under ``nan="omit"`` those with NaN.
+        Excluded are the rows that are `gone` already and, under ``nan="omit"``, rows with NaN.
         """
         nan: Mask = None
         inf: Mask = None
@@ -209,7 +209,7 @@ class GroupCounts:
         return gone if self._spec.nan == "keep" else any_of(gone, nan)
 
     def _add(self, target: Ints, rows: Rows, those: Mask | Ints) -> None:
-        """Add the marked or listed rows (all, where there is None) to their groups' counts."""
+        """Add the marked or listed rows (None: all rows) to the counts of their groups."""
         if rows.codes is None:
             listed = those is not None and those.dtype != np.bool_
             target[0] += rows.n_rows if those is None else those.size if listed else np.count_nonzero(those)
@@ -228,11 +228,11 @@ class GroupCounts:
 
 
 MANY = 1 << 16
-"""So many pairs of file and group are handed on together."""
+"""Pairs of file and group that are passed on together."""
 
 
 class UnitCounter:
-    """Collects the units that have rows which pass the filter, in each group."""
+    """Collects, for each group, the units with rows that pass the filter."""
 
     def __init__(self, spec: BlockMeans) -> None:
         self._by_file = spec.count_units == "file"
@@ -241,7 +241,7 @@ class UnitCounter:
         self._n_pairs = 0
 
     def add(self, rows: Rows, codes: Ints | None, key: np.uint64, n_groups: int) -> None:
-        """Count the next rows of the file with this key; `codes` are their groups, None without groups."""
+        """Count the next rows of the file with this key; `codes` are their groups (None without groups)."""
         if not self._by_file:
             assert rows.units is not None and codes is not None
             self._met.offer(rows.units, codes, rows.keep)
@@ -265,14 +265,14 @@ class UnitCounter:
 
 
 def _groups_met(codes: Ints | None, keep: Bools | None, n_groups: int) -> Ints:
-    """Groups that have some of the rows."""
+    """Groups that contain any of the rows."""
     if codes is None:
         return np.zeros(int(keep is None or bool(keep.any())), np.int64)
     return np.flatnonzero(np.bincount(codes if keep is None else codes[keep], minlength=n_groups))
 
 
 class MeansKeeper(KeyedFiles):
-    """What the two accumulators of `BlockMeans` have in common."""
+    """Common base of the two accumulators of `BlockMeans`."""
 
     _samplers: Sequence[Any]
     _pools: Sequence[PoolSampler] = ()

@@ -1,4 +1,4 @@
-"""Accumulating leaf by leaf: rows without groups, and layouts that need whole leaves."""
+"""Accumulating leaf by leaf: for rows without groups, and for layouts that need whole leaves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LeafwiseMeans(MeansKeeper):
-    """The `Accumulator` for rows that are taken leaf by leaf; a `watcher` is told what each file holds."""
+    """The `Accumulator` for rows taken leaf by leaf; a `watcher` receives the facts of each file."""
 
     def __init__(
         self, spec: BlockMeans, n_files: int, window: Any, watcher: FileWatcher | None = None
@@ -76,7 +76,7 @@ class LeafwiseMeans(MeansKeeper):
             self._watcher.end_file(self._number, self._group_counts.counts[:, 0], whole)
 
     def _settle(self) -> None:
-        """Take the small files together."""
+        """Process the small files together."""
         together = self._small.settle(self._end)
         if together is not None:
             self._group_counts.rows(together.rows, 1)
@@ -111,10 +111,10 @@ class LeafwiseMeans(MeansKeeper):
         self._tree.push_leaf(first.stacked(*others))
 
     def _enter(self, leaf: Rows, number: int, place: Place) -> list[BlockState]:
-        """Moments of the columns of a set; searched for NaN and infinity if the sums tell of some.
+        """Moments of the columns of a set; searched for NaN and infinity only if the sums show some.
 
-        A clean leaf needs no look at its values then. After a leaf that was not clean the next one is
-        searched first, which saves doing it twice.
+        So the values of a clean leaf need no check. After a leaf that was not clean, the next one is searched
+        first, which avoids summing it twice.
         """
         gone, found = self._group_counts.missing(leaf, number), None
         if not self._strange[number]:
@@ -143,7 +143,7 @@ class LeafwiseMeans(MeansKeeper):
         return found
 
     def _blocks(self, number: int, columns: list[LeafRows], anything: bool) -> list[BlockState] | None:
-        """Moments of each, which is sampled; None as soon as one is not finite, unless `anything` may be."""
+        """Sample each column; return its moments, or None if any is not finite and not `anything`."""
         blocks = []
         for rows in columns:
             blocks.append(self._spec.layout.leaf(rows, self._window, compiled=self._spec.compiled))

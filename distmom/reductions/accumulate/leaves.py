@@ -1,4 +1,4 @@
-"""Batches of any size in, exact leaves out, and what in a leaf counts."""
+"""Batches of any size in, exact leaves out; and which rows of a leaf count."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Mask = Bools | None
 class Rows:
     """Consecutive rows of one file: values and validity of each column, the filter's mask, group codes.
 
-    The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units
-    that the rows belong to, where such have been asked for; `groups` are hashes of the keys where `codes`
-    tell the groups of a range of keys apart, and no others.
+    The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units of
+    the rows, if units were requested; `groups` are hashes of the keys if `codes` distinguish only the groups
+    of a range of keys.
     """
 
     first_row: int
@@ -60,7 +60,7 @@ class Rows:
 
 
 def join(pieces: list[Rows]) -> Rows:
-    """Consecutive pieces as one; of the values all but the first part are copied together."""
+    """Join consecutive pieces; all values but the first part are copied into one array."""
     first, *others = pieces
     if not others:
         return first
@@ -87,7 +87,7 @@ def _join_masks(masks: list[Mask], pieces: list[Rows]) -> Mask:
 
 
 def stretches(rows: Rows, size: int) -> Iterator[tuple[Rows, bool]]:
-    """Rows cut where stretches of `size` rows of the file end; whether that is where the part ends."""
+    """Cut rows at the ends of stretches of `size` rows of the file; the flag marks where a stretch ends."""
     start = 0
     while start < rows.n_rows:
         stop = min(rows.n_rows, start + size - (rows.first_row + start) % size)
@@ -96,7 +96,7 @@ def stretches(rows: Rows, size: int) -> Iterator[tuple[Rows, bool]]:
 
 
 class KeyedFiles:
-    """What accumulators know of the file that has begun: its number in the unit, its path and its key."""
+    """What accumulators know about the current file: its number in the unit, its path and its key."""
 
     _number, _path, _key = 0, "", np.uint64(0)
 
@@ -109,14 +109,14 @@ class KeyedFiles:
 
 
 class LeafCutter:
-    """Cuts the rows of one file into its leaves, whatever batches they come in."""
+    """Cuts the rows of one file into leaves, whatever the batches."""
 
     def __init__(self) -> None:
         self._pieces: list[Rows] = []
         self._held = 0
 
     def add(self, rows: Rows) -> list[Rows]:
-        """Add the next rows of the file; the leaves they complete."""
+        """Add the next rows of the file; return the leaves that they complete."""
         if rows.n_rows == LEAF_ROWS and not self._pieces:  # as most batches are
             return [rows]
         leaves: list[Rows] = []
@@ -129,7 +129,7 @@ class LeafCutter:
             start = stop
             if self._held == LEAF_ROWS:
                 leaves += self.flush()
-            elif piece.codes is not None:  # that array is filled anew with the next batch, the others are not
+            elif piece.codes is not None:  # this array is reused for the next batch, the others are not
                 self._pieces[-1] = replace(piece, codes=piece.codes.copy())
         return leaves
 
@@ -143,23 +143,23 @@ class LeafCutter:
 
 
 def all_of(masks: list[Mask]) -> Mask:
-    """Rows that every mask marks; None marks all."""
+    """Rows marked by every mask; None marks all."""
     found: Mask = None
     last: Mask = None
     for mask in masks:
-        if mask is not None and mask is not last:  # the places of a list share their mask
+        if mask is not None and mask is not last:  # the elements of a list share their mask
             found = mask if found is None else found & mask
         last = mask
     return found
 
 
 def any_of(first: Mask, second: Mask) -> Mask:
-    """Rows that one of two masks marks; None marks none."""
+    """Rows marked by either of two masks; None marks none."""
     return second if first is None else first if second is None else first | second
 
 
 def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:
-    """Rows that do not enter whatever their value, and among those that passed the filter the nulls."""
+    """Rows excluded whatever their value, and the nulls among those that passed the filter."""
     null = None if valid is None else ~valid
     if keep is None:
         return null, null
@@ -169,7 +169,7 @@ def missing_rows(valid: Mask, keep: Mask) -> tuple[Mask, Mask]:
 
 
 def strange_rows(x: Floats, gone: Mask) -> tuple[Mask, Mask]:
-    """NaNs and infinities among the rows that are not gone; None where there are none."""
+    """NaNs and infinities among the remaining rows; None if there are none."""
     strange = ~np.isfinite(x)
     if gone is not None:
         strange &= ~gone

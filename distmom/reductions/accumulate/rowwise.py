@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from distmom.reductions.block_means import BlockMeans
 
 LEAVES_TOGETHER = 16
-"""With many groups the merge of two leaves costs as much as their rows: so sixteen leaves make one here."""
+"""With many groups, merging two leaves costs as much as adding their rows, so sixteen leaves form one
+here."""
 
 
 class RowwiseMeans(MeansKeeper):
-    """The `Accumulator` for rows of groups or of units.
+    """The `Accumulator` for rows with groups or units.
 
-    Running moments do not depend on how rows come in batches, so nothing is buffered; every sixteen leaves
-    (of the file, so at the same rows whatever the unit) the cells are handed to the tree and start anew.
+    Running moments do not depend on the batches, so nothing is buffered. Every sixteen leaves of the file,
+    and so at the same rows whatever the unit, the cells are passed to the tree and reset.
     """
 
     def __init__(self, spec: BlockMeans, n_files: int, window: Any) -> None:
@@ -105,7 +106,7 @@ class RowwiseMeans(MeansKeeper):
     def _push(self) -> None:
         if not self._filled:
             return
-        # without row blocks, the one cell of a group is all its rows
+        # without row blocks, the only cell of a group has all its rows
         first, *others = (cells.unload(self._n_groups, self._blocks, self._n_once) for cells in self._cells)
         self._tree.push_leaf(first.stacked(*others))
         self._filled = False
@@ -115,7 +116,7 @@ class RowwiseMeans(MeansKeeper):
         self._tree.end_file(self._number, self._key)
 
     def _n_rows(self, moments: BlockState) -> Ints:
-        """They entered the first column, or are missing there."""
+        """Rows that entered the first column, or are missing there."""
         used = moments.count[0, :, : self._n_once] if self._n_once else moments.count[0]
         missing = [NULLS] if self._spec.nan == "keep" else [NULLS, NANS]
         counts = self._group_counts.counts

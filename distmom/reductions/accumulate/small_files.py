@@ -1,4 +1,4 @@
-"""Accumulating files of few rows many at a time: one by one, the time would go into empty blocks."""
+"""Accumulating small files many at a time: one by one, most time would be spent on empty blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SmallFile(NamedTuple):
-    """A file of few rows; `rows` is None where it has none."""
+    """A file of few rows; `rows` is None if it has none."""
 
     number: int
     path: str
@@ -31,7 +31,7 @@ class SmallFile(NamedTuple):
 
 
 class ColumnRows(NamedTuple):
-    """Used rows of one column of many files: place of the file, row in it, value, weight; files' moments."""
+    """Used rows of one column of many files: place of the file, row, value, weight; moments of the files."""
 
     files: Ints
     rows: Ints
@@ -41,10 +41,10 @@ class ColumnRows(NamedTuple):
 
 
 def most_rows(spec: BlockMeans) -> int:
-    """Files of so many rows or fewer are taken together; 0 if none are.
+    """Files with at most this many rows are taken together; 0 if none are.
 
     Every row must have a block of its own, all rows of a file must fit into the sample, and a part of a large
-    file must not be taken for a small file.
+    file must not be mistaken for a small file.
     """
     if spec.grouped or spec.cuts or not isinstance(spec.layout, RandomLayout) or spec.layout.chunk_rows > 1:
         return 0
@@ -52,7 +52,7 @@ def most_rows(spec: BlockMeans) -> int:
 
 
 class SmallFiles:
-    """The small files of one unit, held until all have come."""
+    """The small files of one unit, held until all have arrived."""
 
     def __init__(self, spec: BlockMeans, n_files: int) -> None:
         self._spec = spec
@@ -61,7 +61,7 @@ class SmallFiles:
         self._files: dict[int, SmallFile] = {}
 
     def takes(self, rows: Rows | None) -> bool:
-        """Whether a file is small; `rows` are all its rows, None where there are none."""
+        """Whether a file is small; `rows` are all its rows, or None if it has none."""
         return self._most > 0 and (rows is None or (rows.first_row == 0 and rows.n_rows <= self._most))
 
     def add(self, file: SmallFile) -> None:
@@ -71,7 +71,7 @@ class SmallFiles:
         self._files[file.number] = file if whole else file._replace(rows=rows and rows.whole())
 
     def settle(self, one_by_one: Callable[[SmallFile], None]) -> Together | None:
-        """All files held, but for those with odd values or weights: they are handed back one by one."""
+        """All held files except those with odd values or weights, which are handed back one by one."""
         together = None
         while any(file.rows is not None for file in self._files.values()):
             together = Together(self._spec, [f for f in self._files.values() if f.rows is not None])
@@ -84,7 +84,7 @@ class SmallFiles:
         return together
 
     def nodes(self) -> Iterator[tuple[int, int, int, int]]:
-        """Largest nodes of the tree over the unit's files all of whose files are held.
+        """The largest nodes of the tree over the unit's files for which all files are held.
 
         Level, index, and the range of the files' numbers.
         """
@@ -144,7 +144,7 @@ class Together:
         return ColumnRows(files, self._row_of[used], x, w, file_moments(x, files, len(self.files), w))
 
     def odd_files(self) -> list[SmallFile]:
-        """Files with odd weights, or values that are not finite or so large that differences overflow."""
+        """Files with odd weights, or values that are non-finite or so large that differences overflow."""
         odd = self._odd.copy()
         for column in self._columns.values():
             odd |= ~(np.isfinite(column.whole.mean) & np.isfinite(column.whole.m2))
@@ -156,12 +156,12 @@ class Together:
         return row_keys(self._keys[column.files], 0, column.rows), column.x
 
     def used(self, c: int) -> tuple[Words, Ints, Floats, Floats | None]:
-        """Of each used row of a column the key of its file, its number there, its value and weight."""
+        """For each used row of a column: the key of its file, its number there, its value and weight."""
         column = self._columns[c]
         return self._keys[column.files], column.rows, column.x, column.w
 
     def of_files(self, c: int) -> tuple[Ints, BlockState, Floats, Floats]:
-        """Of each file, in a column: nulls among the rows kept, moments, least and largest value."""
+        """For each file, in a column: nulls among the rows kept, moments, smallest and largest value."""
         column, n_files = self._columns[c], len(self.files)
         _, null = missing_rows(self.rows.valid[c], self.rows.keep)
         files = self._file_of[:0] if null is None else self._file_of[null]
@@ -188,7 +188,7 @@ class Together:
         table = label_table(spec.seed, spec.layout.n_fine)
         cells = first_labels(column.rows[part], files, self._keys, table)
         moments = row_moments(column.x[part], None if column.w is None else column.w[part])
-        if spec.n_cells:  # the files as wholes follow, those with rows
+        if spec.n_cells:  # whole files follow, those with rows
             filled = low + np.flatnonzero(column.whole.count[low:high])
             own = [n_blocks + file_cell(key, spec.n_cells) for key in self._keys[filled]]
             cells = np.concatenate([cells, np.array(own, np.int64)])

@@ -1,4 +1,4 @@
-"""Accumulating row by row into those (group, block) cells that hold rows, for very many groups."""
+"""Accumulating row by row into the non-empty (group, block) cells, for very many groups."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ Tables = tuple[CellTable, ...]
 
 
 class RangeCodes(Protocol):
-    """What numbers the groups of a range, such as `RangeEncoder`."""
+    """Numbers the groups of a range, such as `RangeEncoder`."""
 
     within: HashRange
 
     @property
     def hashes(self) -> Words:
-        """Of the key of each code."""
+        """Hash of the key of each code."""
         ...
 
     @property
     def inside(self) -> Bools:
-        """Whether the key of each code has been met, and lies in the range."""
+        """Whether the key of each code has been met and is in the range."""
         ...
 
     def keys_of(self, codes: Ints) -> list[Key]:
@@ -47,9 +47,9 @@ class RangeCodes(Protocol):
 
 
 class SparseMeans(RowwiseMeans):
-    """The `Accumulator` for the groups of a range of keys; rows of all others have the code `others`.
+    """The `Accumulator` for the groups of a range of keys; rows of all other groups have the code `others`.
 
-    What it holds is bounded while it is filled: `fit` leaves groups out where it is more than `most` bytes.
+    Its size is bounded while it is filled: `fit` drops groups when it exceeds `most` bytes.
     """
 
     def __init__(self, spec: BlockMeans, n_files: int, window: Any, others: int, most: float) -> None:
@@ -101,7 +101,7 @@ class SparseMeans(RowwiseMeans):
         return tables + sums + sum(sampler.nbytes for sampler in self._sampled)
 
     def fit(self, encoder: RangeCodes) -> None:
-        """Leave groups out, the last by their hashes, until the others take no more than they may."""
+        """Drop groups, largest hashes first, until the others fit into the allowed memory."""
         while (n := int(np.count_nonzero(kept := encoder.inside))) > 1:
             if self.nbytes + n * (KEY_BYTES + 32) <= self._most:
                 return
@@ -115,7 +115,7 @@ class SparseMeans(RowwiseMeans):
             self._files.change(partial(_of_groups, kept=kept, width=self._all))
 
     def state(self, encoder: RangeCodes) -> tuple[SparseState | None, tuple[RowPool, ...]]:
-        """The state of the groups in the range, None without any; and the large samples of all rows."""
+        """The state of the groups in the range (None if none), and the large samples of all rows."""
         pools = tuple(pool.result() for pool in self._pools)
         tables, hashes = self._files.root, encoder.hashes
         codes = np.flatnonzero(encoder.inside)
@@ -145,7 +145,7 @@ class SparseMeans(RowwiseMeans):
         return state, pools
 
     def _used(self, cells: CellTable, counts: Ints) -> Ints:
-        """Rows of each group: they entered the first column, or are missing there."""
+        """Rows of each group that entered the first column, or are missing there."""
         groups, places = np.divmod(cells.ids, self._all)
         once = places < self._n_once if self._n_once else np.ones(places.size, np.bool_)
         used = np.zeros(counts.shape[1], np.int64)

@@ -1,4 +1,4 @@
-"""Distances of asked pairs of candidates, block by block, in one pass."""
+"""Distances of requested pairs of candidates, block by block, in one pass."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _LeafDistances:
         return self._sums
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
-        """Add rows of the leaf: those of the part, a piece at a time, so that a block of pairs stays near."""
+        """Add the leaf's rows of the part, a piece at a time, so that a block of pairs stays in cache."""
         of = self._spec.of
         blocks = of.parts.n_blocks
         cells = of.parts.cells(rows, key)

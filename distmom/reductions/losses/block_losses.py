@@ -1,4 +1,4 @@
-"""Block losses of many candidates in one pass, and block means of what their distance is measured by."""
+"""Block losses of many candidates in one pass, and block means of the quantities that measure distances."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from distmom.reductions.losses.candidates import Candidate, RowLoss
 from distmom.reductions.parts import Cells, Parts, PartSums
 
 PIECE = 8_192
-"""Rows whose losses are computed at a time: they stay in the nearest caches."""
+"""Rows whose losses are computed at a time, so that they stay in the nearest caches."""
 
 N_ROWS, NULLS, NANS, INFS = range(4)
-"""Rows that passed the filter, and of these the ones whose target is null, NaN or infinite."""
+"""Rows that passed the filter, and how many of these have a null, NaN or infinite target."""
 
 
 OF_CANDIDATES = ("losses", "measures", "reach", "missing")
-"""What a state has of each candidate."""
+"""Fields of a state with one entry per candidate."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class BlockLossState(Record):
     counts : ndarray of int64, shape (cells,)
         Rows whose losses are in the sums.
     losses : ndarray of float64, shape (m, cells)
-        Sums of losses; infinite or NaN where a loss was.
+        Sums of losses; infinite or NaN if a loss was.
     measures : ndarray of float64, shape (m, n_blocks)
         Sums, over the blocks of the first part, of predictions or of roots of losses.
     reach : ndarray of float64, shape (m,)
@@ -68,8 +68,8 @@ def beside(left: BlockLossState, right: BlockLossState) -> BlockLossState:
 class BlockLosses:
     """Declaration of the block losses of candidates.
 
-    These are as far apart as their predictions, or as the roots of their losses. `target` is the place of
-    the target among the values of a row.
+    The distance between candidates is that of their predictions, or of the roots of their losses. `target` is
+    the place of the target among the values of a row.
     """
 
     candidates: tuple[Candidate, ...]
@@ -85,7 +85,7 @@ class BlockLosses:
         return PartSums(lambda: _LeafLosses(self), self.merge, n_files, self.parts.seed, whole=whole)
 
     def merge(self, left: BlockLossState, right: BlockLossState) -> BlockLossState:
-        """Sums of both; `left` holds the rows that come first."""
+        """Sums of both; `left` has the rows that come first."""
         with np.errstate(over="ignore", invalid="ignore"):
             both = {name: np.add(mine, getattr(right, name)) for name, mine in vars(left).items()}
         return BlockLossState(**{**both, "reach": np.maximum(left.reach, right.reach)})
@@ -97,11 +97,11 @@ class BlockLosses:
 
     @property
     def named(self) -> tuple[LossFunction, float] | None:
-        """The loss for the compiled kernels, where these do the work."""
+        """The loss for the compiled kernels, if these are used."""
         return self.loss.compiled if self.compiled else None
 
     def measure(self, truth: Floats, predicted: Floats) -> Floats:
-        """What a candidate's distance to others is measured by."""
+        """The quantity that measures a candidate's distance to others."""
         if self.distance == "prediction":
             return predicted
         return np.sqrt(self.loss(truth, predicted))
@@ -132,7 +132,7 @@ class _LeafLosses:
         cells = spec.parts.cells(rows, key)
         truth, cells = self._truths(rows, cells)
         self._counts += np.bincount(cells, minlength=self._counts.size)
-        size = rows.n_rows if spec.named is not None else PIECE  # the compiled kernels keep no arrays between
+        size = rows.n_rows if spec.named is not None else PIECE  # compiled kernels keep no arrays meanwhile
         pieces = [slice(a, min(a + size, rows.n_rows)) for a in range(0, rows.n_rows, max(size, 1))]
         first = [np.flatnonzero(cells[piece] < spec.parts.n_blocks) for piece in pieces]
         for c, candidate in enumerate(spec.candidates):
@@ -172,7 +172,7 @@ class _LeafLosses:
         self._reach[c] = max(self._reach[c], reach)
 
     def _count_missing(self, c: int, predicted: Floats, cells: Cells) -> None:
-        """Count the predictions that are not finite; looked for only where a sum tells of some."""
+        """Count the non-finite predictions; searched for only if a sum shows some."""
         if not np.isfinite(self._losses[c, :-1]).all():
             counted = cells < self._spec.parts.n_cells
             self._missing[c] += np.count_nonzero(~np.isfinite(predicted) & counted)

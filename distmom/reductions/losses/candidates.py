@@ -1,4 +1,4 @@
-"""Candidates: where the prediction for a row comes from, and what a prediction costs."""
+"""Candidates: where the prediction for a row comes from, and the loss of a prediction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Candidate:
     """Something that predicts; picklable if its function or model is.
 
     It takes the values of a row at some `places`: the prediction itself, or named features. A function takes
-    a dictionary of arrays and gives one number a row; a model has the method `response`, which takes the
+    a dictionary of arrays and returns one number per row; a model has the method `response`, which takes the
     features as the columns of a matrix.
     """
 
@@ -36,13 +36,13 @@ class Candidate:
         return self.function is not None or self.model is not None
 
     def described(self, columns: Sequence[str]) -> list[str]:
-        """What tells it from others, in words that can be compared."""
+        """What distinguishes it from others, as words that can be compared."""
         return [self.name, *(columns[i] for i in self.places)]
 
     def predict(self, rows: Rows, path: str, counted: Bools | None = None) -> Floats:
-        """Predictions for the rows; NaN where a column of predictions is null.
+        """Predictions for the rows; NaN if a column of predictions is null.
 
-        Functions and models see only the rows that are `counted`; those of others are NaN.
+        Functions and models see only the rows that are `counted`; predictions for the others are NaN.
         """
         if not self.computed:
             return column(rows, self.places[0])
@@ -77,7 +77,7 @@ class Candidate:
 
     def _ask(self, given: dict[str, Floats]) -> Any:
         matrix: Any = np.column_stack(list(given.values()))
-        if hasattr(self.model, "feature_names_in_"):  # fitted on a frame: it wants to see the names again
+        if hasattr(self.model, "feature_names_in_"):  # fitted on a data frame: it expects the column names
             import pandas as pd
 
             matrix = pd.DataFrame(matrix, columns=list(given))
@@ -88,7 +88,7 @@ class Candidate:
 
 
 def column(rows: Rows, place: int) -> Floats:
-    """Values of a column, NaN where they are null."""
+    """Values of a column, with NaN for null."""
     values, valid = rows.values[place], rows.valid[place]
     return values if valid is None else np.where(valid, values, np.nan)
 
@@ -103,7 +103,7 @@ class RowLoss:
 
     @property
     def compiled(self) -> tuple[LossFunction, float] | None:
-        """Row of the table and parameter for the compiled kernels; None if there are none."""
+        """Row of the table, and parameter, for the compiled kernels; None if there is no compiled form."""
         if self.function is not None or not LOSSES[self.name].compiled:
             return None
         return LOSSES[self.name], LOSSES[self.name].given(self.parameter)
@@ -125,7 +125,7 @@ class RowLoss:
 
 
 def _within(truth: Floats, probability: Floats, loss: Floats) -> Floats:
-    """Log losses, infinite where the prediction is no probability."""
+    """Log losses; infinite if the prediction is not a probability."""
     labels = (truth == 0.0) | (truth == 1.0)
     if not labels.all():
         odd = float(truth[~labels][0])

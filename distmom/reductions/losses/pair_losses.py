@@ -1,4 +1,4 @@
-"""Pairwise losses of many candidates on whole blocks of rows, and the distances of asked pairs of them."""
+"""Pairwise losses of many candidates on whole blocks of rows, and the distances of requested pairs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from distmom.reductions.losses.candidates import Candidate
 from distmom.reductions.rows.block_kernel import KeptRows
 
 COMPUTED = -1
-"""Place of the number that a function or model gives."""
+"""Place of the number that a function or model returns."""
 
 
 @dataclass(frozen=True)
 class PairCandidate:
-    """Something that has a loss on pairs of rows, its kernel; picklable if its function or model is.
+    """A candidate with a loss on pairs of rows, its kernel; picklable if its function or model is.
 
-    The kernel takes the values of a row at some `places`; at `COMPUTED` is the number that the scorer gives.
+    The kernel takes the values of a row at some `places`; at `COMPUTED` is the number that the scorer
+    returns.
     """
 
     name: str
@@ -36,7 +37,7 @@ class PairCandidate:
     scorer: Candidate | None = None
 
     def described(self, columns: Sequence[str]) -> list[str]:
-        """What tells it from others, in words that can be compared."""
+        """What distinguishes it from others, as words that can be compared."""
         kernel = hashlib.blake2b(repr(self.kernel).encode(), digest_size=16).hexdigest()
         taken = [columns[i] if i != COMPUTED else "computed" for i in self.places]
         return [
@@ -47,7 +48,7 @@ class PairCandidate:
         ]
 
     def sample(self, rows: Floats) -> Floats:
-        """Rows of a block as the kernel takes them."""
+        """Rows of a block in the form that the kernel takes."""
         columns = np.ascontiguousarray(rows.T)
         score = None
         if self.scorer is not None:
@@ -59,24 +60,24 @@ class PairCandidate:
 
 @dataclass(frozen=True)
 class BlockLossTable(Record):
-    """What is left of B blocks; m candidates, p asked pairs of candidates.
+    """The result for B blocks; m candidates, p requested pairs of candidates.
 
     Attributes
     ----------
     sizes : ndarray of int64, shape (B,)
         Rows.
     losses : ndarray of float64, shape (B, m)
-        Means over the pairs of a block; NaN where a block has none.
+        Means over the pairs of a block; NaN if a block has none.
     roots : ndarray of float64, shape (B, m)
-        Those of the roots; NaN where they were not wanted.
+        Means of the roots; NaN if they were not requested.
     reach : ndarray of float64, shape (B, m)
         The largest root.
     missing : ndarray of int64, shape (B, m)
-        Rows in which a value that the candidate takes is not finite.
+        Rows in which a value used by the candidate is not finite.
     gaps : ndarray of float64, shape (B, p)
         Mean distances of the roots.
     cells : ndarray of int64, shape (B, m)
-        Cells of a partition that have rows in the block; 0 of other candidates.
+        Cells of a partition that have rows in the block; 0 for other candidates.
     """
 
     sizes: Ints
@@ -90,10 +91,10 @@ class BlockLossTable(Record):
 
 @dataclass(frozen=True)
 class PairLosses:
-    """Evaluates candidates on every block of some rows: their losses, or else the distances that are asked.
+    """Evaluates candidates on every block of some rows: their losses, or the requested distances.
 
-    Means of the roots may be wanted, too. A `drawn` block is drawn pairs: its first half paired with its
-    second one. The distances of pairs of candidates may be `asked`.
+    Means of the roots may be requested, too. A `drawn` block consists of drawn pairs: its first half is
+    paired with its second half. `asked` are pairs of candidates whose distances are requested.
     """
 
     candidates: tuple[PairCandidate, ...]
@@ -107,7 +108,7 @@ class PairLosses:
         return self.candidates[0].kernel
 
     def __call__(self, kept: KeptRows, between: Callable[[], None] = lambda: None) -> BlockLossTable:
-        """What is left of the blocks; `between` is called before each and may raise to end the work."""
+        """The result for the blocks; `between` is called before each block and may raise to stop the work."""
         found = []
         for cell in range(kept.n_cells):
             between()
@@ -115,7 +116,7 @@ class PairLosses:
         return BlockLossTable(*(np.array(each) for each in zip(*found, strict=True)))
 
     def merge(self, left: BlockLossTable, right: BlockLossTable) -> BlockLossTable:
-        """Blocks of both; `left` holds the lower numbers."""
+        """Blocks of both; `left` has the lower numbers."""
         each = (np.concatenate([getattr(left, f.name), getattr(right, f.name)]) for f in fields(left))
         return BlockLossTable(*each)
 

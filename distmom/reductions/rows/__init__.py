@@ -1,1 +1,1 @@
-"""Reductions that keep rows: of whole blocks, of samples, sorted for the disk."""
+"""Reductions that keep rows: of whole blocks, of samples, or sorted for the disk."""

@@ -1,4 +1,4 @@
-"""U-statistics of blocks: what is left of the rows of each block, and what travels."""
+"""U-statistics of blocks: the small result that replaces the rows of each block."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KeptRows(Protocol):
 
     @property
     def first_cell(self) -> int:
-        """Number of the first of these blocks among all."""
+        """Number of the first of these blocks, among all blocks."""
         ...
 
     def rows(self, cell: int) -> Floats:
@@ -45,23 +45,23 @@ class KeptRows(Protocol):
 
 @dataclass(frozen=True)
 class BlockStatistics:
-    """The statistic of each of B blocks, of P parts and values of some shape.
+    """The statistic of each of B blocks, with P parts and values of some shape.
 
     Attributes
     ----------
     sizes : ndarray of int64, shape (B, n_samples)
         Rows.
     n_tuples : tuple of int, length B
-        Tuples of rows that are averaged: those of several parts add up where they are others.
+        Tuples of rows that are averaged; those of several parts are added if they differ.
     means : ndarray, shape (B, P, *shape)
-        The U-statistics that the statistic is made of; NaN in non-finite blocks.
+        The U-statistics from which the statistic is computed; NaN in non-finite blocks.
     variance : ndarray, shape (B, *shape)
-        Estimated variance of the statistic of a block of this size; NaN where it was not asked for.
+        Estimated variance of the statistic of a block of this size; NaN if it was not requested.
     components : ndarray, shape (B, COMPONENTS)
         Estimated variances of the projections of a plain kernel of pairs, or of the parts of a ratio N/D; NaN
-        where there are none.
+        if there are none.
     mass : ndarray, shape (B,)
-        Weight of all tuples: their number where rows have no weights.
+        Weight of all tuples: their number if rows have no weights.
     """
 
     sizes: Ints
@@ -73,7 +73,7 @@ class BlockStatistics:
 
     @classmethod
     def of(cls, sizes: Ints, n_tuples: tuple[int, ...], means: Floats, variance: Floats) -> BlockStatistics:
-        """Blocks of rows without weights, of whose components nothing is known."""
+        """Blocks of rows without weights, with unknown components."""
         nothing = np.full((len(n_tuples), COMPONENTS), np.nan)
         return cls(sizes, n_tuples, means, variance, nothing, np.array(n_tuples, np.float64))
 
@@ -84,7 +84,7 @@ class BlockStatistics:
         return sum(a.nbytes for a in arrays) + 32 * len(self.n_tuples)
 
     def followed_by(self, other: BlockStatistics) -> BlockStatistics:
-        """These blocks and then the other ones."""
+        """These blocks, followed by the other ones."""
         both: dict[str, Any] = {"n_tuples": self.n_tuples + other.n_tuples}
         for field in fields(self):
             if field.name != "n_tuples":
@@ -107,11 +107,13 @@ class BlockKernel:
     kernel : Kernel
     form : {"u", "v"}
     variances : bool
-        Estimate the variance of the statistic in each block, which takes the mean at each row.
+        Estimate the variance of the statistic in each block, which needs the mean at each row.
     weighted : bool
-        The last value of a row is its weight, which is positive; tuples weigh the product of their rows'.
+        The last value of a row is its weight, which is positive; the weight of a tuple is the product of its
+        rows' weights.
     tiles : callable
-        What takes all pairs of a kernel without a fast form: `tiled_sums`, or what gives the same.
+        Evaluates all pairs of a kernel without a fast form: `tiled_sums`, or a function with the same
+        results.
     """
 
     kernel: Kernel
@@ -121,9 +123,9 @@ class BlockKernel:
     tiles: Tiles = tiled_sums
 
     def __call__(self, *kept: KeptRows, between: Callable[[], None] = lambda: None) -> BlockStatistics:
-        """Statistics of the blocks, which are paired by their numbers if there are several samples.
+        """Statistics of the blocks, which are paired by number if there are several samples.
 
-        `between` is called before each block: it may raise to end the work.
+        `between` is called before each block: it may raise to stop the work.
         """
         blocks = []
         for cell in range(kept[0].n_cells):
@@ -140,11 +142,11 @@ class BlockKernel:
         )
 
     def merge(self, left: BlockStatistics, right: BlockStatistics) -> BlockStatistics:
-        """Blocks of both; `left` holds the lower numbers."""
+        """Blocks of both; `left` has the lower numbers."""
         return left.followed_by(right)
 
     def _one(self, rows: list[Floats]) -> tuple[Any, ...]:
-        """Sizes, tuples, means of the parts, variance, its components and weight of tuples of one block."""
+        """For one block: sizes, tuples, means of parts, variance, its components and weight of tuples."""
         kernel = self.kernel
         weights: Weights = None
         if self.weighted:
@@ -181,10 +183,10 @@ class BlockKernel:
     def _variance(
         self, sums: tuple[PairSums, ...], sizes: tuple[int, ...], weights: Weights
     ) -> tuple[Any, list[float]]:
-        """Variance of the statistic of a block of this size, and the components it is made of.
+        """Variance of the statistic of a block of this size, and its components.
 
-        Components that come out negative count as 0: then nothing is gained by noise. Of weighted rows it is
-        that of the jackknife.
+        Negative components count as 0, so that noise does not shorten the interval. For weighted rows it is
+        the jackknife variance.
         """
         components = [np.nan] * COMPONENTS
         if is_quotient(self.kernel):

@@ -1,4 +1,4 @@
-"""Gathering rows by their numbers: what is not wanted is neither kept nor, where it can be helped, read."""
+"""Gathering rows by their numbers: other rows are not kept and, if possible, not read."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from distmom.reductions.block_means import NanPolicy
 from distmom.reductions.state import Key
 
 USED, NULL, NAN, ABSENT = 0, 1, 2, 3
-"""What became of a wanted row: it counts; a value is missing; one is NaN; the filter drops it, or its file
-was left out."""
+"""Fate of a wanted row: it counts; a value is missing; a value is NaN; the filter drops it, or its file was
+skipped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,9 +27,9 @@ class GatheredRows(Record):
     Attributes
     ----------
     values : ndarray of float64, shape (rows, columns)
-        Anything where a row does not count.
+        Arbitrary if a row does not count.
     fates : ndarray of uint8, shape (rows,) or (rows, columns)
-        `USED`, `NULL`, `NAN` or `ABSENT`; of the row, or of each of its values.
+        `USED`, `NULL`, `NAN` or `ABSENT`; for the row, or for each of its values.
     """
 
     values: Floats
@@ -41,7 +41,7 @@ class GatheredRows(Record):
         return np.equal(self.fates, USED)
 
     def column(self, c: int) -> GatheredRows:
-        """One of several columns that are gathered for themselves."""
+        """One of several columns that are gathered separately."""
         return GatheredRows(self.values[:, c : c + 1], self.fates[:, c])
 
 
@@ -54,13 +54,13 @@ class GatherRows:
     Attributes
     ----------
     columns : tuple of str
-        For errors.
+        Names for errors.
     nan : {"omit", "raise", "keep"}
-        What a NaN does among the wanted rows; others are not looked at.
+        How to handle NaN in the wanted rows; other rows are not checked.
     needed : int, optional
-        The only column without whose value a row does not count; others are NaN where they are null.
+        The one column whose value a row needs in order to count; nulls in other columns become NaN.
     separate : bool
-        A row counts in each column where it has a value. Without `needed`.
+        A row counts in each column in which it has a value. Cannot be combined with `needed`.
     """
 
     columns: tuple[str, ...]
@@ -69,7 +69,7 @@ class GatherRows:
     separate: bool = False
 
     def rows(self, n: int) -> GatheredRows:
-        """Room for so many rows, all absent so far."""
+        """Room for `n` rows, all absent at first."""
         shape = (n, len(self.columns))
         return GatheredRows(np.zeros(shape), np.full(shape if self.separate else n, ABSENT, np.uint8))
 
@@ -85,7 +85,7 @@ class GatherRows:
 
 
 def fates_of(values: Floats, valid: Mask, keep: Mask, nan_is_missing: bool) -> NDArray[np.uint8]:
-    """What becomes of rows: by their values, which of them have all, which pass the filter."""
+    """Fates of rows, from their values, the rows with all values, and the rows that pass the filter."""
     fates = np.full(len(values), USED, np.uint8)
     if nan_is_missing:
         fates[np.isnan(values).any(axis=1)] = NAN
@@ -108,7 +108,7 @@ class RowGatherer(Accumulator):
 
     @property
     def wanted(self) -> Ints:
-        """Numbers of the wanted rows of the file that has begun, ascending."""
+        """Numbers of the wanted rows of the current file, ascending."""
         return self._by_file[self._number]
 
     def start_file(self, number: int, path: str) -> None:  # noqa: D102
@@ -138,7 +138,7 @@ class RowGatherer(Accumulator):
     def _judged(
         self, rows: Rows, inside: Ints, values: Floats, fates: NDArray[np.uint8]
     ) -> list[tuple[NDArray[np.uint8], Floats, Mask]]:
-        """Fates to be told together, with the values and the valid rows that decide them."""
+        """Fates to be determined together, with the values and valid rows that decide them."""
         if self._spec.separate:
             return [(fates[:, c], values[:, c : c + 1], there) for c, there in enumerate(rows.valid)]
         needed = self._spec.needed

@@ -28,15 +28,15 @@ class BlockRange:
     Attributes
     ----------
     first_group : int
-        The first group that has blocks here.
+        The first group with blocks here.
     cells : ndarray of int32, shape (n_groups, n_fine)
-        For these groups and their fine blocks the number of the block among those kept, or -1.
+        For the fine blocks of these groups, the number of the block among those kept, or -1.
     sizes : ndarray of int64, shape (n_blocks,)
         Rows of each block kept.
     first_rows : ndarray of int64, optional
-        Of stored blocks: the number in the lake of the first row of each file.
+        For stored blocks: the number, in the lake, of the first row of each file.
     first_cell : int
-        Number of the first block kept, among all.
+        Number of the first kept block, among all blocks.
     """
 
     first_group: int
@@ -47,7 +47,7 @@ class BlockRange:
 
 
 class UsedHere:
-    """A reduction whose rows do not leave their unit of work."""
+    """A reduction whose rows stay within their unit of work."""
 
     def merge(self, left: Any, right: Any) -> Any:
         """Not defined."""
@@ -58,21 +58,21 @@ class UsedHere:
 class KeepRows(UsedHere):
     """The reduction that keeps the rows of a `BlockRange`, in the order of files and rows.
 
-    A row enters with all its values or, where one is missing, not at all. Group codes must be the numbers of
-    the groups that the ranges were made for.
+    A row enters with all its values or, if one is missing, not at all. Group codes must be the numbers of the
+    groups for which the ranges were made.
 
     Attributes
     ----------
     columns : tuple of str
     layout : Layout
     n_cells : int
-        Cells of whole files, where these are the blocks.
+        Cells of whole files, if these are the blocks.
     seed : int
     nan : {"omit", "raise", "keep"}
-        Only "omit" leaves rows with NaN out.
+        Rows with NaN are left out only under "omit".
     compiled : bool
     weighted : bool
-        The last column holds weights: rows without a positive one do not enter.
+        The last column has the weights: rows without a positive weight are left out.
     """
 
     columns: tuple[str, ...]
@@ -88,19 +88,19 @@ class KeepRows(UsedHere):
         return RowKeeper(self, window, self.cells(window.sizes, window.first_cell))
 
     def cells(self, sizes: Ints, first: int) -> CellRows:
-        """Room for blocks of so many rows, whose numbers begin with `first`."""
+        """Room for blocks of these sizes, numbered from `first`."""
         return CellRows(sizes, len(self.columns), compiled=self.compiled, first_cell=first)
 
 
 class RowPlaces(Protocol):
-    """Where rows go, such as `CellRows`."""
+    """Destination of rows, such as `CellRows`."""
 
     def add(self, columns: Sequence[Floats], gone: Bools | None, cells: Ints) -> None:
         """Take rows; see `CellRows.add`."""
 
     @property
     def whole(self) -> bool:
-        """Whether all rows that were counted have come, as far as this can know."""
+        """Whether all counted rows have arrived, as far as is known here."""
         ...
 
 
@@ -123,7 +123,7 @@ class RowKeeper(KeyedFiles, Accumulator):
         return row_labels(spec.layout, spec.n_cells, place, rows.n_rows, self._range.first_rows)
 
     def put(self, rows: Rows, labels: Ints) -> None:
-        """Take rows of known fine blocks."""
+        """Take rows with known fine blocks."""
         gone = missing_values(rows, self._spec.nan)
         if self._spec.weighted:
             plain = plain_rows(rows.values[-1])
@@ -149,7 +149,7 @@ class RowKeeper(KeyedFiles, Accumulator):
         Raises
         ------
         DataError
-            If there are fewer rows than were counted before.
+            If there are fewer rows than were counted.
         """
         if not self._cells.whole:
             raise rows_changed("the data")
@@ -157,7 +157,7 @@ class RowKeeper(KeyedFiles, Accumulator):
 
 
 def missing_values(rows: Rows, nan: NanPolicy) -> Mask:
-    """Rows that do not enter: filtered out, null in a column, or NaN where that is left out."""
+    """Rows to leave out: filtered out, null in a column, or NaN if NaN is omitted."""
     gone, _ = missing_rows(all_of(list(rows.valid)), rows.keep)
     if nan == "omit":
         for x in rows.values:
@@ -168,7 +168,7 @@ def missing_values(rows: Rows, nan: NanPolicy) -> Mask:
 
 
 def rows_changed(path: str) -> DataError:
-    """The error for rows that are not those of the first pass."""
+    """The error for rows that differ from those of the first pass."""
     return DataError(
         f"{path or 'the data'}: other rows than when they were counted; data must not change while it is read"
     )
@@ -176,13 +176,13 @@ def rows_changed(path: str) -> DataError:
 
 @dataclass(frozen=True)
 class KeepEach(UsedHere):
-    """Several `KeepRows` of rows that are read once; the window of a unit has a `BlockRange` for each.
+    """Several `KeepRows` on rows that are read once; the window of a unit has a `BlockRange` for each.
 
     Attributes
     ----------
     parts : tuple of KeepRows
     places : tuple of tuple of int
-        Which of the columns that are read are those of each part.
+        Places of each part's columns among the columns read.
     """
 
     parts: tuple[KeepRows, ...]
@@ -215,7 +215,7 @@ class EachKeeper(Accumulator):
             keeper.put(_columns(rows, places), known[partition])
 
     def result(self, keys: list[Key]) -> tuple[Any, ...]:
-        """The rows of each part, or where they went."""
+        """The rows of each part, or their destination."""
         return tuple(keeper.result(keys) for keeper in self._keepers)
 
 

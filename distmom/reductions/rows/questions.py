@@ -1,4 +1,4 @@
-"""What is made of several sets of blocks whose rows one unit of work has kept."""
+"""Evaluating several sets of blocks whose rows were kept by one unit of work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from distmom.numerics.pairs.regroup import CellRows
 
 @dataclass(frozen=True)
 class Answers:
-    """States of some questions, each of consecutive blocks; questions in order of their numbers."""
+    """States of some questions, each of consecutive blocks; questions are in the order of their numbers."""
 
     parts: tuple[tuple[int, Any], ...]
 
@@ -24,12 +24,12 @@ class Answers:
 
 @dataclass(frozen=True)
 class AnswerEach:
-    """Hands the rows of each question to its kernel.
+    """Passes the rows of each question to its kernel.
 
     Attributes
     ----------
     numbers : tuple of int
-        Of the questions.
+        Numbers of the questions.
     kernels : tuple of callable
         ``kernel(*kept, between) -> state``, such as `BlockKernel`.
     """
@@ -51,13 +51,13 @@ class HandedOver(Record):
 
 
 def hand_over(*kept: tuple[CellRows, ...], between: Callable[[], None] = lambda: None) -> HandedOver:
-    """Makes nothing of the rows but hands them on, for blocks that are too large for one unit of work."""
+    """Pass the rows on without evaluating them, for blocks that are too large for one unit of work."""
     return HandedOver(tuple(rows for (rows,) in kept))
 
 
 @dataclass(frozen=True)
 class JoinAnswers:
-    """Merges the states of units, of which the left one has the lower questions and blocks.
+    """Merges the states of units; the left one has the lower numbers of questions and blocks.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class JoinAnswers:
     merges: tuple[Callable[[Any, Any], Any], ...]
 
     def __call__(self, left: Answers, right: Answers) -> Answers:
-        """The states of both; that of a question which was cut is whole again."""
+        """The states of both; a question that was cut is whole again."""
         (number, last), (other, first) = left.parts[-1], right.parts[0]
         if number != other:
             return Answers(left.parts + right.parts)

@@ -1,4 +1,4 @@
-"""Rows on their way to disk: with the number of their block, and of the bucket that the block is in."""
+"""Rows to be sorted on disk, each with its block and the bucket of the block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Labels = NDArray[np.uint16] | NDArray[np.int32]
 Buckets = NDArray[np.uint16]
 
 Put = Callable[[Sequence[Floats], Labels, Buckets], None]
-"""Takes rows: their columns, the place of the block of each row among those of its bucket, and the bucket."""
+"""Takes rows: their columns, the place of each row's block in its bucket, and the bucket."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class BlockBuckets:
     bucket : ndarray of uint16, shape (n_blocks,)
         Of each block.
     label : ndarray of uint16 or int32, shape (n_blocks,)
-        Place of the block among those of its bucket.
+        Place of the block in its bucket.
     """
 
     blocks: BlockRange
@@ -41,15 +41,16 @@ class BlockBuckets:
 
 @dataclass(frozen=True)
 class SortEach(UsedHere):
-    """As `KeepEach` finds the block of every row, but for all blocks: rows are put into buckets.
+    """Finds the block of every row like `KeepEach`, but for all blocks: rows are put into buckets.
 
-    The window of a unit has, of stored blocks, the number in the lake of the first row of each of its files.
+    For stored blocks, the window of a unit has the number, in the lake, of the first row of each of its
+    files.
 
     Attributes
     ----------
     keep : KeepEach
     buckets : tuple of BlockBuckets
-        Of the blocks of each of its parts.
+        Buckets of the blocks of each part.
     put : callable
         Takes the rows.
     """
@@ -68,7 +69,7 @@ class SortEach(UsedHere):
 
 
 class _Sorter:
-    """Takes rows by their blocks, as `CellRows` does; whoever reads them again counts them."""
+    """Takes rows by their blocks, like `CellRows`; they are counted when they are read again."""
 
     whole = True
 
@@ -77,7 +78,7 @@ class _Sorter:
         self._put = put
 
     def add(self, columns: Sequence[Floats], gone: Bools | None, cells: Ints) -> None:
-        """Put rows that count."""
+        """Add the rows that count."""
         ours = cells != NOT_OURS
         if gone is not None:
             ours &= ~gone

@@ -1,4 +1,4 @@
-"""Tuples of the rows of a block: disjoint ones, whose values are independent, or those that were drawn."""
+"""Tuples of the rows of a block: disjoint ones, whose values are independent, or drawn ones."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from distmom.reductions.rows.block_kernel import BlockStatistics, KeptRows
 
 @dataclass(frozen=True)
 class TupleKernel:
-    """Moments of a kernel over pairs of the rows of each block: disjoint ones formed at random, or drawn.
+    """Moments of a kernel over pairs of rows in each block: disjoint random pairs, or drawn pairs.
 
     Attributes
     ----------
     kernel : Kernel
-        With degree 3 the tuples are triples; of several samples they hold rows of each.
+        With degree 3 the tuples are triples; for several samples they have rows of each.
     seed : int, optional
-        128 bits. Without it the rows of a block are drawn tuples: the first rows of all, the second ones, …
+        128 bits. Without it the rows of a block are drawn tuples: the first rows of all tuples, then the
+        second rows, …
     compiled : bool
         Use compiled kernels also for small blocks (same pairs).
 
     Notes
     -----
-    The rows of a block, in the order of files and rows, are put in a random order that depends on the seed,
-    the block's number and its rows' alone; the first two are a pair, then the next two, and so on: floor(B/2)
-    pairs. Each of several samples has an order of its own, and there are min_t floor(B_t/d_t) tuples: of the
-    other samples random rows are left over.
-    One order for all blocks would pair the same places of a sorted column everywhere, and blocks would err
-    together (simulated: order intervals at 90% covered 25%). Pairing rows by their places, as in
-    (X_i, X_{i + n/2}), estimates another parameter where a column is sorted: 1.594 instead of 1.128 for the
-    Gini mean difference of normal rows.
+    The rows of a block, in the order of files and rows, are shuffled in a way that depends only on the seed,
+    the block's number and its number of rows. The first two rows are a pair, then the next two, and so on:
+    floor(B/2) pairs. Each of several samples has an order of its own, and there are min_t floor(B_t/d_t)
+    tuples; in the other samples random rows are left over. One order for all blocks would pair the same
+    places of a sorted column everywhere, and blocks would err together (simulated: order intervals at 90%
+    covered 25%). Pairing rows by their places, as in (X_i, X_{i + n/2}), estimates another parameter where a
+    column is sorted: 1.594 instead of 1.128 for the Gini mean difference of normal rows.
     """
 
     kernel: Kernel
@@ -46,7 +46,7 @@ class TupleKernel:
     compiled: bool = False
 
     def __call__(self, *kept: KeptRows, between: Callable[[], None] = lambda: None) -> TupleMoments:
-        """Moments of the blocks, in order. `between` is called before each: it may raise to end the work."""
+        """Moments of the blocks, in order. `between` is called before each: it may raise to stop the work."""
         blocks = []
         for cell in range(kept[0].n_cells):
             between()
@@ -55,16 +55,16 @@ class TupleKernel:
         return TupleMoments.joined(blocks)
 
     def merge(self, left: TupleMoments, right: TupleMoments) -> TupleMoments:
-        """Blocks of both; `left` holds the lower numbers."""
+        """Blocks of both; `left` has the lower numbers."""
         return TupleMoments.joined([left, right])
 
     def statistics(
         self, moments: TupleMoments, sizes: Ints, starts: Ints, *, variances: bool
     ) -> BlockStatistics:
-        """Means over M disjoint pairs, whose variance is that of the kernel over M.
+        """Means over M disjoint pairs; their variance is that of the kernel divided by M.
 
-        `starts` are the first blocks of the groups, and last their number. Of a ratio the variance is that
-        of the linearised kernel, at the typical means of the blocks of a group.
+        `starts` are the first blocks of the groups, followed by the number of blocks. For a ratio the
+        variance is that of the linearised kernel, at the typical means of the blocks of a group.
         """
         variance = np.full(moments.count.size, np.nan)
         for mine in map(slice, starts[:-1], starts[1:]) if variances else ():

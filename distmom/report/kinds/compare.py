@@ -1,4 +1,4 @@
-"""The result of comparing a column of two samples by one statistic."""
+"""The result of comparing a column in two samples by one statistic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CompareResult(UStatisticResult):
     p_value : float or None
         Share of the permutations with a statistic at least as extreme; None if there is a `p_reason`.
     p_holm : float or None
-        The same, adjusted for all columns and statistics of the run (Holm).
+        The Holm-adjusted p-value, for all columns and statistics of the run.
     p_reason : str or None
         Why there is no p-value.
     n_permutations : int
@@ -69,7 +69,7 @@ class CompareResult(UStatisticResult):
 
     @property
     def drifted(self) -> bool:
-        """Whether the adjusted p-value says that the samples differ, at the confidence level."""
+        """Whether the Holm-adjusted p-value is significant at the confidence level."""
         return self.p_holm is not None and self.p_holm <= 1.0 - self.confidence_level + 1e-12
 
     @property

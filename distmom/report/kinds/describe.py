@@ -1,4 +1,4 @@
-"""The profile of a lake: its columns, and the files and units that hold other values than the rest."""
+"""The profile of a lake: its columns, and the files and units whose values differ from the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reason:
-    """In what a file or unit stands out.
+    """A finding about a file or unit.
 
     Attributes
     ----------
@@ -24,11 +24,11 @@ class Reason:
     what : {"no values", "constant", "sign", "mirror", "scale", "mean", "narrow", "range", "missing"}
     value, typical : float or None
         The file's figure and that of the typical file: means for ``constant``, ``mean`` and ``sign``,
-        standard deviations or means for ``scale`` and ``narrow``, the lopsidedness for ``mirror``, the end of
-        the range beside the typical mean for ``range``, shares for ``missing`` and ``no values``. Times in
-        nanoseconds.
+        standard deviations or means for ``scale`` and ``narrow``, the asymmetry for ``mirror``, the end of
+        the range next to the typical mean for ``range``, shares for ``missing`` and ``no values``. Times are
+        in nanoseconds.
     z_score : float or None
-        Robust z-score, |value - typical| in robust scales; None where it is infinite.
+        Robust z-score, |value - typical| in robust scales; None if it is infinite.
     words : str
         The same as a sentence.
     """
@@ -43,7 +43,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class NamedUnit:
-    """A file, folder or unit that holds other values than the rest.
+    """A file, folder or unit whose values differ from the rest.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class NamedUnit:
     name : str
     n_rows : int
     reasons : tuple of Reason
-        One for each column in which it stands out.
+        One per column in which it stands out.
     parts : tuple of str
-        Of a file with several row groups: where in it the other values are.
+        For a file with several row groups: the location of the anomalous values.
     """
 
     kind: str
@@ -68,17 +68,17 @@ class NamedUnit:
 
 
 class DescribeResult(Results[ColumnProfile]):
-    """Profiles of the columns, in their order, and the named files and units.
+    """Profiles of the columns, in order, and the named files and units.
 
     Parameters
     ----------
     results : sequence of ColumnProfile
     named : sequence of NamedUnit
     data, run : dict
-        As of `Results`; ``data`` also has ``n_rows``, ``folders`` (whether files of one folder were taken
-        together because there are so many) and ``not_named`` (why nobody could be named, or None);
-        ``unread`` where some columns are encrypted; ``left_out``, a list of ``column`` and ``reason``, where
-        some file has columns damaged.
+        As for `Results`; ``data`` also has ``n_rows``, ``folders`` (whether files of one folder were taken
+        together because there are so many) and ``not_named`` (why no file or unit could be named, or None);
+        ``unread`` if some columns are encrypted; ``left_out``, a list of ``column`` and ``reason``, if
+        columns are damaged in some file.
     """
 
     title: ClassVar[str] = "Robust profile"
@@ -108,7 +108,7 @@ class DescribeResult(Results[ColumnProfile]):
         return f"<DescribeResult: {len(self)} columns, {len(self.named)} named>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document: as every command's, with ``named``."""
+        """The JSON document: as for every command, with ``named``."""
         told = super().to_dict()
         named = plain([unit.to_dict() for unit in self.named])
         return {"schema_version": told["schema_version"], "results": told["results"], "named": named} | told

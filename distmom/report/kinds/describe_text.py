@@ -14,7 +14,7 @@ from distmom.report.words import cell, number
 
 KINDS = ("file", "folder", "unit", "file or unit")
 SOURCES, NAMED = 5, 20
-"""Lines of a kind on a terminal; all are in the JSON document."""
+"""Most lines of each kind on a terminal; all are in the JSON document."""
 
 
 def _table(*headers: str) -> Table:
@@ -27,7 +27,7 @@ def _table(*headers: str) -> Table:
 
 
 def discrepancy_table(found: DescribeResult) -> Table | None:
-    """Files, folders and units that explain the discrepancies; None where there is none."""
+    """Files, folders and units that explain the discrepancies; None if there are none."""
     profiles = [p for p in found.columns.values() if p.sources]
     if not profiles:
         return None
@@ -47,14 +47,14 @@ def discrepancy_table(found: DescribeResult) -> Table | None:
 
 
 def sources_of(profile: ColumnProfile, kind: str) -> list[DiscrepancySource]:
-    """Sources of a kind; folders only where they are fewer than half of the files."""
+    """Sources of a kind; folders only if they are fewer than half of the files."""
     mine = [s for s in profile.sources if s.kind == kind]
     n_files = sum(s.kind == "file" for s in profile.sources)
     return [] if kind == "folder" and n_files and 2 * len(mine) >= n_files else mine
 
 
 def share_of_others(shown: Sequence[DiscrepancySource]) -> float | None:
-    """Share of the discrepancy that the sources shown leave, so that all add up; None if it is hardly any."""
+    """Share of the discrepancy not due to the sources shown, so that all add up; None if negligible."""
     shares = [source.share for source in shown if source.share is not None]
     rest = 1.0 - sum(shares)
     return rest if shares and abs(rest) >= 0.0005 else None
@@ -86,7 +86,7 @@ def named_table(found: DescribeResult) -> Table | None:
 
 
 def how_many(found: DescribeResult) -> str:
-    """How many files or units are named."""
+    """The number of named files or units, in words."""
     kinds, n = {unit.kind for unit in found.named}, len(found.named)
     if len(kinds) > 1:
         return f"{n:,} files and units"
@@ -94,7 +94,7 @@ def how_many(found: DescribeResult) -> str:
 
 
 def advice(found: DescribeResult) -> list[str]:
-    """What to do, on a line or two."""
+    """What to do, in a line or two."""
     lines = []
     outside = [p.column for p in found.columns.values() if p.leaves_interval]
     if found.named:

@@ -11,7 +11,7 @@ from distmom.report.estimate import INTERVAL, EstimateResult, Interval
 from distmom.report.words import cell, units_cells
 
 APART = ("far_rows", "accused_files", "files_named", "notes")
-"""Fields that a flat row does not have."""
+"""Fields that are not in a flat row."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -43,12 +43,12 @@ class DifferenceResult(EstimateResult):
     plain_estimate, plain_lift, plain_control, plain_variant : float
         The same from ordinary means; no lift if the control's mean does not differ significantly from 0.
     n_rows, n_used, n_null, n_nan, n_inf : int
-        Of both variants together.
+        Rows of both variants together.
     n_used_control, n_used_variant : int
     unit : tuple of str, "file" or None
-        Columns whose values make units.
+        Columns whose values define units.
     n_units_control, n_units_variant : int or None
-        With `unit`: number of units that have rows that pass the filter.
+        With `unit`: number of units with rows that pass the filter.
     n_units_in_both : int or None
         Units that occur in both variants.
     n_units_exact : bool or None
@@ -56,7 +56,7 @@ class DifferenceResult(EstimateResult):
     n_blocks : int
         Paired blocks of the answer.
     n_non_finite_blocks, n_screened_out : int
-        Blocks that are not finite; fine blocks that lie far outside in either variant and were left out.
+        Non-finite blocks; fine blocks that are outlying in either variant and were left out.
     block_estimates : ndarray of float64
         Differences of the paired blocks, whose lower median is the estimate.
     """

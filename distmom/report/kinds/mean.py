@@ -63,7 +63,7 @@ class MeanResult(EstimateResult):
         return self.column
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, as in the JSON output: numbers that are not finite become None.
+        """Plain Python values, as in the JSON output: non-finite numbers become None.
 
         Times are ISO 8601 texts, durations seconds such as ``PT3723.5S``.
         """

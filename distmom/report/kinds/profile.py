@@ -1,4 +1,4 @@
-"""The profile of one column, and who moves its sample mean."""
+"""The profile of one column, and the sources that move its sample mean."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from distmom.report.values import plain
 from distmom.report.words import number
 
 Value = Any
-"""A float; for columns of times a datetime or timedelta, or None where there is none."""
+"""A float; for columns of times a datetime or timedelta, or None."""
 
 
 @dataclass(frozen=True)
 class DiscrepancySource:
-    """A file, folder or unit, and what it adds to the discrepancy between the sample mean and the robust one.
+    """A file, folder or unit, and its contribution to the discrepancy of sample mean and robust mean.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class DiscrepancySource:
     mean : float
         Their mean; times in nanoseconds as in the result's `offsets`.
     contribution : float
-        n_used/n (mean - robust mean): over all files these add up to the discrepancy.
+        n_used/n (mean - robust mean): summed over all files this is the discrepancy.
     share : float or None
-        Of the discrepancy; None where that is not finite.
+        Share of the discrepancy; None if that is not finite.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class DiscrepancySource:
     share: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: numbers that are not finite become None."""
+        """Plain values: non-finite numbers become None."""
         return {name: plain(value) for name, value in vars(self).items()}
 
 
@@ -56,11 +56,11 @@ class Quantile(NamedTuple):
     Attributes
     ----------
     share : float
-        Of the rows, at or below it.
+        Share of the rows at or below it.
     value : float, datetime or timedelta
-        The sample's.
+        The quantile of the sample.
     low, high : float, datetime or timedelta, or None
-        Ends of its exact interval; infinite, of times None, where the sample is too small for one.
+        Ends of its exact interval; infinite (for times None) if the sample is too small.
     """
 
     share: float
@@ -83,13 +83,13 @@ class ColumnProfile(Result):
     type : str
         Arrow's name of the type in the first file.
     status : Status
-        As that of `MeanResult`; ``counted only`` for columns without a mean, ``no values`` where every row is
+        As for `MeanResult`; ``counted only`` for columns without a mean, ``no values`` if all rows are
         missing.
     n_rows, n_used, n_null, n_nan, n_inf : int
         Rows that passed the filter; rows with a value (infinite values included); missing values. `n_null`
         and `n_used` are None if nulls of that type cannot be counted.
     estimate, interval, interval_reason, confidence_level, n_blocks, other_estimate
-        The robust mean, as `distmom.mean` gives it with the same seed.
+        The robust mean, as from `distmom.mean` with the same seed.
     plain_estimate : float, datetime or timedelta
         The ordinary mean.
     leaves_interval : bool
@@ -104,9 +104,9 @@ class ColumnProfile(Result):
         Bias of the median of block means due to skewness, and its standard error; None if it cannot be
         estimated.
     minimum, maximum : float, datetime or timedelta
-        Of the used rows.
+        Extremes of the used rows.
     quantiles : tuple of Quantile
-        The median and others, of all rows, with intervals that hold for every distribution.
+        The median and other quantiles of all rows, with intervals that are valid for every distribution.
     far_rows : FarRows or None
         Rows far from all others, their values, and what was done about them.
     without_extremes : tuple of Trimmed
@@ -173,7 +173,7 @@ class ColumnProfile(Result):
         return self.column
 
     def told(self, data: dict[str, Any], run: dict[str, Any]) -> ColumnProfile:
-        """The same with what is to be said of data and run."""
+        """The same with information on data and run."""
         return replace(self, data=data, run=run)
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,11 +213,11 @@ class ColumnProfile(Result):
 
 
 NESTED = ("quantiles", "far_rows", "without_extremes", "sources", "notes")
-"""Fields that no column of a table holds."""
+"""Fields that are not columns of a table."""
 
 
 def share_text(part: int, whole: int) -> str:
-    """A share in per cent: ``0``, ``<0.1%``, ``2.4%``."""
+    """A share in percent: ``0``, ``<0.1%``, ``2.4%``."""
     if not part or not whole:
         return "0"
     share = 100.0 * part / whole

@@ -25,28 +25,29 @@ class CandidateResult(Result):
     ----------
     candidate : str
     status : Status
-        ``champion``, ``finalist`` or ``beaten``; ``breakdown point exceeded`` where bad rows or files could
-        not be left out, and the tournament has no champion.
+        ``champion``, ``finalist`` or ``beaten``; ``breakdown point exceeded`` if bad rows or files could not
+        be left out and the tournament has no champion.
     flags : tuple of Status
-        Of a champion ``not decided`` where blocks do not tell another candidate to be worse, and ``cycle``
-        where every finalist lost to another one; ``share screened out`` and ``files disagree`` where rows or
-        files were left out before the matches; and those of the mean loss.
+        For a champion, ``not decided`` if the blocks do not show that every other candidate is worse, and
+        ``cycle`` if every finalist lost to another one; ``share screened out`` and ``files disagree`` if rows
+        or files were left out before the matches; and the flags of the mean loss.
     estimate, interval : float, (float, float) or None
-        Robust risk: the mean loss as `distmom.mean` has it, with its interval. With a given number of blocks
-        (or losses of pairs) the lower median of the block losses of all parts, with its order interval.
+        Robust risk: the mean loss as from `distmom.mean`, with its interval. With a given number of blocks
+        (or losses of pairs), the lower median of the block losses of all parts, with its order-statistic
+        interval.
     plain_estimate, plain_interval : float, (float, float) or None
-        Mean loss of all rows, with the normal interval from the spread between blocks.
+        Mean loss of all rows, with the normal interval from the variation between blocks.
     threshold : float or None
-        t_f, the largest distance to a candidate that beat this one; None where it was not evaluated.
+        t_f, the largest distance to a candidate that beat this one; None if it was not evaluated.
     n_allowed, n_won, n_lost, n_not_evaluated : int
-        Matches that are allowed; of these the won and the lost ones; those of which it is not known whether
-        they are allowed, because they cannot change the outcome.
+        Allowed matches; won and lost matches among these; matches not checked for being allowed, because they
+        cannot change the outcome.
     n_missing : int
         Rows without a finite prediction: their loss is infinite.
     n_non_finite_blocks : int
-        Blocks, of `n_blocks` in all parts, in which the loss is not finite.
+        Blocks with a non-finite loss, of `n_blocks` in all parts.
     n_rows, n_used, n_null, n_nan, n_inf : int
-        Of the target, for all candidates alike.
+        Rows of the target, the same for all candidates.
     """
 
     candidate: str
@@ -99,7 +100,7 @@ class CandidateResult(Result):
 
 @dataclass(frozen=True, eq=False)
 class Duels:
-    """What every pair of candidates did; rows and columns in the order in which they were given.
+    """The duels of all pairs of candidates; rows and columns are in the given order of candidates.
 
     Attributes
     ----------
@@ -109,9 +110,9 @@ class Duels:
     margins : ndarray of float64, shape (m, m)
         Lower median of the block differences f - g.
     distances : ndarray of float64, shape (m, m)
-        Phi(f, g); NaN where it was not evaluated.
+        Phi(f, g); NaN if it was not evaluated.
     last_loses : ndarray of bool, shape (m, m), or None
-        The duels of the last round, of which those among finalists counted.
+        The duels of the last round; those among finalists counted.
     block_losses : tuple of ndarray of float64, shape (m, K)
         Block losses of each part.
     """
@@ -124,7 +125,7 @@ class Duels:
     block_losses: tuple[Floats, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; None for what was not evaluated, or is not finite."""
+        """Plain values; None if not evaluated or not finite."""
         told = {"candidates": self.names} | {name: getattr(self, name) for name in _MATRICES}
         return {name: plain(value) for name, value in told.items()}
 
@@ -140,21 +141,20 @@ class TournamentResult(Results[CandidateResult]):
     results : sequence of CandidateResult
     duels : Duels
     champions, finalists : tuple of str
-        In the order in which the candidates were given; no champion where the result is beyond the breakdown
-        point.
+        In the given order of candidates; no champion if the breakdown point is exceeded.
     beta_r : float
         Distance above which a match is allowed.
     settings : dict
-        ``beta_r_found`` (whether it was found), ``rule``, ``loss``, ``distance``, ``parts``, ``blocks`` (of
-        each part), ``cycle``, ``rounds`` (passes for distances).
+        ``beta_r_found`` (whether it was determined from the data), ``rule``, ``loss``, ``distance``,
+        ``parts``, ``blocks`` (of each part), ``cycle``, ``rounds`` (passes for distances).
     data, run : dict
-        As of `Results`.
+        As for `Results`.
     far_rows : tuple of FarRows
         Rows that were left out before the matches, or stand apart, with their column; a loss is one, too.
     accused_files : tuple of str
         Files that were left out.
     remarks : tuple of str
-        On what was left out, or should have been.
+        Remarks on what was left out, or should have been.
     """
 
     title: ClassVar[str] = "Tournament"
@@ -193,12 +193,12 @@ class TournamentResult(Results[CandidateResult]):
 
     @property
     def champion(self) -> str | None:
-        """The champion of least robust risk; None where the breakdown point is exceeded."""
+        """The champion with the smallest robust risk; None if the breakdown point is exceeded."""
         return self[0].name if self.champions else None
 
     @property
     def decided(self) -> bool:
-        """Whether there is one champion, and all others are told to be worse."""
+        """Whether there is one champion, and all others are shown to be worse."""
         return bool(self.champions) and not any(Status.NOT_DECIDED in r.flags for r in self)
 
     @property
@@ -210,7 +210,7 @@ class TournamentResult(Results[CandidateResult]):
         return f"<TournamentResult: {', '.join(self.champions) or 'no champion'} of {len(self)} candidates>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document: as every command's, with ``champions``, ``table``, ``duels``, ``survey``."""
+        """The JSON document: as for every command, with ``champions``, ``table``, ``duels``, ``survey``."""
         told = super().to_dict()
         order = {name: i for i, name in enumerate(self.duels.names)}
         table: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""What a training found: how it ended, and the learning curve."""
+"""The result of a training: how it ended, and the learning curve."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class TrainResult(Result):
     columns : tuple of str
         Features.
     estimate : float
-        Loss on the held-out blocks (lower median) at the last look; without them the median, over the last
-        half of the steps, of the loss of the chosen block, which is biased low.
+        Loss on the held-out blocks (lower median) at the last evaluation; without held-out blocks, the median
+        over the last half of the steps of the loss of the chosen block, which is biased low.
     estimate_of : {"held-out blocks", "chosen blocks"}
     status : Status
-        The most serious of the flags and of how it ended, as the learner's ``status_``.
+        The most serious of the flags and the outcome, like the learner's ``status_``.
     flags : tuple of Status
-        What the survey of the columns found, and what the mean says of the losses of which `estimate` is.
+        Findings of the survey of the columns, and flags of the mean of the losses behind `estimate`.
     n_steps : int
     n_blocks, block_size : int
         Blocks of a step, and their rows.
@@ -41,15 +41,15 @@ class TrainResult(Result):
         Blocks of all steps that could not be used.
     mode : {"resident", "streaming"}
     n_rows, n_used, n_null, n_nan, n_inf : int
-        Rows that were met, in the first pass over the data up to the last step or in held-out blocks, and
-        passed the filter; those with all their values; with one that is null, or NaN; used ones with an
-        infinite value. ``data["n_rows"]`` has the rows of all files.
+        Rows read, in the first pass over the data up to the last step or in held-out blocks, that passed the
+        filter; rows with all values; rows with a null, or with a NaN; used rows with an infinite value.
+        ``data["n_rows"]`` has the rows of all files.
     n_dropped : int
-        Rows that were met and did not pass the filter, or are of a file that was left out.
+        Rows read that did not pass the filter, or are from a skipped file.
     model : object
         The fitted learner.
     history : dict of ndarray
-        As the learner's ``history_``.
+        The learner's ``history_``.
     """
 
     learner: str
@@ -102,7 +102,7 @@ class TrainResult(Result):
         return [(self.learner, numbers)]
 
     def curve(self) -> pa.Table:
-        """The learning curve as a table: one row a step; the held-out loss is null between looks."""
+        """The learning curve as a table: one row per step; the held-out loss is null between evaluations."""
         steps = np.arange(1, self.n_steps + 1)
         looks: list[float | None] = [None] * self.n_steps
         for step, loss in zip(self.history["held_out_step"], self.history["held_out"], strict=True):

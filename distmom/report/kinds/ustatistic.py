@@ -27,7 +27,7 @@ class UStatisticResult(JointResult):
     intervals : ndarray, shape (c, c, 2), or None
         For the entries of a matrix: simultaneous intervals at the confidence level.
     plain_estimate : float, or ndarray of shape (c, c)
-        The ordinary statistic over all tuples of rows that share a block, none of them screened out.
+        The ordinary statistic over all tuples of rows that share a block, without screening.
     statistic : {"u", "v"}
     pairs : str
     n_pairs : int
@@ -35,7 +35,7 @@ class UStatisticResult(JointResult):
     samples : tuple of str
         Names of the samples, in the kernel's order; empty for one sample.
     n_used_by_sample : tuple of int or None
-        Rows of each sample that were used; None for one sample.
+        Used rows of each sample; None for one sample.
     sigma1_squared, sigma2_squared : float or None
         For a kernel of pairs: typical variances of its projections, Var h = 2 sigma_1^2 + sigma_2^2; None for
         other kernels, and if the variance is estimated from the blocks.

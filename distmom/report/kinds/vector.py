@@ -14,7 +14,7 @@ from distmom.report.estimate import COUNTS, INTERVAL, SHARED, Entry, JointResult
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VectorResult(JointResult):
-    """A robust mean vector, how far it may be off, and what it was computed from.
+    """A robust mean vector, its uncertainty, and what it was computed from.
 
     Attributes
     ----------
@@ -30,13 +30,14 @@ class VectorResult(JointResult):
     actual_level : float or None
         The actual joint level of the order-statistic intervals of all coordinates.
     trace : float
-        Trace of the covariance matrix of a row, by robust variances of the coordinates.
+        Trace of the covariance matrix of a row, from robust variances of the coordinates.
     n_rows, n_used, n_null, n_nan, n_inf : int
-        Rows that passed the filter; those with all coordinates; those without; those with infinite ones.
+        Rows that passed the filter; rows with all coordinates; rows with missing ones; rows with infinite
+        ones.
     n_non_finite_blocks : int
-        Blocks with a mean that is not finite; they are left out of the median.
+        Blocks with a non-finite mean; they are left out of the median.
     n_screened_out : int
-        Fine blocks with means that are outlying in some coordinate, which were left out.
+        Fine blocks with an outlying mean in some coordinate, which were left out.
     plain_estimate : ndarray of float64, shape (d,)
         The ordinary mean of the used rows.
     block_estimates : ndarray of float64, shape (repeats n_blocks, d)

@@ -1,4 +1,4 @@
-"""What to do about a status, with the options that the command has which found it."""
+"""What to do about a status, with the options of the command that reported it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def advice(result: Result) -> tuple[str, ...]:
 
 
 def meanings(results: Iterable[Result]) -> tuple[str, ...]:
-    """What each status of some results means that asks for attention, each once."""
+    """The meaning of each status that needs attention, each once."""
     words = dict.fromkeys(word for r in results for word in (r.flags or (r.status,)))
     return tuple(f"{word}: {ROWS[word].meaning.replace('`', '')}." for word in words if not word.fine)
 
 
 def asked_again(result: Result) -> str:
-    """What one does to ask again with other options: those of saved sums are fixed."""
+    """How to run again with other options: those of saved sums are fixed."""
     return AGAIN[result.run.get("sums", "run")]

@@ -17,14 +17,14 @@ from distmom.report.page.svg import (
 )
 
 TOP, FLOOR, HEIGHT = 36, 136, 152
-"""The tallest bars reach from the second to the first; dots lie between the second and the third."""
+"""The tallest bars extend from the second to the first; dots are between the second and the third."""
 
 GAP = 0.012
-"""Share of the axis between the strokes of a break."""
+"""Share of the axis between the two strokes of a break."""
 
 
 def draw_bars(bars: Bars) -> Drawing:
-    """The interval behind the bars, the values of blocks below them, breaks where a scale ends."""
+    """Draw the interval behind the bars, the values of blocks below them, and breaks where a scale ends."""
     marks = [Mark("text", {"x": "0%", "y": 11, "class": "label"}, shortened(bars.y_name, MOST_LETTERS))]
     legend = [("bar", "rows")]
     if any(panel.far for panel in bars.panels):
@@ -47,7 +47,7 @@ def draw_bars(bars: Bars) -> Drawing:
 
 
 def _panel(panel: Panel) -> list[Mark]:
-    """Two outlines, of usual bars and of those far out, in an inner picture that is stretched; its words."""
+    """Two outlines, of usual and of outlying bars, in a stretched inner picture; and its words."""
     n, height = len(panel.heights), FLOOR - TOP
     marks: list[Mark] = []
     for kind in ("bar", "bar far"):

@@ -1,4 +1,4 @@
-"""What reports say of the blocks of an estimate: how they were made, what they bear, what they rest on."""
+"""What reports say about the blocks of an estimate: how they were formed, what they tolerate and assume."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ DISTRIBUTIONS = (
     "No method has a valid interval for all data: it cannot allow for values so rare and so large that these "
     "rows hold none of them. If such values matter, the interval is too narrow."
 )
-"""For what no interval can be promised; heavy tails are the reason."""
+"""The remark that no interval is valid for every distribution, because of heavy tails."""
 
 
 def how_made(r: EstimateResult) -> str:
-    """What a median over blocks is."""
+    """How a median over blocks is computed."""
     what = r.drawn[0]
     name = "median of means" if what == "means" else "median over blocks"
     whole = "Whole " if r.blocks_of != "rows" else ""
@@ -40,7 +40,7 @@ def how_made(r: EstimateResult) -> str:
 
 
 def is_median(r: EstimateResult) -> bool:
-    """Whether the answer is the median of the blocks shown: of a given number, or where both are the same."""
+    """Whether the answer is the median of the blocks shown: for a given number, or if both are equal."""
     blocks = np.atleast_1d(np.asarray(r.numbers.block_estimates, float))
     answer = np.asarray(r.numbers.estimate, float)
     if not blocks.size or blocks.shape[1:] != answer.shape or not np.isfinite(answer).all():
@@ -49,7 +49,7 @@ def is_median(r: EstimateResult) -> bool:
 
 
 def meaning(r: EstimateResult) -> str:
-    """An interval in one sentence: how often intervals made this way are right, about what."""
+    """An interval in one sentence: how often such intervals are correct, and for what."""
     often = f"If this were repeated on fresh data of the same kind, at least {r.level} of the intervals would"
     if r.interval_kind == "order":
         return (
@@ -60,7 +60,7 @@ def meaning(r: EstimateResult) -> str:
 
 
 def block_facts(r: EstimateResult) -> list[tuple[str, str]]:
-    """The blocks, what they bear, and which rows lie far out."""
+    """The blocks, what they tolerate, and the outlying rows."""
     repeats = f", in each of {r.repeats} random partitions" if r.repeats > 1 else ""
     facts = [("blocks", f"{r.n_blocks:,}{_size(r)}{repeats}"), ("bad rows tolerated", tolerated(r))]
     if r.n_non_finite_blocks:
@@ -81,7 +81,7 @@ def _size(r: EstimateResult) -> str:
 
 
 def tolerated(r: EstimateResult) -> str:
-    """How many rows may be arbitrary before the estimate breaks down; what the interval allows for."""
+    """How many rows may be arbitrary before the estimate breaks down, and what the interval allows for."""
     survived = max(0, -(-r.n_blocks // 2) - 1)
     if not survived:
         return "none"
@@ -100,7 +100,7 @@ def tolerated(r: EstimateResult) -> str:
 
 
 def assumptions(r: EstimateResult) -> tuple[str, ...]:
-    """In words, by scheme and kind of interval."""
+    """Assumptions in words, by scheme and kind of interval."""
     clustered = r.interval_kind == "clusters"
     units = "files, folders or stretches of rows that the notes name" if clustered else r.blocks_of
     found = [

@@ -1,4 +1,4 @@
-"""Which of many results a page shows: those that need attention, and the largest."""
+"""Choosing which of many results a page shows: those that need attention, and the largest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FILES = "All are in the .csv, .parquet or .json file that --output (write_result
 
 
 def chosen(results: Sequence[Result], most: int) -> list[int]:
-    """Places of so many results, in their order: the gravest, then those of the most rows."""
+    """Places of `most` results, in order: the most serious, then those with the most rows."""
     if len(results) <= most:
         return list(range(len(results)))
     ranks = [(not r.status.no_answer, r.ok, -(r.n_used or 0), i) for i, r in enumerate(results)]
@@ -18,7 +18,7 @@ def chosen(results: Sequence[Result], most: int) -> list[int]:
 
 
 def rest_words(results: Sequence[Result], most: int, where: str) -> str:
-    """Which ones are shown, how many are left out, and where all are; empty if none is left out."""
+    """Which ones are shown, how many are left out, and where to find all; empty if none is left out."""
     n = len(results)
     if n <= most:
         return ""

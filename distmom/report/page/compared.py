@@ -1,4 +1,4 @@
-"""Two samples compared: the estimate as of any U-statistic, and what the permutation test says."""
+"""Two samples compared: the estimate as for any U-statistic, and the result of the permutation test."""
 
 from __future__ import annotations
 

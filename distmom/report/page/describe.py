@@ -1,4 +1,4 @@
-"""The profile of a lake: columns, and who breaks them."""
+"""The profile of a lake: columns, and the files or units that break them."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _ASSUMED = (
 
 
 def pictures(found: DescribeResult) -> list[Picture]:
-    """Where the discrepancies come from."""
+    """The sources of the discrepancies."""
     return [picture for p in found.columns.values() for picture in _shares(p, found.named_files)]
 
 
@@ -162,7 +162,7 @@ def _advice(found: DescribeResult, mood: Mood) -> Advice:
 
 
 def _named(found: DescribeResult) -> list[Block]:
-    """Who stands out, and in what."""
+    """Anomalous files and units, and their findings."""
     if not found.named:
         return []
     rows = []
@@ -179,27 +179,27 @@ def _named(found: DescribeResult) -> list[Block]:
 
 
 def _far(profiles: Sequence[ColumnProfile]) -> list[Block]:
-    """Which values lie far from all others."""
+    """Values that are far from all others."""
     rows = tuple((cell(p.column), cell(text)) for p in profiles for text in far_words(p))
     return [Facts("Values far outside", rows, FAR, names=True)] if rows else []
 
 
 MOST_DRAWN = 6
-"""Columns whose distribution is drawn: those with something to look at come first."""
+"""Most columns whose distribution is drawn: those that need attention come first."""
 
 
 def _distributions(profiles: Sequence[ColumnProfile]) -> list[Bars]:
-    """How the values of the first columns are distributed."""
+    """Distributions of the values of the first columns."""
     far = sorted(profiles, key=lambda p: p.numbers.far_rows is None)
     return [picture for p in far for picture in distribution(p)][:MOST_DRAWN]
 
 
 IN_TABLE = (0.01, 0.25, 0.5, 0.75, 0.99)
-"""Quantiles that fit beside each other on a sheet of paper; the others stand with their column."""
+"""Quantiles that fit side by side on a sheet of paper; the others are listed with their column."""
 
 
 def _quantiles(profiles: Sequence[ColumnProfile]) -> list[Block]:
-    """How the values of each column are distributed."""
+    """Quantiles of the values of each column."""
     some = [p for p in profiles if p.quantiles]
     if not some:
         return []

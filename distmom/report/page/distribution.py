@@ -1,4 +1,4 @@
-"""The picture of how the values of a column are distributed, with what lies far out on a scale of its own."""
+"""The picture of the distribution of a column, with outlying values on a scale of their own."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from distmom.report.words import cell
 
 MOST_TICKS = 4
 TAIL, GAP = 0.17, 0.04
-"""Shares of the axis that an outlying part takes, and the break beside it."""
+"""Shares of the axis for an outlying part, and for the break next to it."""
 
 MOST_DOTS = 400
-"""Blocks drawn; of more, as many quantiles."""
+"""Most blocks drawn; beyond that, this many quantiles."""
 
 LEAST_CODE = 0.1
-"""Values far out that are named have this share of the rows far out."""
+"""Smallest share of the outlying rows for an outlying value to be named."""
 
 OUTSIDE = {
     "screened out": "left out",
@@ -70,7 +70,7 @@ def distribution(r: Any) -> tuple[Bars, ...]:
 
 
 def _answer(r: Any, at: Callable[[float], float], start: float, end: float) -> dict[str, Any]:
-    """The estimate, its interval and the values of blocks, as far as they lie in the middle."""
+    """The estimate, its interval and the values of blocks, as far as they are in the middle."""
     numbers = r.numbers
     told: dict[str, Any] = {}
     place = math.nan if numbers.estimate is None else at(numbers.estimate)
@@ -103,7 +103,7 @@ def _middle(found: Histogram, far: FarRows | None, start: float, end: float) -> 
 def _outside(
     tail: Tail, found: Histogram, far: FarRows | None, scale: AxisScale, place: Ends, *, reverse: bool = False
 ) -> Panel:
-    """One side: its bars, their share of all rows, and the values that many of them have."""
+    """One side: its bars, their share of all rows, and frequent values."""
     n, tallest = len(tail.counts), max(tail.counts)
     distances = [(tail.near - tail.centre, tail.far - tail.centre)] * n
     middles = [tail.centre + a * abs(b / a) ** ((k + 0.5) / n) for k, (a, b) in enumerate(distances)]
@@ -126,7 +126,7 @@ def _is_far(value: float, far: FarRows | None) -> bool:
 def _ticks(
     found: Histogram, scale: AxisScale, at: Callable[[float], float], start: float, end: float
 ) -> list[tuple[float, str]]:
-    """Round numbers in the middle, and the ends of what lies outside."""
+    """Round numbers in the middle, and the ends of the outlying parts."""
     ends = [(0.0, found.below)] * (found.below is not None) + [(1.0, found.above)] * (found.above is not None)
     outer = [(place, scale.text(tail.far)) for place, tail in ends if tail is not None]
     most = MOST_TICKS + 1 - len(ends)
@@ -135,7 +135,7 @@ def _ticks(
 
 
 def _apart(places: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Those that have room, the first ones before the others."""
+    """The labels for which there is room; earlier ones have priority."""
     kept: list[tuple[float, str]] = []
     for place, words in places:
         low, high = _extent(place, words)
@@ -146,7 +146,7 @@ def _apart(places: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
 
 
 def _extent(place: float, words: str) -> Ends:
-    """Where words begin and end that stand at a place, or inside of an end of the axis."""
+    """Start and end of words at a place, kept inside the ends of the axis."""
     width = LETTER * len(words)
     low = place - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchored(place, words)] * width
     return low, low + width

@@ -1,4 +1,4 @@
-"""The pictures of a page as a file of their own: SVG with title, legends, axis labels and style."""
+"""The pictures of a page as a separate file: SVG with title, legends, axis labels and style."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ from distmom.report.page.svg import (
 WIDTH, MARGIN = 720, 24
 INNER = WIDTH - 2 * MARGIN
 NAMES, TEXTS = 160, 235
-"""Pixels beside the bars of `Spans`: names on the left, values on the right."""
+"""Pixels next to the bars of `Spans`: names on the left, values on the right."""
 
 MIDDLE, END = {"text-anchor": "middle"}, {"text-anchor": "end"}
 LETTER, LINE = 6.6, 18
-"""Width of a letter, about, and height of a line of text."""
+"""Approximate width of a letter, and height of a line of text."""
 
 MOST_NAMED = 40
-"""Rows of a matrix with names."""
+"""Most rows of a matrix with names."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Pictures of a result: a notebook shows them, `save` writes them.
+    """Pictures of a result: a notebook displays them, `save` writes them.
 
     Attributes
     ----------
     svg : str
-        An SVG document that needs nothing else, on a light ground.
+        A self-contained SVG document with a light background.
     """
 
     svg: str
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an .svg file, whole or not at all.
+        """Write an .svg file, completely or not at all.
 
         Raises
         ------
         ConfigError
-            If the ending is another one, or there is no such folder.
+            If the extension is not .svg, or the folder does not exist.
         ResourceError
             If it cannot be written.
         """
@@ -79,7 +79,7 @@ class Figure:
 
 
 def figure(pictures: Sequence[Picture], title: str) -> Figure:
-    """Pictures below each other under a title.
+    """Stack pictures under a title.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def figure(pictures: Sequence[Picture], title: str) -> Figure:
 
 
 def _placed(picture: Picture, y: float) -> tuple[list[Mark], float]:
-    """A picture from `y` on, and its height."""
+    """A picture that starts at `y`, and its height."""
     if isinstance(picture, Spans):
         return _spans(picture, y)
     if isinstance(picture, Matrix):
@@ -132,7 +132,7 @@ def _spans(spans: Spans, y: float) -> tuple[list[Mark], float]:
 
 
 def _matrix(matrix: Matrix, y: float) -> tuple[list[Mark], float]:
-    """Coloured cells with their words, names beside and above where there is room."""
+    """Coloured cells with their words; names at the side and above if there is room."""
     marks, top = _legend(tuple((f"cell {kind}", word) for kind, word in matrix.kinds.items()), y)
     named = len(matrix.rows) <= MOST_NAMED
     left, head = (NAMES, 90) if named else (0, 0)
@@ -157,7 +157,7 @@ def _matrix(matrix: Matrix, y: float) -> tuple[list[Mark], float]:
 
 
 def _legend(entries: Sequence[tuple[str, str]], y: float) -> tuple[list[Mark], float]:
-    """What marks mean, in as many lines as are needed; and their height."""
+    """The meaning of marks, in as many lines as needed; and their height."""
     marks: list[Mark] = []
     x, line = 0.0, 0
     for kind, words in entries:
@@ -174,7 +174,7 @@ def _legend(entries: Sequence[tuple[str, str]], y: float) -> tuple[list[Mark], f
 
 
 def _sign(kind: str, x: float, y: float) -> Mark:
-    """The sign of a line of a legend."""
+    """The symbol of a legend entry."""
     shape, _, of = kind.partition(" ")
     x = round(x, 1)
     if shape == "dot":
@@ -199,7 +199,7 @@ def _text(x: float, y: float, words: str, kind: str = "name", **more: str) -> Ma
 
 @cache
 def _style() -> str:
-    """The rules for pictures in the style of pages; light colours for variables, which few viewers know."""
+    """Style rules for pictures as in pages; light colours replace variables, which few viewers support."""
     css = Path(__file__).with_name("style.css").read_text("utf-8")
     light = dict(re.findall(r"(--[\w-]+): (#\w+)", css[: css.index("@media")]))
     rules = re.findall(r"\.distmom [^{}]+\{[^{}]*(?:fill|stroke)[^{}]*\}", css[: css.index("@media (min")])

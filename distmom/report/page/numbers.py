@@ -36,7 +36,7 @@ def tell_mean(r: MeanResult) -> Telling:
 
 
 def tell_ustat(r: UStatisticResult, subject: str = "") -> Telling:
-    """A U-statistic; `subject` says what it is where its kernel and column do not."""
+    """A U-statistic; `subject` describes it if its kernel and column do not."""
     weighted = "weighted " if r.weights else ""
     subject = subject or f"the {weighted}{cell(r.kernel)} statistic of {cell(r.column)}"
     facts = [("samples", ", ".join(map(cell, r.samples)))] if r.samples else []
@@ -83,7 +83,7 @@ def _verdict(r: DifferenceResult) -> str:
 
 
 def _tell(r: EstimateResult, subject: str, more: list[tuple[str, str]]) -> Telling:
-    """Of an estimate that is one number, the `subject`; `more` are facts about it."""
+    """Present an estimate that is one number, named `subject`; `more` are facts about it."""
     name = heading(r)
     of_group = f" ({name.split(' | ', 1)[1]})" if r.group else ""
     answer, facts = _answer(r, f"{subject}{of_group}"), (*_facts(r), *more)
@@ -175,12 +175,12 @@ def _axis(r: EstimateResult, scale: AxisScale) -> str:
 
 
 def _unit(r: DifferenceResult) -> dict[str, str]:
-    """A ratio has no unit that is known here."""
+    """The unit; that of a ratio is not known here."""
     return {} if r.denominator is None else {"unit": ""}
 
 
 def ladder_of(numbers: Any, scale: AxisScale, title: str, *, by_files: bool) -> Curve | None:
-    """EstimateResult and margin of error at every number of blocks that was tried."""
+    """Estimate and margin of error for every number of blocks that was tried."""
     if len(numbers.path) < 2:
         return None
     blocks, estimates, halves = (np.array(column, float) for column in zip(*numbers.path, strict=True))

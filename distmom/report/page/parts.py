@@ -1,4 +1,4 @@
-"""What a report is made of: tables, words and pictures, independent of how they are shown."""
+"""The parts of a report: tables, words and pictures, independent of their display."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rich.table import Table
 from distmom.report.page.pictures import Picture
 
 Mood = Literal["good", "look", "bad"]
-"""Nothing to do; something to look into; not to be relied upon."""
+"""Nothing to do; needs attention; not to be used."""
 TALL_ROWS = 20
-"""Tables of more rows scroll in their place."""
+"""Tables with more rows scroll within the page."""
 
 MOODS: tuple[Mood, ...] = ("bad", "look", "good")
 
@@ -33,7 +33,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and their values; with `names` the names are what it is about, such as files."""
+    """Names and their values; with `names` the names are the subject, such as files."""
 
     heading: str
     rows: tuple[tuple[str, str], ...]
@@ -55,7 +55,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to copy, each with what it is.
+    """Lines to copy, each with a description.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Code:
     files : tuple of (str, str)
         Names and contents of the files that the lines need.
     folded : bool
-        Whether it is closed until a reader opens it, as everywhere.
+        Whether it is collapsed until a reader opens it; the same for all parts.
     """
 
     heading: str
@@ -85,7 +85,7 @@ class Grid:
         Columns of numbers.
     rows : tuple of tuple of str
     marked : tuple of bool
-        Rows to look at.
+        Rows that need attention.
     caption : str
     folded : bool
     """
@@ -100,7 +100,7 @@ class Grid:
 
     @staticmethod
     def of(heading: str, table: Table, marked: Sequence[bool] | None = None, caption: str = "") -> Grid:
-        """A table as the terminal has it, but with the status before the numbers, not to be looked for."""
+        """A table as on the terminal, but with the status before the numbers, where it is easy to see."""
         columns = list(table.columns)
         if columns and columns[-1].header == "status":
             first = next((i for i, column in enumerate(columns) if column.justify == "right"), 0)
@@ -116,7 +116,7 @@ Block = Advice | Facts | Listing | Code | Grid | Picture
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks under a heading of their own: one of several results. The first sentence is seen when folded."""
+    """Blocks under their own heading: one of several results. The first sentence shows when collapsed."""
 
     heading: str
     answer: tuple[str, ...]
@@ -133,13 +133,13 @@ class Story:
     answer : tuple of str
         The result in sentences, the first one in large letters.
     mood, verdict : str
-        How far to rely on it, and the status in its own words.
+        How reliable it is, and the status in words.
     blocks : tuple
     sections : tuple of Section
     after : tuple
         Blocks below the sections: data, assumptions, how to run it again.
     folded : bool
-        Whether the sections are closed until a reader opens them.
+        Whether the sections are collapsed until a reader opens them.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""The five kinds of pictures of a report, independent of how they are drawn."""
+"""The five kinds of pictures in a report, independent of how they are drawn."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Ends = tuple[float, float]
 
 
 class AxisScale(Protocol):
-    """Where an axis has ticks, and how its values are written."""
+    """Ticks of an axis, and the format of its values."""
 
     def ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
-        """Places and labels of at most so many ticks."""
+        """Places and labels of at most `most` ticks."""
 
     def text(self, value: float) -> str:
         """A value for a legend."""
@@ -38,12 +38,12 @@ class Strip:
     interval : (float, float) or None
     scale : AxisScale
     what, plain_word : str
-        What blocks have ("means"), and what the plain estimate is called ("sample mean").
+        Name of the block values ("means"), and of the plain estimate ("sample mean").
     level : float
         Confidence level.
     non-finite : int
     x_name : str
-        What stands below the axis: what it shows, and in which unit.
+        Title of the axis: what it shows, and its unit.
     """
 
     heading: str
@@ -60,7 +60,7 @@ class Strip:
     x_name: str = ""
 
     def view(self) -> Ends:
-        """Limits that hold the middle of the blocks, the interval and the estimate, with a margin."""
+        """Limits that include the middle of the blocks, the interval and the estimate, with a margin."""
         values = self.values[np.isfinite(self.values)]
         held = [*(self.interval or ()), self.estimate]
         if values.size:
@@ -72,7 +72,7 @@ class Strip:
         return padded(min(held), max(held)) if held else (0.0, 1.0)
 
     def text(self, value: float) -> str:
-        """A value with the digits that the interval supports, as everywhere in the report."""
+        """A value with the digits that the interval supports, as elsewhere in the report."""
         if self.interval is None or self.scale != Numbers():
             return self.scale.text(value)
         return fixed(value, in_digits(*self.interval))
@@ -100,7 +100,7 @@ class Spans:
     lines : tuple of Span
     scale : AxisScale
     words : tuple of str
-        What estimate, interval and plain estimate are called; empty ones are not drawn.
+        Names of estimate, interval and plain estimate; those with empty names are not drawn.
     x_name : str
     """
 
@@ -112,7 +112,7 @@ class Spans:
     x_name: str = ""
 
     def view(self) -> Ends:
-        """Limits that hold all intervals; plain estimates lie inside or are pointed at."""
+        """Limits that include all intervals; plain estimates outside are marked by arrows."""
         held = [v for s in self.lines for v in (s.estimate, *(s.ends or ())) if v is not None]
         held = [value for value in held if np.isfinite(value)]
         return padded(min(held), max(held)) if held else (0.0, 1.0)
@@ -135,9 +135,9 @@ class Line:
     points : bool
         Whether the points are marked rather than joined.
     strong : bool
-        Whether it comes first to the eye.
+        Whether it is emphasised.
     series : int
-        1 to `SERIES`: the colour of one of several lines of equal rank; 0: there are no others.
+        1 to `SERIES`: the colour of one of several lines of equal rank; 0: a single line.
     dashed : bool
         With `series`.
     """
@@ -164,7 +164,7 @@ class Curve:
     x_scale, y_scale : AxisScale
     log_x, log_y : bool
     level : (float, str) or None
-        A level line and what it is.
+        A level line and its name.
     """
 
     heading: str
@@ -179,7 +179,7 @@ class Curve:
     level: tuple[float, str] | None = None
 
     def limits(self) -> tuple[Ends, Ends]:
-        """Limits of both axes; without finite points 0 to 1 (1 to 10 where logarithmic)."""
+        """Limits of both axes; without finite points 0 to 1 (1 to 10 if logarithmic)."""
         x = np.concatenate([line.x for line in self.lines])
         y = np.concatenate([line.y for line in self.lines])
         halves = [np.zeros(line.x.size) if line.half is None else line.half for line in self.lines]
@@ -198,11 +198,11 @@ class Panel:
     start, end : float
         The part, as shares of the axis.
     heights : tuple of float
-        Of the bars; the tallest is 1.
+        Heights of the bars; the tallest is 1.
     far : frozenset of int
-        Numbers of the bars that are far out.
+        Numbers of the outlying bars.
     words : str
-        What stands above it, at its outer end.
+        Text above it, at its outer end.
     """
 
     start: float
@@ -214,24 +214,24 @@ class Panel:
 
 @dataclass(frozen=True)
 class Bars:
-    """How often values are, with the interval and the values of blocks; all places are shares of the axis.
+    """Frequencies of values, with the interval and the values of blocks; all places are shares of the axis.
 
     Attributes
     ----------
     heading, caption : str
     panels : tuple of Panel
-        The middle, and what lies outside.
+        The middle, and the outlying parts.
     ticks : tuple of (float, str)
     x_name, y_name : str
     band : (float, float) or None
-        The interval, which has the name `band_word`.
+        The interval, named `band_word`.
     band_word : str
     estimate : float or None
     dots : tuple of float
-        Values of blocks, called `dots_word`.
+        Values of blocks, named `dots_word`.
     dots_word : str
     far_word : str
-        What becomes of rows far out.
+        How outlying rows are handled, in words.
     """
 
     heading: str
@@ -270,7 +270,7 @@ class Matrix:
         The kinds and their names in the legend; those of style: ``won``, ``lost``, ``close``, ``open``,
         ``self``, ``p1`` … ``p3`` and ``n1`` … ``n3`` for positive and negative numbers, ``zero``.
     corner : str
-        What rows and columns are.
+        What rows and columns represent.
     """
 
     heading: str
@@ -291,7 +291,7 @@ Picture = Strip | Spans | Curve | Bars | Matrix
 
 
 def padded(low: float, high: float) -> Ends:
-    """A view with a margin on both sides; a single value gets one of half its size."""
+    """A view with a margin on both sides; for a single value, half its size."""
     margin = 0.05 * (high - low) or 0.5 * abs(low) or 0.5
     return low - margin, high + margin
 
@@ -312,7 +312,7 @@ Place = Callable[[float], float]
 
 
 def placed(ends: Ends, log: bool = False) -> Place:
-    """The function that takes a value to its share of an axis."""
+    """The function that maps a value to its share of an axis."""
     low, high = (np.log10(end) for end in ends) if log else ends
 
     def share(value: float) -> float:

@@ -17,10 +17,11 @@ from distmom.report.page.svg import Mark
 
 IN_FRAGMENT: dict[type, int] = {Grid: 1, Advice: 1, Facts: 1}
 MOST_PICTURES = 2
-"""What a fragment has of each kind of block, and of pictures."""
+"""Most blocks of each kind, and most pictures, in a fragment."""
 
 PHONE_LETTERS = 38
-"""Wider tables are lists on a telephone, with a name before each value: nothing is to be scrolled aside."""
+"""Wider tables become lists on a phone, with a name before each value, so that no sideways scrolling is
+needed."""
 
 FIGURE_SPACE, POINT_SPACE = "\u2007", "\u2008"
 """As wide as a digit, and as a point."""
@@ -49,7 +50,7 @@ def _kind(block: Any) -> str:
 
 
 def _aligned(cell: str) -> str:
-    """Blanks that align numbers on a terminal, as wide as digits in a page."""
+    """Replace blanks that align numbers on a terminal by blanks as wide as digits."""
     text = cell.strip(" ")
     left = len(cell) - len(cell.lstrip(" "))
     right = len(cell) - len(cell.rstrip(" "))
@@ -59,24 +60,24 @@ def _aligned(cell: str) -> str:
 
 
 def breakable(text: str) -> str:
-    """Long paths may break after their slashes; per cent stands at its number."""
+    """Allow line breaks after the slashes of long paths; keep percent signs with their numbers."""
     return PER_CENT.sub("%", text.replace("/", "/\u200b"))
 
 
 def stacked(grid: Grid) -> bool:
-    """Whether a table is too wide for a telephone; its padding is three letters a column."""
+    """Whether a table is too wide for a phone; its padding is three letters per column."""
     widest = [max(map(len, column)) for column in zip(grid.headers, *grid.rows, strict=True)]
     return sum(letters + 3 for letters in widest) > PHONE_LETTERS
 
 
 def page(story: Story, versions: dict[str, str], written: datetime | None = None) -> str:
-    """One file that needs nothing else."""
+    """A self-contained page."""
     template = _environment().get_template("page.html")
     return template.render(story=story, versions=versions, written=written) + "\n"
 
 
 def fragment(story: Story) -> str:
-    """The answer, its table, advice, first pictures, figures and notes, for a cell of a notebook."""
+    """The answer, its table, advice, first pictures, figures and notes, for a notebook cell."""
     template = _environment().get_template("fragment.html")
     blocks: list[Block] = []
     for block in story.blocks:
@@ -90,7 +91,7 @@ def fragment(story: Story) -> str:
 
 
 def svg_document(marks: tuple[Mark, ...], width: int, height: int, title: str, style: str) -> str:
-    """Marks as a file that needs nothing else; letters that XML cannot hold become U+FFFD."""
+    """Marks as a self-contained file; characters not allowed in XML become U+FFFD."""
     template = _environment().get_template("figure.svg")
     text = template.render(marks=marks, width=width, height=height, title=title, style=style)
     return NO_XML.sub("\ufffd", text.lstrip()) + "\n"

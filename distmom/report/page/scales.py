@@ -21,7 +21,7 @@ TIME_STEPS = (
 )
 
 MOST_LETTERS = 38
-"""Of the title of an axis; more would stick out of a telephone."""
+"""Most letters of an axis title; more would not fit on a phone."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Numbers:
     Attributes
     ----------
     percent : bool
-        Shares, written as per cent.
+        Whether they are shares, written in percent.
     """
 
     percent: bool = False
@@ -41,10 +41,10 @@ class Numbers:
         if not math.isfinite(high - low) or high <= low:
             return []
         factor = 100.0 if self.percent else 1.0
-        for finer in (1, 2, 3):  # one tick alone tells nothing of the scale
+        for finer in (1, 2, 3):  # a single tick does not show the scale
             step, decimals = _round_step(factor * (high - low), finer * most)
             first, last = math.ceil(factor * low / step), math.floor(factor * high / step)
-            # floats so near each other that steps round to the same number are one tick
+            # floats so close that steps round to the same number share one tick
             places = sorted({k * step for k in range(first, last + 1)})
             if len(places) > 1:
                 break
@@ -67,7 +67,7 @@ class Powers:
     places: tuple[float, ...] = ()
 
     def ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
-        """Some of the given places, evenly apart on the axis, or powers of ten."""
+        """Some of the given places, evenly spaced on the axis, or powers of ten."""
         places = list(self.places)
         if not places:
             first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
@@ -134,12 +134,12 @@ def titled(what: str, scale: object, unit: str = "column's unit") -> str:
 
 
 def shortened(words: str, most: int) -> str:
-    """Words that find room."""
+    """Words shortened to fit."""
     return words if len(words) <= most else f"{words[: most - 1]}…"
 
 
 def _round_step(width: float, most: int) -> tuple[float, int]:
-    """A round step of which at most so many fit, and its decimals."""
+    """A round step that fits at most `most` times, and its decimals."""
     least = width / most
     power = math.floor(math.log10(least))
     for factor in (1, 2, 5, 10):

@@ -26,12 +26,12 @@ from distmom.report.text import as_table
 from distmom.report.words import cell
 
 MOST_SECTIONS, MOST_OPEN, MOST_GROUPS, MOST_ROWS = 12, 2, 40, 500
-"""Results with pictures of their own, those to look at first, and how many of them are open; groups in a
-picture, and in the table."""
+"""Most results with their own pictures (those that need attention first), and how many are expanded; most
+groups in a picture, and in the table."""
 
 
 def story(results: Results) -> Story:
-    """A report of the results, whatever kind they are of."""
+    """A report of results of any kind."""
     told = [r.telling() for r in results]
     mood, word = verdict(results, told)
     named = any(getattr(r, "files_named", False) for r in results)
@@ -69,7 +69,7 @@ def _figures(one: Telling, *, folded: bool = False) -> tuple[Block, ...]:
 
 
 def _answer(results: Results, told: list[Telling]) -> tuple[str, ...]:
-    """What several results say together."""
+    """The joint answer of several results."""
     good = sum(t.mood == "good" for t in told)
     what = "estimate" if any(r.group for r in results) else "result"
     if good == len(told):
@@ -95,7 +95,7 @@ def _table(results: Results) -> Grid:
 
 
 def groups(results: Results) -> list[Picture]:
-    """For each column with several groups, their intervals below each other."""
+    """For each column with several groups, their intervals one below the other."""
     found: list[Picture] = []
     for name in dict.fromkeys(r.name for r in results):
         mine = [r for r in results if r.name == name and _single(r)]
@@ -131,7 +131,7 @@ def _spans(name: str, mine: list[Result]) -> Spans:
 
 
 def pictures(results: Results) -> list[Picture]:
-    """What `Results.plot` draws: groups below each other, else the first picture of each result."""
+    """The pictures of `Results.plot`: groups one below the other, else the first picture of each result."""
     grouped = groups(results)
     if grouped:
         return grouped

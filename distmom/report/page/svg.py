@@ -1,7 +1,7 @@
 """The geometry of pictures in a page.
 
-Places along the width are per cent, heights are pixels: letters keep their size on every screen. What must be
-joined up lies in an inner picture that is stretched.
+Places along the width are in percent, heights in pixels, so letters keep their size on every screen.
+Connected lines are in a stretched inner picture.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from distmom.report.page.pictures import Curve, Line, Span, Spans, Strip, placed
 from distmom.report.page.scales import MOST_LETTERS, shortened
 
 GOLDEN = 0.6180339887498949
-"""Fractions of its multiples spread points evenly, the same in every picture."""
+"""The fractional parts of its multiples spread points evenly, the same in every picture."""
 
 MOST_POINTS = 1_500
-"""Blocks drawn; of more, as many quantiles."""
+"""Most blocks drawn; beyond that, this many quantiles."""
 
 MOST_VERTICES = 400
 TICKS = 4
-"""On a telephone more labels would touch each other."""
+"""On a phone more labels would touch each other."""
 
 STRIP_HEIGHT, AXIS_HEIGHT, BAR_HEIGHT, CURVE_HEIGHT = 110, 44, 22, 220
 CURVE_TOP = 24
-"""Room for the name of the vertical axis."""
+"""Space for the name of the vertical axis."""
 
 LETTER = 0.031
-"""Share of the axis that a letter takes on a narrow telephone."""
+"""Share of the axis per letter on a narrow phone."""
 
 INNER = 1000
-"""Units of an inner picture, on both sides."""
+"""Units of an inner picture, in both directions."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """An SVG element; `inner` are elements inside of it."""
+    """An SVG element; `inner` are the elements inside it."""
 
     tag: str
     attributes: dict[str, Any]
@@ -56,7 +56,7 @@ class Drawing:
 
 
 def draw_strip(strip: Strip) -> Drawing:
-    """Dots, a band for the interval, lines for estimate and plain estimate, arrows for what lies outside."""
+    """Dots, a band for the interval, lines for estimate and plain estimate, arrows for values outside."""
     view = strip.view()
     at = placed(view)
     marks: list[Mark] = []
@@ -102,7 +102,7 @@ def _block_words(strip: Strip) -> str:
 
 
 def draw_span(line: Span, spans: Spans) -> Drawing:
-    """One line of `Spans`: a bar, a dot, and where there is room for it the plain estimate."""
+    """One line of `Spans`: a bar, a dot and, if there is room for it, the plain estimate."""
     view = spans.view()
     at = placed(view)
     middle = BAR_HEIGHT / 2
@@ -186,7 +186,7 @@ def _points(line: Line, across: Any, down: Any) -> list[Mark]:
 
 
 def _joined(line: Line, left: float, share_x: Any, down: Any) -> Mark:
-    """A polyline in an inner picture that is stretched to the width."""
+    """A polyline in an inner picture stretched to the full width."""
     good = np.isfinite(line.x) & np.isfinite(line.y)
     x, y = line.x[good], line.y[good]
     if x.size > MOST_VERTICES:
@@ -201,7 +201,7 @@ def _joined(line: Line, left: float, share_x: Any, down: Any) -> Mark:
 
 
 def _plain_marks(strip: Strip, view: tuple[float, float]) -> list[Mark]:
-    """A dashed line, or an arrow with the value where it lies outside."""
+    """A dashed line, or an arrow with the value if it is outside."""
     plain = strip.plain
     if view[0] <= plain <= view[1]:
         return [upright(placed(view)(plain), 18, STRIP_HEIGHT, "plain")]
@@ -214,7 +214,7 @@ def _plain_marks(strip: Strip, view: tuple[float, float]) -> list[Mark]:
 
 
 def _beyond(values: Any, view: tuple[float, float]) -> list[Mark]:
-    """How many blocks lie outside on each side."""
+    """The number of blocks outside on each side."""
     marks = []
     left, right = int((values < view[0]).sum()), int((values > view[1]).sum())
     if left:
@@ -226,7 +226,7 @@ def _beyond(values: Any, view: tuple[float, float]) -> list[Mark]:
 
 
 def axis_marks(ticks: list[tuple[float, str]], at: Any, top: int, name: str) -> list[Mark]:
-    """An axis with its name in the middle below."""
+    """An axis with its name centred below."""
     marks = [Mark("line", {"x1": "0%", "x2": "100%", "y1": top + 0.5, "y2": top + 0.5, "class": "axis"})]
     for value, label in ticks:
         share = at(value)
@@ -241,13 +241,13 @@ def axis_marks(ticks: list[tuple[float, str]], at: Any, top: int, name: str) -> 
 
 
 def anchored(share: float, words: str) -> str:
-    """How words stand at a place of an axis: inside of its ends."""
+    """The anchor of words at a place on an axis, so that they stay inside its ends."""
     half = LETTER * len(words) / 2.0
     return "start" if share < half else "end" if share > 1.0 - half else "middle"
 
 
 def band(at: Any, ends: tuple[float, float], y: float, height: float) -> Mark:
-    """An interval, inside of the axis."""
+    """An interval, clipped to the axis."""
     low, high = (min(1.0, max(0.0, at(end))) for end in ends)
     width = percent(max(high - low, 0.002))
     return Mark("rect", {"x": percent(low), "width": width, "y": y, "height": height, "class": "band"})

@@ -1,4 +1,4 @@
-"""What every kind of result tells: status, advice, assumptions, data, and how to run it again."""
+"""What reports say about every kind of result: status, advice, assumptions, data, how to run it again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from distmom.report.words import cell, listed
 from distmom.words import counted, printable
 
 MOST_FILES, OPEN_LINES = 30, 5
-"""Names of files in a page; lists of more lines than the second are folded."""
+"""Most names of files in a page; lists with more lines than the second number are collapsed."""
 
 SHELL, PYTHON = "In a shell:", "In Python (import distmom as dm):"
 
@@ -54,7 +54,7 @@ class Telling:
 
 
 def told(result: Result) -> Telling:
-    """A result of whatever kind, from what all have."""
+    """Present a result of any kind, from the common fields."""
     name, facts = heading(result), shown_facts(result)
     shown = [f"{what} {value}" for what, value in facts if value not in ("", "-")]
     answer = f"{name}: {', '.join(shown)}."
@@ -62,7 +62,7 @@ def told(result: Result) -> Telling:
 
 
 def shown_facts(result: Result) -> tuple[tuple[str, str], ...]:
-    """The figures of its first line in a table, with their headers."""
+    """The figures of its first table line, with their headers."""
     (_, numbers), *_ = result.lines()
     return tuple(zip(result.headers(), (n.strip() for n in numbers), strict=True))
 
@@ -76,7 +76,7 @@ def heading(result: Result) -> str:
 
 
 def mood(result: Result) -> Mood:
-    """How far to rely on a result."""
+    """How reliable a result is."""
     return "bad" if result.status.no_answer else "good" if result.ok else "look"
 
 
@@ -86,7 +86,7 @@ def gravest(moods: Iterable[Mood]) -> Mood:
 
 
 def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
-    """The gravest mood of several results, and their statuses."""
+    """The most serious mood of several results, and their statuses."""
     worst = gravest(t.mood for t in tellings)
     drifted = sum(
         getattr(r, "drifted", None) is True for r in results
@@ -113,7 +113,7 @@ def advice_block(tellings: Iterable[Telling]) -> Advice:
 
 
 def notes_block(results: Results) -> list[Block]:
-    """What a reader should know that asks for nothing, and that the data block does not tell."""
+    """Notes that require no action and are not in the data block."""
     if len(results) == 1:
         found = [f"{note[0].upper()}{note[1:]}." for note in results[0].notes if note]
     else:
@@ -122,7 +122,7 @@ def notes_block(results: Results) -> list[Block]:
 
 
 def files_block(files: Sequence[str], run: dict[str, Any], *, named: bool) -> list[Block]:
-    """The bad files, or the files among which they are, and how to leave them out."""
+    """The bad files, or the files that include them, and how to leave them out."""
     if not files:
         return []
     shown = tuple(cell(name) for name in files[:MOST_FILES])
@@ -215,14 +215,14 @@ def again_block(run: dict[str, Any]) -> Code:
 
 
 def closing_blocks(results: Results, assumptions: Sequence[str]) -> tuple[Block, ...]:
-    """What stands last in a report: data, assumptions, how to run it again."""
+    """The last blocks of a report: data, assumptions, how to run it again."""
     lines = tuple(dict.fromkeys(assumptions))
     rests = [Listing("Assumptions", lines, folded=True)] if assumptions else []
     return (*data_block(results), *rests, again_block(results.run))
 
 
 def interval_words(level: str, interval: str, reason: str | None = None) -> str:
-    """An interval as it stands in tables, in brackets behind its estimate."""
+    """An interval as in tables, in brackets after its estimate."""
     if interval == "-":
         return "no interval" + (f": {reason}" if reason else "")
     return f"{level} CI: {interval.replace(' … ', ' to ')}"

@@ -27,7 +27,7 @@ KINDS = {
     "close": "too close for a match (=)",
 }
 MOST = 40
-"""Candidates in a matrix."""
+"""Most candidates in a matrix."""
 
 
 def story(found: TournamentResult) -> Story:
@@ -126,7 +126,7 @@ def _risks(found: TournamentResult) -> Spans:
 
 
 def duel_kinds(found: TournamentResult) -> NDArray[np.str_]:
-    """What each cell is, in the order of the league."""
+    """The kind of each cell, in the order of the league."""
     distances, loses = _in_order(found, found.duels.distances), _in_order(found, found.duels.loses)
     kinds = np.where(loses, "lost", "won").astype("<U5")
     kinds[distances <= found.beta_r] = "close"

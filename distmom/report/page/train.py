@@ -13,7 +13,7 @@ from distmom.report.page.telling import Telling, heading, mood
 from distmom.report.words import cell, listed
 
 FAR = 100.0
-"""Losses whose largest and smallest are so many times apart have a logarithmic axis."""
+"""Losses with at least this ratio of largest to smallest have a logarithmic axis."""
 
 USE = "Use the model."
 LOOK = "Look at the curve: more steps, another step size or cleaner data may help."
@@ -56,7 +56,7 @@ def tell_train(r: TrainResult) -> Telling:
 
 
 def learning_curve(r: TrainResult) -> Curve:
-    """Loss of the block of each step, and of the held-out blocks at each look."""
+    """Loss of the block of each step, and of the held-out blocks at each evaluation."""
     steps = np.arange(1.0, r.n_steps + 1.0)
     losses = np.where(np.isfinite(r.history["objective"]), r.history["objective"], np.nan).astype(float)
     word = "plain batches" if (r.history["block"] == -1).all() else "chosen blocks"

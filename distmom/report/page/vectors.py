@@ -17,7 +17,7 @@ from distmom.report.page.telling import Telling, heading, mood
 from distmom.report.words import cell
 
 MOST_STRIPS, MOST_LINES, MOST_ROWS = 12, 60, 30
-"""Coordinates with a picture of their own; lines of intervals; rows of a matrix."""
+"""Most coordinates with their own picture; most lines of intervals; most rows of a matrix."""
 
 MATRIX_KINDS = {
     "p3": "large positive",
@@ -62,13 +62,13 @@ def tell_vector(r: VectorResult) -> Telling:
 
 
 def _spans(r: JointResult, head: str, caption: str, words: tuple[str, str, str], title: str) -> Spans:
-    """The first coordinates or entries, each with its interval or the shadow of the ball."""
+    """The first coordinates or entries, each with its interval or the projection of the confidence ball."""
     lines = tuple(span(cell(e[0]), e[1], r.reach(e), e[2]) for e in r.entries()[:MOST_LINES])
     return Spans(head, caption, lines, Numbers(), words, title)
 
 
 def _reach_words(r: JointResult, norm: str, each: str) -> str:
-    """How far all coordinates together may be from the true ones."""
+    """How far all coordinates together may be from the true values."""
     if r.radius is not None:
         return f"with {r.level} confidence it lies within {quantity(r.radius)} of the true one ({norm})."
     if r.intervals is not None:

@@ -1,1 +1,1 @@
-"""The rule for the mean: what it says of the blocks of columns, and of those of a sample."""
+"""The rule for the mean, applied to the blocks of columns and to those of a sample."""

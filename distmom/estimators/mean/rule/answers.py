@@ -1,4 +1,4 @@
-"""What the rule says of the blocks of columns: of each alone, or of the vectors of some."""
+"""The rule applied to the blocks of columns: to each column by itself, or to vectors of columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def promise_of(plan: MeanPlan) -> Promise:
-    """What the intervals of a plan are to promise."""
+    """The promise of a plan's intervals."""
     options, blocks = plan.options, plan.blocks
     outlying = None if options.contamination is None else blocks.outlying
     return Promise(
@@ -38,14 +38,14 @@ def promise_of(plan: MeanPlan) -> Promise:
 
 
 def method_of(plan: MeanPlan) -> str | None:
-    """How block mean vectors become one; None for numbers."""
+    """How block mean vectors are combined; None for numbers."""
     return str(plan.options.joint) if plan.options.joint else None
 
 
 def row_and_cell_blocks(
     plan: MeanPlan, moments: BlockState
 ) -> tuple[BlockState, BlockState | None, BlockSource]:
-    """Row blocks (of the first partition), cells of whole files if there are some, what the former hold."""
+    """Row blocks (of the first partition), cells of whole files if any, and what row blocks contain."""
     layout = plan.blocks.layout
     if plan.options.design.of_units:
         return moments, None, "units"
@@ -58,29 +58,29 @@ def row_and_cell_blocks(
 
 
 def of_random_rows(plan: MeanPlan) -> bool:
-    """Whether blocks hold single rows at random, as if these were independent."""
+    """Whether blocks contain single random rows, as if rows were independent."""
     design = plan.options.design
     return not (design.of_units or design.stored or design.sampled) and design.chunk_rows == 1
 
 
 def pays_for_files(plan: MeanPlan) -> bool:
-    """Whether the answer is to pay for rows that are correlated: by default."""
+    """Whether the interval accounts for correlated rows, as it does by default."""
     options = plan.options
     free = options.contamination is None and plan.blocks.n_blocks is None
     return of_random_rows(plan) and options.design.repeats == 1 and free and options.window is None
 
 
 def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimates:
-    """What the rule says of the blocks of a column, or of the vectors of all columns.
+    """The rule applied to the blocks of a column, or to the vectors of all columns.
 
-    The rule for the number of blocks tests each of d coordinates at the d-th part of its level and screens
-    out of all what is outlying in one: a test of distances would see the coordinates of largest variance
-    alone. It was chosen by simulation (three dependent coordinates, 10,000 rows, four distributions, 40
-    replications each): with one outlying row, 0.1% in one coordinate, 0.5% spread over the coordinates, or
-    1 and 5% in all, the risk in units of the trace stays between 0.7 and 2.1 for the geometric median, 1.1
-    and 3.0 by coordinates (clean 0.7 to 1.2 and 1.1 to 1.4; the sample mean above 10^4), no clean vector of
-    160 is flagged and all damaged ones are. Without the screen the geometric median of 25 blocks breaks from
-    0.5% on.
+    The rule for the number of blocks tests each of d coordinates at its level divided by d, and screens out
+    of all coordinates what is outlying in one: a test of distances would only see the coordinates of largest
+    variance. It was chosen by simulation (three dependent coordinates, 10,000 rows, four distributions, 40
+    replications each): with one outlying row, 0.1% in one coordinate, 0.5% spread over the coordinates, or 1
+    and 5% in all, the risk in units of the trace stays between 0.7 and 2.1 for the geometric median, 1.1 and
+    3.0 by coordinates (clean 0.7 to 1.2 and 1.1 to 1.4; the sample mean above 10^4), no clean vector of 160
+    is flagged and all damaged ones are. Without the screen the geometric median of 25 blocks breaks from 0.5%
+    on.
     """
     method, n = method_of(plan), len(state.samples[columns])
     stretches = stretches_of(state.pools[columns], state.stretches[columns])
@@ -89,9 +89,9 @@ def answer_columns(plan: MeanPlan, state: MeanState, columns: slice) -> Estimate
 
 
 def answers_apart(plan: MeanPlan, state: MeanState) -> Iterator[Estimates]:
-    """`answer_columns` of each column alone, to the bit: of all at once where blocks are few.
+    """`answer_columns` of each column by itself, bit for bit; of all at once if blocks are few.
 
-    Most of the time of the rule for few blocks goes into calls, however many groups these are of.
+    With few blocks, most of the time of the rule is call overhead, whatever the number of groups.
     """
     n, few = len(state.samples), state.moments.count.size <= CELLS_AT_ONCE
     if few and len({sample.values.shape for sample in state.samples}) == 1:
@@ -106,12 +106,12 @@ def answers_apart(plan: MeanPlan, state: MeanState) -> Iterator[Estimates]:
 def _answers(
     plan: MeanPlan, state: MeanState, columns: slice, d: int, stretches: Sequence[Stretches]
 ) -> list[Estimates]:
-    """The answers of columns, d of which are a vector each: of all, or d is 1."""
+    """The answers for columns, taken d at a time as vectors: d is the number of columns, or 1."""
     method, promise = method_of(plan), promise_of(plan)
     moments, samples = state.moments.at(columns), state.samples[columns]
     n_vectors, n_groups = len(samples) // d, len(state.keys)
     rows, cells, source = row_and_cell_blocks(plan, moments)
-    axis = 1 if d > 1 else 0  # the columns of a vector stand beside each other, in each group
+    axis = 1 if d > 1 else 0  # the columns of a vector are adjacent, in each group
     values = np.stack([sample.values for sample in samples], axis=axis)
     n_values = np.stack([np.isfinite(sample.keys).sum(axis=1) for sample in samples], axis=axis)
     wanted = {"ball"} if method == "geometric" else {"order", "cantelli"}
@@ -154,7 +154,7 @@ def _answers(
 def _with_units(
     plan: MeanPlan, found: Estimates, moments: BlockState, stretches: Sequence[Stretches]
 ) -> Estimates:
-    """The answer without files that are odd, and with what the units of rows say."""
+    """The answer without odd files, and with the findings from the units of rows."""
     answer, promise = found.answer, found.promise
     answer.file_effect[:] = np.nan
     rows = moments.at((slice(None), 0, slice(plan.blocks.layout.n_blocks // promise.repeats)))
@@ -180,9 +180,9 @@ def _paths(plan: MeanPlan) -> dict[int, str]:
 
 
 def _lines(columns: BlockState, d: int, *, joint: bool) -> BlockState:
-    """Blocks (columns, groups, n) as lines: of groups, and d columns in each; of one, of columns first.
+    """Blocks (columns, groups, n) as lines: by group, with d columns each; for d = 1, columns first.
 
-    If joint, what is non-finite in one column is so in all.
+    If joint, what is non-finite in one column is non-finite in all.
     """
     if joint:
         non_finite = ((columns.count > 0) & ~np.isfinite(columns.mean)).any(axis=0)

@@ -1,4 +1,4 @@
-"""The rows of large samples as if they were all: their plan, their state, and their estimates at once."""
+"""The rows of large samples treated as all rows: their plan, their state, and their estimates at once."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ FINE = 945
 
 
 def plan_of_sample(plan: MeanPlan, *, files: bool) -> MeanPlan:
-    """Random blocks of the sample unless files make the blocks, as if its rows were all.
+    """Random blocks of the sample unless files form the blocks, as if its rows were all rows.
 
-    `files` tells whether it knows those of its rows.
+    `files` says whether the files of its rows are known.
     """
     blocks, options = plan.blocks, plan.options
     if not options.design.by_file:
@@ -50,15 +50,15 @@ def of_sample(
 
 
 def of_parts(plan: MeanPlan, pools: Sequence[RowPool], sizes: Ints) -> tuple[MeanPlan, MeanState]:
-    """Consecutive parts of so many rows, each of which is a group."""
+    """Consecutive parts of these sizes, each of which is a group."""
     plan = plan_of_sample(plan, files=pools[0].files is not None)
     return plan, state_of_parts(pools, sizes, *_sizes(plan))
 
 
 def estimates_at_once(plan: MeanPlan, pools: Sequence[RowPool], n_parts: int) -> list[list[float] | None]:
-    """The estimates of the parts of each column's rows; None where a part may have odd files.
+    """The estimates from the parts of each column's rows; None if a part may have odd files.
 
-    All columns have the same number of rows, and all of these are finite and without weights.
+    All columns have the same number of rows, all values are finite, and there are no weights.
     """
     of_rows = np.arange(pools[0].values.size) * n_parts // pools[0].values.size
     sample, state = of_parts(plan, pools, np.bincount(of_rows, minlength=n_parts))

@@ -1,4 +1,4 @@
-"""What stands apart in several columns: their samples are asked together for their estimates."""
+"""What stands apart in several columns: the estimates from their samples are computed together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from distmom.inference.share.growth import PARTS
 
 
 def fields_of_columns(found: Sequence[Found]) -> list[dict[str, Any]]:
-    """The fields of each column that change; samples that are asked for their estimate are asked together."""
+    """The fields of each column that change; estimates from samples are computed together."""
     together: dict[tuple[int, bool], list[Found]] = {}
     for one in found:
         pool = one.looks[0].pool
@@ -25,7 +25,7 @@ def fields_of_columns(found: Sequence[Found]) -> list[dict[str, Any]]:
 
 
 def _take_together(found: Sequence[Found], n_parts: int) -> None:
-    """Have the estimates of so many parts of each column's sample; not of those that may have odd files."""
+    """Compute the estimates from `n_parts` parts of each column's sample, without parts with odd files."""
     if not found:
         return
     pools = [one.looks[0].pool for one in found]

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class OwnCuts(NamedTuple):
-    """Between what values the rows of each column lie, and the groups that have such ends of their own."""
+    """The range of values to keep in each column, and the groups with ends of their own."""
 
     cuts: tuple[Cuts, ...]
     own: list[int]
 
 
 def within_cuts(plan: MeanPlan, cuts: OwnCuts) -> MeanPlan:
-    """The pass over the rows that lie within the cuts."""
+    """The pass over the rows within the cuts."""
     return replace(plan, reduction=replace(plan.reduction, cuts=cuts.cuts, pool_size=0))
 
 
@@ -44,9 +44,9 @@ def run_plan(
     keeper: Keeper | None = None,
     known: tuple[Key, ...] = (),
 ) -> tuple[Any, list[SkippedFile]]:
-    """Run the units; the merged state, and the files that were left out.
+    """Run the units; return the merged state and the skipped files.
 
-    Groups with `known` keys have the first numbers in each unit.
+    Groups with `known` keys get the first numbers in each unit.
     """
     work = work_of(plan, plan.reduction, n_keys, known)
     if keeper is None:
@@ -60,7 +60,7 @@ def run_plan(
 
 
 def mounted(rider: Rider, plan: MeanPlan, source: Source, executor: Executor) -> bool:
-    """Whether the rider is on the pass: there is memory for both."""
+    """Whether the rider joins the pass: there is memory for both."""
     with suppress(ResourceError):
         plan.check_memory(executor, rider.memory)
         return rider.mount(source, plan.reader, plan.reduction)
@@ -70,7 +70,7 @@ def mounted(rider: Rider, plan: MeanPlan, source: Source, executor: Executor) ->
 def run_with(
     rider: Rider, plan: MeanPlan, executor: Executor, progress: Progress | None
 ) -> tuple[Any, list[SkippedFile]]:
-    """The same without groups, with a rider that is mounted, and learns nothing where a file is left out."""
+    """The same without groups, with a mounted rider, which gets no state if a file is skipped."""
     assert rider.mounted is not None
     reader, both = rider.mounted
     work = replace(work_of(plan, both, 0, ()), reader=reader)
@@ -90,7 +90,7 @@ def run_range(
     room: Room,
     known: tuple[Key, ...] = (),
 ) -> tuple[RangedState, list[SkippedFile], int]:
-    """Run the units for keys within a range; also the most bytes that the groups took."""
+    """Run the units for keys within a range; also return the most bytes that the groups took."""
     reduction = RangedMeans(plan.reduction, len(known), room.unit)
     work = work_of(plan, reduction, n_keys, known, within)
     n_files = max((unit.first_file + len(unit.files) for unit in plan.units), default=0)

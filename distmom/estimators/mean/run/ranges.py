@@ -1,4 +1,4 @@
-"""Very many groups: the answers of those of each range of keys, one range after the other."""
+"""Very many groups: the answers for the groups of each range of keys, one range after the other."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ CutsOf = Callable[[tuple[Look, ...], list[GroupsLook]], OwnCuts | None]
 
 
 class AnswersOfRanges(NamedTuple):
-    """The results of the groups of all ranges, the files that were left out, and all keys.
+    """The results of the groups of all ranges, the skipped files, and all keys.
 
-    `let_go` gives back the memory of what was read of the answers.
+    `let_go` releases the memory of answers that have been read.
     """
 
     parts: list[list[AnswerColumns]]
@@ -53,8 +53,7 @@ def answers_by_ranges(
 ) -> AnswersOfRanges:
     """The results of the groups of each range of keys.
 
-    The first pass alone samples the rows of whole columns, so what stands apart does not depend on the
-    ranges.
+    Only the first pass samples the rows of whole columns, so what stands apart does not depend on the ranges.
     """
     means = plan.reduction
     later = replace(plan, reduction=replace(means, pool_size=0))
@@ -101,7 +100,7 @@ def answers_by_ranges(
 
 
 def on_disk(parts: list[list[AnswerColumns]], file: RecordFile) -> list[list[AnswerColumns]]:
-    """The same answers with their numbers on disk, where they are those of a rule."""
+    """The same answers with their numbers on disk, if they come from the rule."""
     rules = [c.every.found for part in parts for c in part if isinstance(c.every, PartitionFields)]
     put = iter(file.put([found.answer for found in rules]))
 
@@ -117,7 +116,7 @@ def on_disk(parts: list[list[AnswerColumns]], file: RecordFile) -> list[list[Ans
 def pieces_of(
     found: SparseState, second: RangedState | None, n: int
 ) -> Iterator[tuple[SparseState, MeanState | None]]:
-    """At most `n` groups at a time, and what the second pass has of them."""
+    """At most `n` groups at a time, and their part of the second pass."""
     for piece in found.pieces(n):
         kept = None
         if second is not None:
