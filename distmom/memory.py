@@ -143,6 +143,11 @@ def watched(check: Check | None) -> Iterator[None]:
         _CHECK.reset(token)
 
 
+def is_watched() -> bool:
+    """Whether `look_ahead` checks anything in this thread: most runs have no limit."""
+    return _CHECK.get() is not None
+
+
 def look_ahead(n_bytes: float) -> None:
     """Check that `n_bytes` may be allocated now.
 

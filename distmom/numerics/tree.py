@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from distmom.memory import look_ahead
+from distmom.memory import is_watched, look_ahead
 
 ENDLESS = 1 << 62
 """Number of leaves of a tree without an end."""
@@ -26,7 +26,8 @@ def _join(merge: Callable[[S, S], S], left: S | None, right: S | None) -> S | No
         return right
     if right is None:
         return left
-    look_ahead(getattr(left, "nbytes", 0) + getattr(right, "nbytes", 0))
+    if is_watched():
+        look_ahead(getattr(left, "nbytes", 0) + getattr(right, "nbytes", 0))
     return merge(left, right)
 
 
@@ -171,10 +172,10 @@ class StreamingTree(Generic[S]):
     def _begin(self) -> None:
         self._n, self._tree = 0, DyadicTree(ENDLESS, self._merge)
 
-    def push(self, state: S | None, level: int = 0) -> None:
-        """Add the next leaf, or a node of ``2**level`` leaves if one may begin here."""
-        self._tree.push(level, self._n >> level, state)
-        self._n += 1 << level
+    def push(self, state: S | None) -> None:
+        """Add the next leaf."""
+        self._tree.push(0, self._n, state)
+        self._n += 1
 
     @property
     def states(self) -> list[S]:

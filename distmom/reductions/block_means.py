@@ -7,8 +7,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 from distmom.errors import ResourceError
-from distmom.numerics.blocks.block_state import RUN_BYTES, RUN_LEVEL
-from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.samples.stretches import MOST
 from distmom.reductions import Accumulator
@@ -107,20 +105,6 @@ class BlockMeans:
     def rowwise(self) -> bool:
         """Whether rows are taken one by one, not leaf by leaf."""
         return self.layout.by_row or (self.grouped and not self.layout.by_leaf)
-
-    @cached_property
-    def leaves_fold(self) -> bool:
-        """Whether the leaves of a file wait for each other, to be merged in one call."""
-        return not self.grouped and self._leaf_bytes <= RUN_BYTES
-
-    @property
-    def _leaf_bytes(self) -> int:
-        return len(self.columns) * (self.layout.n_blocks + 1) * (24 if self.weights is None else 48)
-
-    def run_bytes(self, n_rows: int) -> int:
-        """Bytes of the leaves of a file with `n_rows` rows that wait for each other and are then merged."""
-        together = min(1 << RUN_LEVEL, n_rows // LEAF_ROWS)
-        return 2 * together * self._leaf_bytes if self.leaves_fold else 0
 
     @property
     def sketch_size(self) -> int:

@@ -35,13 +35,6 @@ def test_both_trees_agree_with_the_recursive_definition(n: int) -> None:
     for leaf in range(n):
         streaming.push(str(leaf))
     assert streaming.close() == root(n)
-    for level in (1, 3):
-        whole = n >> level
-        for index in range(whole):
-            streaming.push(twin(n, level, index), level)
-        for leaf in range(whole << level, n):
-            streaming.push(str(leaf))
-        assert streaming.close() == root(n)
 
     shuffled = random.Random(n)
     for _ in range(3):

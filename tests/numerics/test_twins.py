@@ -39,7 +39,7 @@ def test_kernels_that_a_module_names_are_entries(path: Path) -> None:
         called = set(re.findall(rf"\b{name}\.(\w+)", text)) - {"ready"} - OTHERS
         asked = set(re.findall(rf'\b{name}\.ready\("(\w+)"', text))
         if name == "kernels":
-            called = asked = {"merge_few", "merge_flat", "fold_rows", "total_rows"}
+            called = asked = {"merge_few", "merge_flat", "total_rows"}
         assert called or name == "_kernels"
         assert asked <= called
         kernels = {kernel: getattr(import_module(module), kernel) for kernel in called}

@@ -12,10 +12,6 @@ from distmom.numerics.arrays import Bools, Floats, Ints
 
 MANY_CELLS = 1 << 14  # merging them takes about ten microseconds
 
-RUN_LEVEL, RUN_BYTES = 3, 1 << 17
-"""Leaves of a file are merged eight per call (a million rows); states with more bytes are merged one by one,
-because then the merge takes the time, not the call."""
-
 
 class BlockState:
     """State of each block: a named tuple of arrays of one shape, the first one of whole numbers.
@@ -26,7 +22,7 @@ class BlockState:
 
     __slots__ = ()
     kernels: ClassVar[Any]
-    """`merge_few`, `merge_flat`, `fold_rows` and `total_rows`, compiled."""
+    """`merge_few`, `merge_flat` and `total_rows`, compiled."""
 
     width: ClassVar[int]
     means: ClassVar[tuple[int, ...]]
@@ -154,18 +150,6 @@ class BlockState:
         flat = [tuple(array.reshape(-1) for array in one) for one in (self, other, out)]
         getattr(self.kernels, merge)(*flat)
         return self.of(out)
-
-    @classmethod
-    def folded(cls, states: Sequence[Self], *, compiled: bool = False) -> Self:
-        """2**k states of one shape merged like the leaves of a dyadic tree, in one call."""
-        first, *others = states
-        rows = first.stacked(*others)
-        if compiled and cls.kernels.ready("fold_rows", rows.count.size):
-            cls.kernels.fold_rows(tuple([array.reshape(len(states), -1) for array in rows]))
-            return rows.each(lambda array: array[0].copy())  # not a view, which would keep them all
-        while len(rows.count) > 1:
-            rows = rows.at(slice(None, None, 2))._union(rows.at(slice(1, None, 2)))
-        return rows.at(0)
 
     def total(self, *, compiled: bool = False) -> Self:
         """The union of all blocks along the last axis.

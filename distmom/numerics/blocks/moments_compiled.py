@@ -44,21 +44,6 @@ def merge_few(left, right, out):
         n[i], mean[i], m2[i] = merge_cell(na[i], ma[i], qa[i], nb[i], mb[i], qb[i])
 
 
-@entry("(i8[,] f8[,] f8[,])", pays=10e6, keep_lock=True)
-def fold_rows(rows):
-    """Merge the 2**k rows of 2-d arrays into the first, as the leaves of a dyadic tree."""
-    n, mean, m2 = rows
-    step = 1
-    while step < n.shape[0]:
-        for a in range(0, n.shape[0], 2 * step):
-            b = a + step
-            for i in range(n.shape[1]):
-                n[a, i], mean[a, i], m2[a, i] = merge_cell(
-                    n[a, i], mean[a, i], m2[a, i], n[b, i], mean[b, i], m2[b, i]
-                )
-        step *= 2
-
-
 @njit
 def total_row(count, mean, m2):
     """Moments of all blocks of a row together."""

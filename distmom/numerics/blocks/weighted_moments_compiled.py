@@ -29,23 +29,6 @@ def merge_flat(left, right, out):
 merge_few = merge_flat
 
 
-@entry("(i8[,] f8[,] f8[,] f8[,] f8[,] f8[,])", pays=10e6, keep_lock=True)
-def fold_rows(rows):
-    """`moments_compiled.fold_rows` of weighted moments."""
-    n, w, mean, v, mean2, m2 = rows
-    step = 1
-    while step < n.shape[0]:
-        for a in range(0, n.shape[0], 2 * step):
-            b = a + step
-            for i in range(n.shape[1]):
-                n[a, i] += n[b, i]
-                w[a, i], mean[a, i], _ = merge_cell(w[a, i], mean[a, i], 0.0, w[b, i], mean[b, i], 0.0)
-                v[a, i], mean2[a, i], m2[a, i] = merge_cell(
-                    v[a, i], mean2[a, i], m2[a, i], v[b, i], mean2[b, i], m2[b, i]
-                )
-        step *= 2
-
-
 @njit
 def total_weighted_row(count, weight, mean, weight2, mean2, m2):
     """Weighted moments of all blocks of a row together."""

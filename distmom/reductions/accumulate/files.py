@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distmom.errors import DataError
 from distmom.memory import look_ahead
 from distmom.numerics.arrays import Bools, Ints
-from distmom.numerics.blocks.block_state import RUN_LEVEL, BlockState
+from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.blocks.weighted_moments import LARGEST, plain_rows
 from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch
@@ -49,17 +49,10 @@ class FileTree:
         merge = partial(_united, compiled=spec.compiled)
         self._files: DyadicTree[BlockState] = DyadicTree(n_files, merge)
         self._leaves: StreamingTree[BlockState] = StreamingTree(merge)
-        self._run: list[BlockState] = []
 
     def push_leaf(self, blocks: BlockState) -> None:
-        """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), the last with all rows."""
-        if not self._spec.leaves_fold:
-            self._leaves.push(blocks)
-            return
-        self._run.append(blocks)
-        if len(self._run) == 1 << RUN_LEVEL:
-            self._leaves.push(blocks.folded(self._run, compiled=self._spec.compiled), RUN_LEVEL)
-            self._run = []
+        """Add the next leaf of the file: shape (columns, groups, n_blocks + 1), last all rows together."""
+        self._leaves.push(blocks)
 
     def push_files(self, level: int, index: int, state: BlockState | None) -> None:
         """Add the node (level, index) over the files of the unit: all its files together."""
@@ -67,9 +60,6 @@ class FileTree:
 
     def end_file(self, number: int, key: np.uint64) -> BlockState | None:
         """Put the file's rows into its cell; return the moments of all its rows, or None if it has none."""
-        for blocks in self._run:
-            self._leaves.push(blocks)
-        self._run = []
         leaves = self._leaves.close()
         if leaves is None:
             self._files.push(0, number, None)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from distmom.numerics.blocks.block_state import MANY_CELLS
 from distmom.numerics.blocks.moments import Moments
-from distmom.numerics.tree import DyadicTree
 
 finite = st.floats(-1e6, 1e6, allow_nan=False).map(float)
 outlying = st.sampled_from([np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 0.0, 1.0])
@@ -103,14 +102,3 @@ def test_total_is_the_union_of_all_blocks(blocks):
     assert whole.count == want.count[0]
     np.testing.assert_allclose(whole.mean, want.mean[0], rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(whole.m2, want.m2[0], rtol=1e-9, atol=1e-3)
-
-
-@given(st.lists(st.lists(st.one_of(finite, outlying), max_size=3), min_size=8, max_size=8), st.integers(0, 3))
-def test_leaves_are_folded_as_a_dyadic_tree_merges_them(leaves, level):
-    leaves = [[v for v in values if abs(v) < 1e300 or not np.isfinite(v)] for values in leaves]
-    states = [moments_of(values).at(None) for values in leaves[: 1 << level]]
-    tree = DyadicTree(len(states), Moments.merge)
-    for number, state in enumerate(states):
-        tree.push(0, number, state)
-    for compiled in (False, True):
-        assert same_bits(Moments.folded(states, compiled=compiled), tree.root)

@@ -22,7 +22,6 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS, Weights, labelled_moments, l
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
 from distmom.numerics.blocks.weighted_moments import LARGEST, SMALLEST, WeightedMoments, plain_rows
-from distmom.numerics.tree import DyadicTree
 
 SEED = 11
 KEY = file_key(SEED, "a.parquet")
@@ -100,16 +99,6 @@ outlying = st.tuples(st.one_of(value, st.sampled_from([np.inf, -np.inf, np.nan])
 def test_compiled_merging_gives_the_same_bits(pairs, cut):
     a, b = moments_of(pairs[:cut]), moments_of(pairs[cut:])
     assert same_bits(a.merge(b), a.merge(b, compiled=True))
-
-
-@given(st.lists(st.lists(outlying, max_size=3), min_size=4, max_size=4), st.integers(0, 2))
-def test_leaves_are_folded_as_a_dyadic_tree_merges_them(leaves, level):
-    states = [moments_of(pairs).at(None) for pairs in leaves[: 1 << level]]
-    tree = DyadicTree(len(states), WeightedMoments.merge)
-    for number, state in enumerate(states):
-        tree.push(0, number, state)
-    for compiled in (False, True):
-        assert same_bits(WeightedMoments.folded(states, compiled=compiled), tree.root)
 
 
 def test_an_infinity_ruins_the_mean_in_the_same_way_in_any_order():
