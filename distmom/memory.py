@@ -143,11 +143,6 @@ def watched(check: Check | None) -> Iterator[None]:
         _CHECK.reset(token)
 
 
-def is_watched() -> bool:
-    """Whether `look_ahead` checks anything in this thread: most runs have no limit."""
-    return _CHECK.get() is not None
-
-
 def look_ahead(n_bytes: float) -> None:
     """Check that `n_bytes` may be allocated now.
 
@@ -156,3 +151,12 @@ def look_ahead(n_bytes: float) -> None:
     if n_bytes >= WORTH_A_LOOK and (check := _CHECK.get()) is not None:
         check_stopped()
         check(n_bytes)
+
+
+def look_ahead_at(*states: object) -> None:
+    """Check that as much memory as these states take may be allocated once more.
+
+    Their sizes are summed only if there is a check; most runs have none.
+    """
+    if _CHECK.get() is not None:
+        look_ahead(sum(getattr(state, "nbytes", 0) for state in states))

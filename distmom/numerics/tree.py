@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from distmom.memory import is_watched, look_ahead
+from distmom.memory import look_ahead_at
 
 ENDLESS = 1 << 62
 """Number of leaves of a tree without an end."""
@@ -26,8 +26,7 @@ def _join(merge: Callable[[S, S], S], left: S | None, right: S | None) -> S | No
         return right
     if right is None:
         return left
-    if is_watched():
-        look_ahead(getattr(left, "nbytes", 0) + getattr(right, "nbytes", 0))
+    look_ahead_at(left, right)
     return merge(left, right)
 
 

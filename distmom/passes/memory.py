@@ -137,8 +137,7 @@ def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memo
         )
 
     one = reduction.state_bytes(1)
-    at_work = pool(offered, times=3)
-    pieces = held(one, one, at_work, pool(offered), merging, True)
+    pieces = held(one, one, pool(offered, times=3), pool(offered), merging, True)
     if n_groups > 1:
         in_unit, in_all = (reduction.state_bytes(n) - one for n in (min(n_groups, scope.unit_rows), n_groups))
         pieces += held(in_unit, in_all, 0, 0, 0, False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distmom.memory import look_ahead
+from distmom.memory import look_ahead_at
 from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.weighted_moments import WeightedMoments
@@ -174,5 +174,5 @@ def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
 
 def in_key_order(state: MeanState) -> MeanState:
     """The same state with its groups, numbered as they were met, sorted by key."""
-    look_ahead(state.nbytes)
+    look_ahead_at(state)
     return aligned(state, tuple(sorted(state.keys)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.errors import DataError
-from distmom.memory import look_ahead
+from distmom.memory import look_ahead_at
 from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell
@@ -64,7 +64,7 @@ class FileTree:
         if leaves is None:
             self._files.push(0, number, None)
             return None
-        look_ahead(leaves.nbytes)
+        look_ahead_at(leaves)
         n_blocks, n_cells = leaves.count.shape[-1] - 1, self._spec.n_cells
         cell = file_cell(key, n_cells) if n_cells else None
 

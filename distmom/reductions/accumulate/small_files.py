@@ -67,8 +67,9 @@ class SmallFiles:
     def add(self, file: SmallFile) -> None:
         """Hold a file."""
         rows = file.rows
-        whole = rows is None or not rows.rest
-        self._files[file.number] = file if whole else file._replace(rows=rows and rows.whole())
+        if rows is not None and rows.rest:
+            file = file._replace(rows=rows.whole())
+        self._files[file.number] = file
 
     def settle(self, one_by_one: Callable[[SmallFile], None]) -> Together | None:
         """All held files except those with odd values or weights, which are handed back one by one."""
