@@ -24,8 +24,7 @@ from distmom.estimators.mean.partition import (
     stands,
 )
 from distmom.estimators.mean.rule.answers import answer_columns
-from distmom.estimators.mean.rule.sample import of_parts, of_sample
-from distmom.inference.files.odd_files import may_be_odd
+from distmom.estimators.mean.rule.sample import odd_parts, of_parts, of_sample
 from distmom.inference.share.extremes import without_extremes
 from distmom.inference.share.growth import PARTS, explained, growth
 from distmom.inference.share.look import NO_CUT, Look
@@ -299,11 +298,7 @@ class Found:
             of_rows = parts[self.kept]
             plan, state = of_parts(self.plan, pools, np.bincount(of_rows, minlength=n_parts))
             at_once = answer_columns(plan, state, slice(0, len(pools)))
-            whole = state.moments.at((..., slice(plan.blocks.layout.n_blocks))).total()
-            alone = np.zeros(n_parts, np.bool_)
-            for pool, variance in zip(pools, whole.row_variance, strict=True):
-                if pool.files is not None:
-                    alone |= may_be_odd(pool.files, pool.values, of_rows, variance)
+            alone = np.logical_or.reduce(odd_parts(plan, state, pools, of_rows))
         return [
             self._of_sample(self.kept & (parts == i))[0]["estimate"] if one else at_once.estimate(i).value
             for i, one in enumerate(alone.tolist())

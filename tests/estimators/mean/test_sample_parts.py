@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import distmom as dm
-from distmom.estimators.mean import far_rows
 from distmom.estimators.mean.far_rows import Found
-from distmom.estimators.mean.rule import together
+from distmom.estimators.mean.rule import sample, together
 from distmom.numerics.arrays import Bools, Ints
 
 N = 70_000  # more rows than the sample has
@@ -34,7 +33,7 @@ def lake(folder: Path, n_files: int, *, odd: bool = False) -> Path:
 def compared(monkeypatch: pytest.MonkeyPatch) -> list[Bools]:
     """Which parts were taken alone, each time: the estimates of all have been compared with theirs alone."""
     taken: list[Bools] = []
-    at_once, find = Found._of_parts, far_rows.may_be_odd
+    at_once, find = Found._of_parts, sample.may_be_odd
 
     def both(found: Found, parts: Ints, n_parts: int) -> list[object]:
         estimates = at_once(found, parts, n_parts)
@@ -48,7 +47,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[Bools]:
         return taken[-1]
 
     monkeypatch.setattr(Found, "_of_parts", both)
-    monkeypatch.setattr(far_rows, "may_be_odd", found_odd)
+    monkeypatch.setattr(sample, "may_be_odd", found_odd)
     monkeypatch.setattr(Found, "_agree", lambda *_: False)  # all is looked at
     # each column by itself: test_columns_apart.py has them together
     monkeypatch.setattr(together, "estimates_at_once", lambda plan, pools, n_parts: [None] * len(pools))

@@ -12,7 +12,7 @@ from distmom.designs.blocks import RandomBlocks
 from distmom.estimators.mean.blocks import SAMPLE
 from distmom.estimators.mean.rule.answers import answers_apart
 from distmom.inference.files.odd_files import may_be_odd
-from distmom.numerics.arrays import Ints
+from distmom.numerics.arrays import Bools, Ints
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.pool import RowPool
 from distmom.reductions.layouts import RandomLayout
@@ -62,12 +62,22 @@ def estimates_at_once(plan: MeanPlan, pools: Sequence[RowPool], n_parts: int) ->
     """
     of_rows = np.arange(pools[0].values.size) * n_parts // pools[0].values.size
     sample, state = of_parts(plan, pools, np.bincount(of_rows, minlength=n_parts))
-    whole = state.moments.at((..., slice(sample.blocks.layout.n_blocks))).total()
-    found: list[list[float] | None] = []
-    for pool, variance, one in zip(pools, whole.row_variance, answers_apart(sample, state), strict=True):
-        odd = pool.files is not None and may_be_odd(pool.files, pool.values, of_rows, variance).any()
-        found.append(None if odd else [float(one.estimate(part).value) for part in range(n_parts)])
-    return found
+    odd = odd_parts(sample, state, pools, of_rows)
+    return [
+        None if some.any() else [float(one.estimate(part).value) for part in range(n_parts)]
+        for some, one in zip(odd, answers_apart(sample, state), strict=True)
+    ]
+
+
+def odd_parts(plan: MeanPlan, state: MeanState, pools: Sequence[RowPool], of_rows: Ints) -> list[Bools]:
+    """The parts that may have odd files, for each column; `of_rows` are the numbers of the rows' parts."""
+    whole = state.moments.at((..., slice(plan.blocks.layout.n_blocks))).total()
+    return [
+        np.zeros(variance.size, np.bool_)
+        if pool.files is None
+        else may_be_odd(pool.files, pool.values, of_rows, variance)
+        for pool, variance in zip(pools, whole.row_variance, strict=True)
+    ]
 
 
 def _sizes(plan: MeanPlan) -> tuple[int, int, int]:
