@@ -131,7 +131,8 @@ def room_for_groups(
             "filter with where, or allow more memory_limit"
         )
     unit = OF_UNITS * free / (threads * (AT_WORK + IN_FLIGHT))
-    merged = max((1 - OF_UNITS) * free / WITH_SECOND, least / AT_WORK)
+    of_merge = free if executor.far else (1 - OF_UNITS) * free  # workers' states meet elsewhere
+    merged = max(of_merge / WITH_SECOND, least / AT_WORK)
     answered = min(max(OF_UNITS * free, least) / ANSWERING, ANSWERED_BYTES)
     return Room(max(unit, least / AT_WORK), merged, answered)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import threading
@@ -16,7 +17,7 @@ from fake_work import Deadly, Spell, calls, expected, listing, record
 from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
 from distmom.cluster.executors.backends import Cluster
 from distmom.cluster.executors.client import ClientExecutor
-from distmom.errors import ConfigError, ResourceError
+from distmom.errors import ConfigError, DataError, DistmomError, ResourceError
 
 ROWS = [100 * (number % 5 + 1) for number in range(24)]
 UNITS = plan_units(listing(ROWS), max_files=1)
@@ -124,6 +125,32 @@ def test_a_result_that_never_arrives_is_computed_again(
     inproc_client.loop.add_callback(release.set)
     assert result.state == expected(ROWS)
     assert result.n_retries == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "logged"),
+    [
+        (ResourceError("too many"), ResourceError, 0),
+        (PermissionError("no"), DataError, 0),
+        (ValueError("?"), DistmomError, 1),
+    ],
+)
+def test_workers_log_a_traceback_of_unexpected_failures_only(
+    inproc_client: Any, caplog: pytest.LogCaptureFixture, error: Exception, raised: type, logged: int
+) -> None:
+    """Too many groups for one pass, an expected refusal, was logged by each worker with a traceback."""
+
+    def work(unit: Unit) -> UnitOutcome:
+        raise error
+
+    of_workers = logging.getLogger("distributed.worker")
+    of_workers.addHandler(caplog.handler)
+    try:
+        with pytest.raises(raised):
+            run_units(work, UNITS[:1], record, ClientExecutor(inproc_client))
+    finally:
+        of_workers.removeHandler(caplog.handler)
+    assert len({one for one in caplog.records if one.levelno >= logging.WARNING}) == logged
 
 
 def test_keys_hold_no_paths(inproc_client: Any) -> None:
