@@ -109,6 +109,23 @@ def run_starts(ordered: NDArray[Any]) -> Ints:
     return np.flatnonzero(fresh)
 
 
+def regrouped(groups: Ints, where: Ints) -> tuple[Any, Ints]:
+    """The rows of sorted groups in the order of new numbers, as an index, and the new numbers.
+
+    The new number of group g is ``where[g]``; if it is -1, the group is left out.
+    """
+    runs = run_starts(groups) if groups.size else np.zeros(1, np.int64)
+    starts, lengths = runs[:-1], np.diff(runs)
+    numbers = where[groups[starts]]
+    if np.all(numbers >= 0) and np.all(numbers[1:] > numbers[:-1]):
+        return slice(None), np.repeat(numbers, lengths)
+    order = np.argsort(numbers)
+    order = order[np.searchsorted(numbers[order], 0) :]
+    starts, lengths = starts[order], lengths[order]
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum()), np.repeat(numbers[order], lengths)
+
+
 def _spread(values: Ints, runs: Ints) -> Ints:
     """For each place the value of its run."""
     return values if runs.size == runs[-1] + 1 else np.repeat(values, np.diff(runs))
