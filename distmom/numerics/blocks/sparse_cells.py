@@ -12,7 +12,7 @@ import numpy as np
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells
-from distmom.numerics.ranks.order import regrouped, run_starts
+from distmom.numerics.ranks.order import regrouped, run_starts, stable_order
 
 ROWS_TOGETHER = 1 << 18
 """This many rows wait before they are sorted by cell."""
@@ -131,7 +131,7 @@ class SparseCells(Cells):
         x, cells = (np.concatenate([part[i] for part in self._waiting]) for i in (0, 1))
         weights = [part[2] for part in self._waiting if part[2] is not None]
         self._waiting, self._n_waiting = [], 0
-        order = np.argsort(cells, kind="stable")
+        order = stable_order(cells, compiled=self._compiled)
         cells = cells[order]
         runs = run_starts(cells)
         ids, mine, fresh = united(self._ids, cells[runs[:-1]])

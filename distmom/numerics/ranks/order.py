@@ -18,6 +18,7 @@ from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
+_digits = compiled_twin("distmom.numerics.ranks.digits")
 
 COMPILE = 1 << 12  # below this number of rows NumPy ends before Numba is loaded
 
@@ -107,6 +108,14 @@ def run_starts(ordered: NDArray[Any]) -> Ints:
     fresh[0] = fresh[-1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:-1])
     return np.flatnonzero(fresh)
+
+
+def stable_order(numbers: Ints, *, compiled: bool) -> Ints:
+    """The stable order of numbers of at least 0."""
+    if compiled and _digits.ready("stable_order", numbers.size):
+        found: Ints = _digits.stable_order(numbers)
+        return found
+    return np.argsort(numbers, kind="stable")
 
 
 def regrouped(groups: Ints, where: Ints) -> tuple[Any, Ints]:

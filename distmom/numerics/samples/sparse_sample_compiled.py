@@ -6,29 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from distmom.numerics._jit import entry, njit
+from distmom.numerics._jit import entry
+from distmom.numerics.ranks.digits_compiled import BITS, BUCKETS, sort_by_digit
 
-BITS = 11
-BUCKETS = 1 << BITS  # the places of a pass stay in the nearest cache
 KEY_DIGITS = 2
 SCALE = 2.0 ** (KEY_DIGITS * BITS)
-
-
-@njit
-def _pass(digits, shift, order, sorted_order, places):
-    """Sort an order by some bits of the digits, stably."""
-    places[:] = 0
-    for i in order:
-        places[(digits[i] >> shift) & (BUCKETS - 1)] += 1
-    before = np.int64(0)
-    for bucket in range(BUCKETS):
-        n = places[bucket]
-        places[bucket] = before
-        before += n
-    for i in order:
-        bucket = (digits[i] >> shift) & (BUCKETS - 1)
-        sorted_order[places[bucket]] = i
-        places[bucket] += 1
 
 
 @entry("i8[] f8[] f8[] i8[] f8[] f8[]", pays=5e6)
@@ -47,11 +29,11 @@ def sort_rows(groups, keys, values, to_groups, to_keys, to_values):
         digits[i] = np.int64(keys[i] * SCALE)
         most = max(most, groups[i])
     for digit in range(KEY_DIGITS):
-        _pass(digits, digit * BITS, order, other, places)
+        sort_by_digit(digits, digit * BITS, order, other, places)
         order, other = other, order
     shift = 0
     while most >> shift:
-        _pass(groups, shift, order, other, places)
+        sort_by_digit(groups, shift, order, other, places)
         order, other = other, order
         shift += BITS
     for place in range(n):
