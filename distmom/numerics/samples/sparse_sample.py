@@ -128,7 +128,8 @@ class SparseSampler(GroupSampler):
             return
         rows = SparseSample(*(np.concatenate(arrays) for arrays in zip(*self._waiting, strict=True)))
         self._waiting, self._n_waiting = [], 0
-        self._sorted.append(rows.sorted(compiled=self._merges))
+        few = rows.sorted(compiled=self._merges).merge(NOTHING, self.size, compiled=self._merges)
+        self._sorted.append(few)
         while len(self._sorted) > 1 and 2 * self._sorted[-1].groups.size > self._sorted[-2].groups.size:
             self._join()
 

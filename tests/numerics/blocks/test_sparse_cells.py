@@ -76,8 +76,11 @@ def test_groups_are_renumbered_left_out_and_cut() -> None:
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_samples_have_the_rows_of_all_groups(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparse_sample, "ROWS_TOGETHER", 300)
+@pytest.mark.parametrize("together", [300, 10_000])
+def test_samples_have_the_rows_of_all_groups(
+    compiled: bool, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sparse_sample, "ROWS_TOGETHER", together)
     size, bound = 6, np.uint64(1 << 61)
     dense = GroupSampler(size, compiled=False)
     sparse = SparseSampler(size, OTHERS, compiled=compiled)
