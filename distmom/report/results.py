@@ -16,6 +16,7 @@ from distmom.report.on_demand import OnDemand
 from distmom.report.result import Result
 from distmom.report.values import plain, same
 from distmom.status import RETIRED_STATUSES, Status, listed_statuses
+from distmom.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,7 +203,7 @@ class Results(Several[R]):
         return self
 
     def __repr__(self) -> str:
-        return f"<Results: {len(self)} of {len({name for name, _ in labels(self)})} column(s)>"
+        return f"<Results: {len(self)} of {counted(len({name for name, _ in labels(self)}), 'column')}>"
 
     def __str__(self) -> str:
         from distmom.report.text import as_text
