@@ -92,8 +92,8 @@ def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
         getattr(r, "drifted", None) is True for r in results
     )  # no status: the comparison is in order
     if len(results) == 1:
-        words = [] if drifted and results[0].words == "ok" else [results[0].words]
-        return worst, "; ".join([*["samples differ"] * drifted, *words])
+        own = [] if drifted and results[0].words == "ok" else [results[0].words]
+        return worst, "; ".join([*["samples differ"] * drifted, *own])
     counts = Counter(r.status for r in results)
     what = "results" if any(r.group for r in results) else results[0].several
     words = sorted(counts, key=lambda word: (word.fine, word != "ok", -counts[word]))
