@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -90,7 +89,20 @@ class Results(Several[R]):
 
     @staticmethod
     def of(found: S | Results[S]) -> Results[S]:
-        """The results themselves, or a sequence of the single result."""
+        """One result or several, always as `Results`: what a function returned whose data decide how many.
+
+        `distmom.difference` gives one result for two variants and several for more, `distmom.compare` one for
+        each column and statistic. Loops and type checkers need not tell these cases apart.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import distmom as dm
+        >>> spent = {"amount": np.arange(1000.0), "arm": np.arange(1000) % 2}
+        >>> found = dm.difference(spent, "amount", by="arm", rng=0)
+        >>> [(one.variant, one.status) for one in dm.Results.of(found)]
+        [(1, 'ok')]
+        """
         return found if isinstance(found, Results) else Results([found], found.data, found.run)
 
     def said_as(self, said: Callable[[str], str]) -> Self:
@@ -166,9 +178,9 @@ class Results(Several[R]):
     def __iter__(self) -> Iterator[R]:
         return iter(self._results)
 
-    def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         """The place of the first result that equals `value`."""
-        return int(self._results.index(value, start, stop))
+        return int(self._results.index(value, start, len(self) if stop is None else stop))
 
     def count(self, value: Any) -> int:
         """The number of results that equal `value`."""
