@@ -207,7 +207,8 @@ class TournamentResult(Results[CandidateResult]):
         return bool(self.settings["cycle"])
 
     def __repr__(self) -> str:
-        return f"<TournamentResult: {', '.join(self.champions) or 'no champion'} of {counted(len(self), 'candidate')}>"
+        names = ", ".join(self.champions) or "no champion"
+        return f"<TournamentResult: {names} of {counted(len(self), 'candidate')}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: as for every command, with ``champions``, ``table``, ``duels``, ``survey``."""
