@@ -128,23 +128,23 @@ def leaf_comoments(
         rows, cells = rows[~gone], cells[~gone]
     count = np.bincount(cells, minlength=n_cells).astype(np.int64)
     n, c = np.maximum(count, 1).astype(np.float64)[:, None], len(columns)
-    first, rest = np.zeros((n_cells, c)), np.zeros((n_cells, c))
+    first, left = np.zeros((n_cells, c)), np.zeros((n_cells, c))
     product = np.zeros((n_cells, c, c))
     with np.errstate(invalid="ignore", over="ignore"):
         if compiled:
             _kernels.add_rows(rows, cells, shift, first)
             mean = np.where(count[:, None] > 0, shift + first / n, 0.0)
-            _kernels.add_products(rows, cells, mean, rest, product)
+            _kernels.add_products(rows, cells, mean, left, product)
         else:
             for a in range(c):
                 first[:, a] = np.bincount(cells, rows[:, a] - shift[a], n_cells)
             mean = np.where(count[:, None] > 0, shift + first / n, 0.0)
             d = rows - mean[cells]
             for a in range(c):
-                rest[:, a] = np.bincount(cells, d[:, a], n_cells)
+                left[:, a] = np.bincount(cells, d[:, a], n_cells)
                 for b in range(a, c):
                     product[:, a, b] = np.bincount(cells, d[:, a] * d[:, b], n_cells)
         for a in range(c):  # the mean was rounded: correct for the remainder
-            product[:, a, a:] -= rest[:, a, None] * rest[:, a:] / n
+            product[:, a, a:] -= left[:, a, None] * left[:, a:] / n
             product[:, a:, a] = product[:, a, a:]
     return Comoments(count, mean, product)
