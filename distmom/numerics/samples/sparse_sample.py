@@ -52,7 +52,8 @@ class SparseSample(NamedTuple):
         if compiled and _kernels.ready("merge_rows", n):
             out = self.unfilled(n)
             left = slice(0, _kernels.merge_rows(*self, *other, size, *out))
-            return out if left.stop == n else SparseSample(*(array[left].copy() for array in out))
+            groups, keys, values = out.at(left)
+            return out if left.stop == n else SparseSample(groups.copy(), keys.copy(), values.copy())
         both = SparseSample(*(np.concatenate(pair) for pair in zip(self, other, strict=True))).sorted()
         runs = run_starts(both.groups) if n else np.zeros(1, np.int64)
         ranks = np.arange(n) - np.repeat(runs[:-1], np.diff(runs))

@@ -65,7 +65,7 @@ def merge_rows(groups, keys, values, others, other_keys, other_values, size, to_
             and (groups[i] < others[j] or (groups[i] == others[j] and keys[i] <= other_keys[j]))
         )
         group = groups[i] if first else others[j]
-        rank = rank + 1 if group == last else 0
+        rank = rank + 1 if group == last else np.int64(0)
         last = group
         if rank < size:
             to_groups[n] = group
