@@ -28,6 +28,7 @@ from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
 from distmom.report.words import cell, listed
+from distmom.words import counted
 
 COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf")
 
@@ -95,7 +96,7 @@ def differences(
     if variants[first].counts["n_used"] == 0:
         raise NoAnswerError(_unused(variants[first]))
     without = sum(int(state.n_rows[g]) for g, value in enumerate(values) if value is None)
-    notes = (f"{without:,} rows without a variant are left out",) if without else ()
+    notes = (f"left out: {counted(without, 'row')} without a variant",) if without else ()
     results = _results(plan, variants[first], [variants[g] for g in known if g != first], denominator, notes)
     if not any(math.isfinite(r.estimate) for r in results):
         worst = next((v for v in variants.values() if v.counts["n_used"] == 0), None)

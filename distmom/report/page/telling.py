@@ -92,13 +92,14 @@ def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
         getattr(r, "drifted", None) is True for r in results
     )  # no status: the comparison is in order
     if len(results) == 1:
-        return worst, "; ".join([*["samples differ"] * drifted, results[0].words])
+        own = [] if drifted and results[0].words == "ok" else [results[0].words]
+        return worst, "; ".join([*["samples differ"] * drifted, *own])
     counts = Counter(r.status for r in results)
     what = "results" if any(r.group for r in results) else results[0].several
     words = sorted(counts, key=lambda word: (word.fine, word != "ok", -counts[word]))
     told = [f"{word}: {counts[word]:,}" for word in words]
-    if drifted:
-        told = [f"samples differ: {drifted:,}", *told]
+    if drifted:  # ok is that of the estimates: beside the finding it would read as its opposite
+        told = [f"samples differ: {drifted:,}", *(told if words != ["ok"] else [])]
     return worst, "; ".join([f"{told[0]} of {len(results):,} {what}", *told[1:]])
 
 

@@ -28,9 +28,9 @@ def tell_train(r: TrainResult) -> Telling:
     answer = (
         f"{cell(r.learner)}{target} was trained in {r.n_steps:,} steps; {loss}.",
         f"Each step used the median of {r.n_blocks:,} random blocks of {r.block_size:,} rows, so outliers in "
-        "a minority of the blocks do not steer it."
+        "a minority of the blocks do not move it."
         if r.n_blocks > 1
-        else f"Each step used one batch of {r.block_size:,} rows, so outliers in it do steer the model.",
+        else f"Each step used one batch of {r.block_size:,} rows, so outliers in it do move the model.",
         f"It ended with the status: {r.words}.",
     )
     survived = max(0, -(-r.n_blocks // 2) - 1)
@@ -43,7 +43,7 @@ def tell_train(r: TrainResult) -> Telling:
         ("blocks of a step", f"{r.n_blocks:,} of {r.block_size:,} rows"),
         ("contamination tolerated", f"outliers in up to {survived:,} blocks of a step"),
         ("blocks that could not be used", f"{r.n_skipped_blocks:,}"),
-        ("rows met", f"{r.n_rows:,} that pass the filter, of which {r.n_used:,} have all their values"),
+        ("rows read", f"{r.n_rows:,} that pass the filter; {r.n_used:,} of them have all values"),
         ("rows of the data", f"{r.data.get('n_rows', r.n_rows):,}, {r.mode}"),
     ]
     do = {"good": (USE,), "look": advice(r) or (LOOK,), "bad": (BEYOND, DESCRIBE)}[mood(r)]

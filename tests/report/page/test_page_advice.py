@@ -179,8 +179,8 @@ def test_samples_that_differ_are_no_plain_ok() -> None:
     g = np.random.default_rng(0)
     one, two = {"x": g.normal(size=900)}, {"x": 1.0 + g.normal(size=900)}
     for statistics, words in (
-        (["mean"], "samples differ; ok"),
-        (["mean", "auc"], "samples differ: 2 of 2 comparisons; ok: 2"),
+        (["mean"], "samples differ"),
+        (["mean", "auc"], "samples differ: 2 of 2 comparisons"),
     ):
         found = dm.compare([one, two], "x", statistics=statistics, rng=0, test=dm.Permutations(199))
         assert words in page(dm.Results.of(found).story(), {})
