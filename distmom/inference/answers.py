@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
@@ -45,13 +44,8 @@ class OfGroups:
 
     def subset(self, groups: Ints) -> Self:
         """The same for some of the groups, or for all in another order."""
-        return replace(self, **{n: _some(getattr(self, n), groups) for n in _names(type(self))})
-
-
-@cache
-def _names(kind: type[OfGroups]) -> tuple[str, ...]:
-    """The fields with one line per group."""
-    return tuple(field.name for field in fields(kind) if field.name not in kind.of_all)
+        mine = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{n: _some(v, groups) for n, v in mine.items() if n not in self.of_all})
 
 
 def _some(value: Any, groups: Ints) -> Any:

@@ -112,15 +112,14 @@ def _next(answer: RuleAnswer, wanted: str, delta: float) -> tuple[Floats, Ints]:
         by_order = answer.n_blocks >= least_order_blocks(delta)
     else:
         by_order = np.full(answer.n_blocks.shape, wanted == "order")
-    low = np.where(by_order, found.order_low, found.cantelli_low)
-    high = np.where(by_order, found.order_high, found.cantelli_high)
-    reason = np.where(by_order, found.order_reason, found.cantelli_reason)
+    reason: Ints = np.where(by_order, found.order_reason, found.cantelli_reason).reshape(-1, LINES)
     if wanted == "none":
         reason = np.full(reason.shape, int(NoInterval.NOT_WANTED))
-    estimate, low, high, reason = (each.reshape(-1, LINES) for each in (answer.estimate, low, high, reason))
+    low = np.where(by_order, found.order_low, found.cantelli_low).reshape(-1, LINES)[:, 1]
+    high = np.where(by_order, found.order_high, found.cantelli_high).reshape(-1, LINES)[:, 2]
     known = ~reason[:, 1:].any(axis=1)
-    ends = (np.where(known, end, np.nan) for end in (low[:, 1], high[:, 2]))
-    return np.stack([estimate[:, 0], *ends], axis=1), reason[:, 2]
+    ends = (np.where(known, end, np.nan) for end in (low, high))
+    return np.stack([answer.estimate.reshape(-1, LINES)[:, 0], *ends], axis=1), reason[:, 2]
 
 
 def _same(x: Floats, y: Floats) -> Bools:
