@@ -18,6 +18,10 @@ from distmom.solvers.aggregators import within_reach
 FEWEST = 5
 """Least number of blocks with which the noise can be estimated."""
 
+NEGLIGIBLE = 1e-6
+"""A step along a gradient of unit curvature gains half its square: of less than this nothing is left to gain,
+however small the noise is. Targets that the features determine have none."""
+
 SPREADS, SHARED = 5.0, 1.5
 """The mean square may be `SHARED`, as the point has noise of its own, plus this many standard deviations."""
 
@@ -25,8 +29,8 @@ SPREADS, SHARED = 5.0, 1.5
 def noise_ratio(gradients: Floats) -> float:
     """Mean over coordinates of the squared ratio of the mean gradient to its standard error.
 
-    Uses the blocks that `within_reach` keeps: about 1 at the minimum; NaN for fewer than `FEWEST` blocks.
-    In whitened coordinates the terms are nearly independent.
+    Uses the blocks that `within_reach` keeps: about 1 at the minimum, 0 if the gradient is negligible; NaN
+    for fewer than `FEWEST` blocks. In whitened coordinates the terms are nearly independent.
 
     Examples
     --------
@@ -40,6 +44,8 @@ def noise_ratio(gradients: Floats) -> float:
         return math.nan
     kept = kept[within_reach(kept)]
     mean, variance = kept.mean(axis=0), kept.var(axis=0, ddof=1) / len(kept)
+    if 0.5 * float(mean @ mean) <= NEGLIGIBLE:
+        return 0.0
     known = variance > 0.0
     if not known.any():
         return 0.0 if not mean.any() else math.inf
