@@ -43,7 +43,7 @@ def tell_train(r: TrainResult) -> Telling:
             "none" if _plain(r) else f"outliers in up to {survived:,} blocks of a step",
         ),
         ("blocks that could not be used", f"{r.n_skipped_blocks:,}"),
-        ("rows read", f"{r.n_rows:,}; {r.n_used:,} of them have all values"),
+        ("rows read", f"{r.n_rows:,}, {'all' if r.n_used == r.n_rows else f'{r.n_used:,}'} of them complete"),
         ("rows of the data", f"{r.data.get('n_rows', r.n_rows):,}, {r.mode}"),
     ]
     do = {"good": (USE,), "look": advice(r) or (LOOK,), "bad": (BEYOND, DESCRIBE)}[mood(r)]
