@@ -47,7 +47,7 @@ class StatusMeaning(NamedTuple):
 STATUSES = (
     StatusMeaning(
         (Status.OK,),
-        "no sign of damage; also where all values are identical",
+        "no sign of damage; also if all values are identical",
         do="nothing to do: use the estimate with its interval",
     ),
     StatusMeaning(
@@ -68,25 +68,25 @@ STATUSES = (
         (Status.SHARE_FAR_OUT,),
         "some rows are separated from the others, but only by 10 to 30 standard deviations, or form a second "
         "group decades away; for a model: over a tenth of a column is 20 standard deviations from the "
-        "centre, or a tenth of the rows does not fit the model of the others or has one target that the "
-        "others do not lead to",
+        "centre, a tenth of the rows does not fit the model of the others, or a tenth of the targets has one "
+        "value that the others do not approach",
         "these rows are in the estimate",
         "check these rows",
         ("if they are wrong, leave them out with {where}",),
     ),
     StatusMeaning(
         (Status.RESIDUALS_SKEWED,),
-        "of a regression with the Huber loss: the mean of the residuals is far from zero, since their noise "
-        "is skewed or the targets of some rows are wrong",
+        "for a regression with the Huber loss: the mean of the residuals is far from zero, because their "
+        "noise is skewed or the targets of some rows are wrong",
         "nothing: the model is not that of the mean",
-        "check the rows with large residuals; if they are real, take the squared loss",
+        "check the rows with large residuals; if they are real, use the squared loss",
     ),
     StatusMeaning(
         (Status.FILES_DISAGREE,),
         "some files hold other values than the rest: file-level and row-level estimates disagree, or a file "
         "is far from all others",
-        "these files were left out, or whole files are the blocks, or, where only a model's losses tell of "
-        "them, they were kept; the notes name them",
+        "these files were left out, or whole files are the blocks, or, if only a model's losses reveal them, "
+        "they were kept; the notes name them",
         "inspect these files, correct or exclude them, and run again",
     ),
     StatusMeaning(
@@ -99,7 +99,7 @@ STATUSES = (
     ),
     StatusMeaning(
         (Status.ROWS_IN_ORDER,),
-        "statistics of pairs: the order of the rows depends on their values, which biases random blocks",
+        "for statistics of pairs: the order of the rows depends on their values, which biases random blocks",
         "nothing",
         "rewrite the lake in random order (DuckDB: ORDER BY random(), Polars: sample(fraction=1, "
         "shuffle=True)), and run again",

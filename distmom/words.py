@@ -28,6 +28,21 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
+def told_statuses(counts: Mapping[str, int]) -> str:
+    """How many results there are, and their statuses.
+
+    Examples
+    --------
+    >>> told_statuses({"files disagree": 1})
+    '1 result: files disagree'
+    >>> told_statuses({"ok": 3, "sample mean, no guarantee": 1})
+    '4 results: ok (3); sample mean, no guarantee (1)'
+    """
+    several = len(counts) > 1
+    words = (f"{status} ({n:,})" if several else str(status) for status, n in counts.items())
+    return f"{counted(sum(counts.values()), 'result')}: {'; '.join(words)}"
+
+
 @dataclass(frozen=True)
 class Wording:
     """The wording of messages for callers who do not use Python objects.

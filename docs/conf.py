@@ -67,7 +67,7 @@ OF_THE_PACKAGE = frozenset(
     apart as_sample blind blocks blocks_of bound bounded check check_columns closing combine counts degrees
     document drawn drawn_title ends entries entry_records fixed flat from_covariance has_units headers heading
     here imagined instead kind layout least_columns left_out level linear lines load marked more_tables
-    most_lines name names number numbers of open parts prepare prepared_value reach records remarks remedies
+    most_lines name names number numbers open parts prepare prepared_value reach records remarks remedies
     said_as save scheme several shown shown_number shown_values start story telling told told_by unit v_form
     what with_number with_where without words
     """.split()  # noqa: SIM905  # a list of seventy lines is harder to read

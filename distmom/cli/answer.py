@@ -17,7 +17,7 @@ from distmom.cli.failures import tell
 from distmom.cli.show import show_plan, show_results
 from distmom.cli.words import wording
 from distmom.json_lines import json_stderr
-from distmom.words import counted
+from distmom.words import told_statuses
 
 if TYPE_CHECKING:
     from distmom.report import Results
@@ -91,8 +91,8 @@ def print_results(
     code = found.exit_code_if(statuses)
     if json_stderr.active:
         counts = {str(status): n for status, n in found.count_statuses().items()}
-        text = f"{counted(len(found), 'result')}: {', '.join(f'{n} {word}' for word, n in counts.items())}"
-        tell("results", text, "warning" if code else "info", n_results=len(found), statuses=counts)
+        level = "warning" if code else "info"
+        tell("results", told_statuses(counts), level, n_results=len(found), statuses=counts)
     return code
 
 

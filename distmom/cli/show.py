@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.cli.failures import tell, write_stdout
 from distmom.cli.words import wording
+from distmom.words import counted
 
 if TYPE_CHECKING:
     from distmom.report import Results
@@ -64,7 +65,9 @@ def show_plan(plan: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         show_json(plan_document(plan))
         return
-    shown = {k: f"{len(v)} files" if k == "skipped" else v for k, v in plan.items() if v not in (None, [])}
+    shown = {
+        k: counted(len(v), "file") if k == "skipped" else v for k, v in plan.items() if v not in (None, [])
+    }
     width = max(map(len, shown)) + 2
     lines = (f"{name.replace('_', ' '):{width}}{_number(value)}\n" for name, value in shown.items())
     write_stdout("".join(lines) + "nothing was read; run without --dry-run to get the answer\n")

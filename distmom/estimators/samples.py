@@ -22,6 +22,7 @@ from distmom.passes.census import column_share
 from distmom.passes.opening import open_data
 from distmom.passes.scan import Scan, as_scan
 from distmom.report.words import cell, listed
+from distmom.words import counted
 
 NUMBERS = {2: "two", 3: "three"}
 
@@ -148,7 +149,7 @@ def samples_by(
         Sample(scan.instead(GroupFilter(by, keys[i], texts[i], also)), f"{by} = {texts[i]}") for i in places
     )
     others = int(state.n_rows.sum()) - sum(int(state.n_rows[known[i]]) for i in places)
-    return found, (f"{others:,} rows of neither sample are left out",) if others else ()
+    return found, (f"left out: {counted(others, 'row')} of neither sample",) if others else ()
 
 
 def _place(wanted: Any, keys: Sequence[Component], texts: list[str], by: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import shlex
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,7 +20,7 @@ from distmom.jobs.toml_file import read_toml
 from distmom.jobs.words import keys_of
 from distmom.json_lines import json_stderr
 from distmom.signals import endings
-from distmom.words import counted
+from distmom.words import counted, told_statuses
 
 INTERNAL, USAGE, RESOURCES = 1, 2, 6
 
@@ -171,14 +170,13 @@ def _written(
         endings.check()
         dm.write_results(results, path)
         log("wrote", f"wrote {path}", file=str(path))
-    statuses = Counter(str(result.status) for result in results)
-    said = ", ".join(f"{n} {word}" for word, n in statuses.items())
+    statuses = {str(status): n for status, n in results.count_statuses().items()}
     code = results.exit_code_if(fail_on)
     # also with --quiet, because the code alone would not say much
     doubtful = code in (dm.NoAnswerError.exit_code, dm.DoubtfulResultError.exit_code)
     level = "warning" if doubtful else "info"
-    fields = {"n_results": len(results), "statuses": dict(statuses)}
-    log("results", f"{counted(len(results), 'result')}: {said}", level=level, **fields)
+    fields = {"n_results": len(results), "statuses": statuses}
+    log("results", told_statuses(statuses), level=level, **fields)
     return {"exit_code": code, "outputs": [str(path) for path in outputs]}
 
 

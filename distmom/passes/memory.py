@@ -88,9 +88,12 @@ def reading_memory(read: ReadOptions, extent: Extent | None) -> Memory:
     known = extent or Extent(read.batch_rows, read.batch_rows, read.batch_rows, {})
     found = known.reading(read.names, read.batch_rows, DICTIONARY_BYTES)
     rows, n_values = min(LEAF_ROWS, known.rows), len(read.value_names)
-    # smaller batches wait until they fill a leaf and are joined then; those of texts end with each row group
-    joined = read.batch_rows < LEAF_ROWS or any(chunk.text for chunk in known.chunks.values())
-    held = 2 * n_values * rows * 8 if joined and known.rows > 1 else 0
+    waiting = 0
+    if known.rows > 1 and (2 * read.batch_rows < LEAF_ROWS or any(c.text for c in known.chunks.values())):
+        waiting = 2 * rows  # many batches, or those of texts, which end with each row group, are joined
+    elif read.batch_rows % LEAF_ROWS:
+        waiting = min(read.batch_rows, rows)  # the rest of a batch is the first piece of the next leaf
+    held = 8 * n_values * waiting
     leaf = LEAF_COPIES * 8 * rows
     remedy = "use fewer columns"
     return found + Memory(

@@ -114,9 +114,8 @@ class ComomentKeeper(PartSums[Comoments]):
         if leaf.codes is not None:
             cells = leaf.codes * n_blocks + cells
         gone = missing_values(leaf, means.nan)
-        found = leaf_comoments(
-            list(leaf.values), gone, cells, self._n_groups * n_blocks, compiled=means.compiled
-        )
+        n_cells = self._n_groups * n_blocks
+        found = leaf_comoments(leaf.values, gone, cells, n_cells, rest=leaf.rest, compiled=means.compiled)
         return found.reshape(self._n_groups, n_blocks)
 
     def end_file(self) -> None:  # noqa: D102

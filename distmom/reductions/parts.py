@@ -56,7 +56,7 @@ class Sums(Protocol[T]):
     """What `PartSums` fills: the sums of one leaf."""
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
-        """Add rows of the leaf."""
+        """Add rows of the leaf; all of it may come in two pieces."""
 
     def state(self) -> T:
         """The sums."""
@@ -64,7 +64,7 @@ class Sums(Protocol[T]):
 
 
 class PartSums(KeyedFiles, Generic[S]):
-    """The `Accumulator` of sums over leaves, merged in the dyadic tree; `whole` wants leaves in one piece."""
+    """The `Accumulator` of sums over leaves, merged in the dyadic tree; if `whole`, they get whole leaves."""
 
     def __init__(
         self, new: Callable[[], Sums[S]], merge: Callable[[S, S], S], n_files: int, seed: int, *, whole: bool
@@ -79,7 +79,7 @@ class PartSums(KeyedFiles, Generic[S]):
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
         if self._cutter is not None:
             for leaf in self._cutter.add(rows):
-                self._take(leaf.whole())
+                self._take(leaf)
             return
         for part, ends in stretches(rows, LEAF_ROWS):
             self._take(part, push=ends)
@@ -98,7 +98,7 @@ class PartSums(KeyedFiles, Generic[S]):
 
     def end_file(self) -> None:  # noqa: D102
         for leaf in [] if self._cutter is None else self._cutter.flush():
-            self._take(leaf.whole())
+            self._take(leaf)
         self._push()
         self._files.push(0, self._number, self._leaves.close())
 

@@ -78,7 +78,7 @@ class SparseState:
             for a, b in zip(self.cells, other.cells, strict=True)
         )
         samples = (
-            SparseSample.smallest(self.sample_size, a.renumbered(mine), b.renumbered(others))
+            a.renumbered(mine).merge(b.renumbered(others), self.sample_size, compiled=compiled)
             for a, b in zip(self.samples, other.samples, strict=True)
         )
         return replace(

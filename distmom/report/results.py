@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -16,6 +15,7 @@ from distmom.report.on_demand import OnDemand
 from distmom.report.result import Result
 from distmom.report.values import plain, same
 from distmom.status import RETIRED_STATUSES, Status, listed_statuses
+from distmom.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +89,20 @@ class Results(Several[R]):
 
     @staticmethod
     def of(found: S | Results[S]) -> Results[S]:
-        """The results themselves, or a sequence of the single result."""
+        """One result or several, always as `Results`: what a function returned whose data decide how many.
+
+        `distmom.difference` gives one result for two variants and several for more, `distmom.compare` one for
+        each column and statistic. Loops and type checkers need not tell these cases apart.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import distmom as dm
+        >>> spent = {"amount": np.arange(1000.0), "arm": np.arange(1000) % 2}
+        >>> found = dm.difference(spent, "amount", by="arm", rng=0)
+        >>> [(one.variant, one.status) for one in dm.Results.of(found)]
+        [(1, 'ok')]
+        """
         return found if isinstance(found, Results) else Results([found], found.data, found.run)
 
     def said_as(self, said: Callable[[str], str]) -> Self:
@@ -165,9 +178,9 @@ class Results(Several[R]):
     def __iter__(self) -> Iterator[R]:
         return iter(self._results)
 
-    def index(self, value: Any, start: int = 0, stop: int = sys.maxsize) -> int:
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         """The place of the first result that equals `value`."""
-        return int(self._results.index(value, start, stop))
+        return int(self._results.index(value, start, len(self) if stop is None else stop))
 
     def count(self, value: Any) -> int:
         """The number of results that equal `value`."""
@@ -202,7 +215,7 @@ class Results(Several[R]):
         return self
 
     def __repr__(self) -> str:
-        return f"<Results: {len(self)} of {len({name for name, _ in labels(self)})} column(s)>"
+        return f"<Results: {len(self)} of {counted(len({name for name, _ in labels(self)}), 'column')}>"
 
     def __str__(self) -> str:
         from distmom.report.text import as_text

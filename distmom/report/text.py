@@ -109,7 +109,7 @@ def _skipped(results: Results) -> list[str]:
         f"skipped {printable(s['file'])}: {printable(s['reason'])}" for s in results.data.get("skipped", ())
     ]
     if len(lines) > LINES:
-        lines[LINES - 1 :] = [f"… and {len(lines) - LINES + 1:,} more files skipped"]
+        lines[LINES - 1 :] = [f"… and {counted(len(lines) - LINES + 1, 'more file')} skipped"]
     return lines
 
 
@@ -163,7 +163,7 @@ def shown(results: Results, most: int, ways: str) -> tuple[Results, list[str]]:
     if len(results) <= most:
         return results, []
     counts = results.count_statuses()
-    told = "; ".join(f"{n:,} {status}" for status, n in sorted(counts.items(), key=lambda one: -one[1]))
+    told = "; ".join(f"{status} ({n:,})" for status, n in sorted(counts.items(), key=lambda one: -one[1]))
     return results.ends(ENDS), [
         f"first and last {ENDS} of {len(results):,} results, with their notes; {ways}",
         f"status of all: {told}",

@@ -47,7 +47,7 @@ def test_a_table_for_people(distmom: Run, lakes: list[Path], tmp_path: Path) -> 
     words = ("-c", "y", "--by", "side", "--sample", "old", "--sample", "new", "--permutations", "999")
     ended = distmom("compare", f"{tmp_path}/*/*.parquet", *words, "--output", tmp_path / "_found.csv")
     assert ended.code == 0, ended.err
-    for text in ("y mean", "y auc", "y energy", "99% interval", "adjusted", "3,000"):
+    for text in ("y mean", "y auc", "y energy", "99% interval", "p (Holm)", "3,000"):
         assert text in ended.out
     assert "side = old and side = new differ" in ended.err
     assert (tmp_path / "_found.csv").read_text().count("\n") == 4

@@ -166,7 +166,7 @@ def test_the_auc_of_a_score_by_its_label(distmom: Run, tmp_path: Path) -> None:
     right = dm.ustatistic(dm.scan(files), "score", kernel="auc", by={"label": [0, 2]}, blocks=9, rng=0)
     done = distmom("ustat", *files, *words, "--by", "label", "--sample", 0, "--sample", 2)
     assert f"{right.estimate:.3f}"[:5] in done.out and "samples: label = 0, label = 2" in done.err
-    assert "400 rows of neither sample are left out" in done.err
+    assert "left out: 400 rows of neither sample" in done.err
     page = tmp_path / "_page.html"
     two = ("--where", "label = 0", "--where", "label = 2", "--json", "--quiet", "--output", page)
     done = distmom("ustat", tmp_path, *words, *two)

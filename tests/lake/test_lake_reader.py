@@ -361,7 +361,7 @@ def test_batches_do_not_grow_with_the_row_group(write):
     before = pa.total_allocated_bytes()
     peak = 0
     for batch in lake.reader(ReadOptions(("x",))).batches(lake.files[0]):
-        assert batch.n_rows <= 131_072
+        assert batch.n_rows <= 98_304
         peak = max(peak, pa.total_allocated_bytes() - before)
     assert peak < 8_000_000  # the column is 16 MB
 

@@ -16,7 +16,7 @@ JOINT = Option(
 
 PASSES = Option(
     "--passes",
-    "Passes over the data where rows stand apart; 1 uses a sample.",
+    "Passes over the data if rows stand apart; 1 uses a sample.",
     Word(["1", "2"]),
     "Uncertainty",
     usual="2",

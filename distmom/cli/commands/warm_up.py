@@ -8,6 +8,7 @@ import click
 
 from distmom.cli.failures import write_stdout
 from distmom.cli.layout import Option, command
+from distmom.words import counted
 
 EXAMPLES = (
     ("all kernels, once after the installation", "distmom warm-up"),
@@ -40,7 +41,7 @@ def warm_up_command(dry_run: bool, quiet: bool) -> int:
         )
     n, kept = missing(), f"kept in {folder}"
     if dry_run:
-        said = f"{n} kernels are missing; others are {kept}"
+        said = f"missing: {counted(n, 'kernel')}; all others are {kept}"
     else:
         terminal = not quiet and sys.stderr is not None and sys.stderr.isatty()
 
@@ -50,7 +51,7 @@ def warm_up_command(dry_run: bool, quiet: bool) -> int:
         warm_up(tell if terminal else None)
         if terminal:
             click.echo("\r\033[K", nl=False, err=True)
-        said = f"{n} kernels compiled; all are {kept}"
+        said = f"compiled: {counted(n, 'kernel')}; all are {kept}"
     if not quiet:
         write_stdout(said + "\n")
     return 0

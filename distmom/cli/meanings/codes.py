@@ -32,10 +32,12 @@ CODES = (
         "done, but files were skipped, or columns of a profile left out",
         "look at the list of what is missing",
     ),
-    ExitCode(5, "no answer to rely on", "look at the status and the notes; 5 wins over 7 and 4"),
+    ExitCode(5, "no answer to rely on", "look at the status and the notes; 5 takes precedence over 7 and 4"),
     ExitCode(6, "memory, disk or cluster", "free what the message names and run the same command again"),
     ExitCode(
-        7, "a status of --fail-on", "look at the status and the report; outputs are written; 7 wins over 4"
+        7,
+        "a status of --fail-on",
+        "look at the status and the report; outputs are written; 7 takes precedence over 4",
     ),
     ExitCode(130, "interrupted (Ctrl-C, SIGINT)", "run the same command again; with a state it resumes"),
     ExitCode(143, "terminated (SIGTERM)", "run the same command again; with a state it resumes"),

@@ -16,8 +16,8 @@ class IntervalMeaning(NamedTuple):
 INTERVALS = (
     IntervalMeaning(
         "auto",
-        "order statistics where there are enough blocks, else the Cantelli bound; of whole files where rows "
-        "are correlated",
+        "order statistics if there are enough blocks, else the Cantelli bound; of whole files if rows are "
+        "correlated",
         "the default; keep it unless you need one kind in every run",
     ),
     IntervalMeaning(
@@ -37,5 +37,5 @@ INTERVALS = (
         "closed-form bound of the proposition, for its own number of blocks",
         "for comparison with published results; use --blocks paper",
     ),
-    IntervalMeaning("none", "no interval", "saves time where only the estimate counts"),
+    IntervalMeaning("none", "no interval", "saves time if only the estimate counts"),
 )

@@ -25,7 +25,7 @@ SUBJECTS = (
     Subject(
         "accused files",
         "files whose values differ from those of all others; they are compared in blocks of whole files, "
-        "then one by one where they can be read again",
+        "then one by one if they can be read again",
         "'distmom describe' shows in what they differ; --exclude leaves them out",
     ),
     Subject(
@@ -42,7 +42,7 @@ SUBJECTS = (
         "design effect",
         "the variance of the mean, relative to that of as many independent rows: with 10, these rows carry "
         "as much information as a tenth of their number of independent rows",
-        "nothing where the interval is that of whole files; else --block-by file",
+        "nothing if the interval is that of whole files; else --block-by file",
     ),
     Subject(
         "far rows",

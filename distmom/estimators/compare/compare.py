@@ -83,7 +83,8 @@ def compare(
     Returns
     -------
     CompareResult or Results
-        A single result, or a sequence with one per column and statistic.
+        A single result, or a sequence with one per column and statistic; `Results.of` makes a sequence of
+        both.
 
     Raises
     ------

@@ -19,7 +19,8 @@ from distmom.inference.answers import RuleAnswer
 from distmom.inference.plain import sample_means
 from distmom.inference.share.second_group import APART, FEW_VALUES
 from distmom.inference.status import ALL_EQUAL, Finding
-from distmom.inference.variants.differences import MAY_BE_0, Lift, Paired, estimate_of
+from distmom.inference.variants.differences import MAY_BE_0, Paired, compared, estimate_of
+from distmom.inference.variants.lifts import Lift
 from distmom.inference.variants.ratios import RatioBlocks, RobustRatio, ratio_steps
 from distmom.inference.variants.together import all_answered
 from distmom.numerics.blocks.moments import Moments
@@ -27,6 +28,7 @@ from distmom.numerics.median import lower_median
 from distmom.reductions.state import MeanState
 from distmom.report import DifferenceResult
 from distmom.report.words import cell, listed
+from distmom.words import counted
 
 COUNTS = ("n_rows", "n_used", "n_null", "n_nan", "n_inf")
 
@@ -94,7 +96,7 @@ def differences(
     if variants[first].counts["n_used"] == 0:
         raise NoAnswerError(_unused(variants[first]))
     without = sum(int(state.n_rows[g]) for g, value in enumerate(values) if value is None)
-    notes = (f"{without:,} rows without a variant are left out",) if without else ()
+    notes = (f"left out: {counted(without, 'row')} without a variant",) if without else ()
     results = _results(plan, variants[first], [variants[g] for g in known if g != first], denominator, notes)
     if not any(math.isfinite(r.estimate) for r in results):
         worst = next((v for v in variants.values() if v.counts["n_used"] == 0), None)
@@ -199,7 +201,7 @@ def _results(
     """The variants beside the control."""
     options = plan.options
     pairs = [Paired(control.ratio, one.ratio, options.confidence_level) for one in variants]
-    found = all_answered([pair.steps(options.interval) for pair in pairs], options.confidence_level)
+    found = compared(pairs, options.interval)
     return [
         _result(plan, control, one, denominator, notes, *answers)
         for one, answers in zip(variants, found, strict=True)
@@ -284,6 +286,6 @@ def _notes(plan: MeanPlan, control: Variant, variant: Variant, answer: RuleAnswe
             about = "" if side.units.n_units_exact else "about "
             notes.append(
                 f"{about}{side.units.n_units:,} units of {cell(side.value)!r} make {n_blocks} blocks; fewer "
-                f"than {FEW_UNITS} units a block make the interval approximate"
+                f"than {FEW_UNITS} units per block make the interval approximate"
             )
     return notes

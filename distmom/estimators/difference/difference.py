@@ -77,6 +77,7 @@ def difference(
     -------
     DifferenceResult or Results
         A single result for two variants; otherwise a sequence with one per variant other than the control.
+        `Results.of` makes a sequence of both.
 
     Raises
     ------

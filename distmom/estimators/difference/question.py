@@ -23,6 +23,7 @@ from distmom.memory import Held, Memory
 from distmom.passes.opening import open_data, refuse_times
 from distmom.passes.scan import Scan
 from distmom.report import DifferenceResult, Results
+from distmom.words import counted
 
 LIBRARIES = 25_000_000
 """Bytes of pandas, which PyArrow loads, where it is installed, for the value of a variant."""
@@ -88,15 +89,15 @@ class PlannedDifference:
         scan, n = without_crossover(question.scan, plan, executor, progress)
         question = question.about(scan=scan, crossover="keep")
         plan = question.plan(executor, progress).pass_
-        more = (f"{n:,} units in several variants are left out",) if n else ()
+        more = (f"left out: {counted(n, 'unit')} in several variants",) if n else ()
         try:
             return self._told(question, plan, executor, progress, run, more)
         except NoAnswerError as error:
             if not n:
                 raise
             raise NoAnswerError(
-                f"crossover: 'omit' leaves out {n:,} units in several variants, and the remaining rows are "
-                "too few for a difference; keep them, or check unit and by"
+                f"crossover: 'omit' leaves out {counted(n, 'unit')} in several variants, and the remaining "
+                "rows are too few for a difference; keep them, or check unit and by"
             ) from error
 
     def _told(

@@ -253,7 +253,7 @@ def _of_samples(plan: MeanPlan, every: BlockState, fields: dict[str, Any]) -> di
     notes = list(value_notes(fields.get("columns"), same))
     if 0 < sizes.size < n_blocks:
         notes.append(
-            f"{n_blocks - sizes.size} of {n_blocks} samples hold no used row of this group and are left out"
+            f"left out: {n_blocks - sizes.size} of {n_blocks} samples, without a used row of this group"
         )
     own = {} if method is None else {"trace": float(row.sum())}
     return {

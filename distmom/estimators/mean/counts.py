@@ -13,6 +13,7 @@ from distmom.errors import DataError, NoAnswerError
 from distmom.lake.keys.keyvalues import decode_key
 from distmom.numerics.arrays import Ints
 from distmom.reductions.state import INFS, NANS, NULLS, ZEROS, Key, MeanState
+from distmom.words import counted
 
 if TYPE_CHECKING:
     from distmom.cluster.work import SkippedFile
@@ -25,7 +26,9 @@ def check_state(state: Any, skipped: Sequence[SkippedFile], *, filtered: bool) -
     if state is not None:
         return
     if skipped:
-        raise DataError(f"no file could be read: {skipped[0].reason} ({len(skipped)} files skipped)")
+        raise DataError(
+            f"no file could be read: {skipped[0].reason} ({counted(len(skipped), 'file')} skipped)"
+        )
     raise NoAnswerError("no rows left after the filter; check where" if filtered else "the data has no rows")
 
 

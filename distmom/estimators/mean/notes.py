@@ -15,6 +15,7 @@ from distmom.inference.files.dependence import FILES
 from distmom.inference.status import ALL_EQUAL
 from distmom.numerics.arrays import Bools, Ints
 from distmom.report.words import listed
+from distmom.words import counted
 
 if TYPE_CHECKING:
     from distmom.estimators.mean.plan import MeanPlan
@@ -43,9 +44,8 @@ NEITHER = (
     "there is no interval"
 )
 ODD = (
-    "{} file(s) were left out: their values differ from all others, which happens by chance in "
-    "about one lake "
-    "in 1,000"
+    "left out: {}, with values that differ from all others, which happens by chance in about one lake in "
+    "1,000"
 )
 SORTED = (
     "rows are sorted by this column or a related one; the interval assumes independent rows that were sorted "
@@ -83,7 +83,7 @@ def block_notes(
     if by_rows and found is not None and found.units is not None and found.units.in_order:
         yield SORTED
     if found is not None and found.odd_files:
-        yield ODD.format(len(found.odd_files))
+        yield ODD.format(counted(len(found.odd_files), "file"))
     elif answer.disagree[line]:
         yield FILES_HEARD if files_first else ROWS_HEARD
     if fields.get("n_units", math.inf) < FEW_UNITS * n_blocks:
@@ -108,9 +108,8 @@ def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
     about = f"{'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
     if n_blocks < 2:
         return f"{about} are too few for blocks"
-    return (
-        f"{about} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a block make the interval approximate"
-    )
+    few = f"fewer than {FEW_UNITS} {what} per block"
+    return f"{about} make {n_blocks} blocks; {few} make the interval approximate"
 
 
 def weight_notes(plan: MeanPlan, count: Ints, fields: dict[str, Any]) -> Iterator[str]:
@@ -124,7 +123,7 @@ def weight_notes(plan: MeanPlan, count: Ints, fields: dict[str, Any]) -> Iterato
     weightless = fields["n_unweighted"] + fields["n_zero_weight"]
     if fields["n_rows"] >= count.size and empty and weightless:
         number = f"{empty:,} of {count.size:,} " if fields["group"] is None else ""
-        yield f"{number}fine blocks have no row of positive weight and are left out"
+        yield f"left out: {number}fine blocks, without a row of positive weight"
 
 
 def value_notes(names: Sequence[str] | None, same: Bools, few: Bools | None = None) -> Iterator[str]:

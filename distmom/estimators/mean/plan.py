@@ -284,7 +284,7 @@ def _counted(
             return LakeCounts(None, plenty, plenty)
     n_rows = None if census is None else int(census.rows.sum())
     if n_rows == 0:
-        raise NoAnswerError(f"the data has no rows ({len(files)} file(s), all empty); give data with rows")
+        raise NoAnswerError(f"the data has no rows (all files are empty: {len(files)}); give data with rows")
     n_valid = None
     if read.where is not None and needs_passing_rows(options):
         n_valid = count_valid(source, read, files, executor, options.on_bad_file, progress)

@@ -127,7 +127,7 @@ def sample_result(
         told["flags"] = found.with_status(Finding.BREAKDOWN_POINT_EXCEEDED).flags
         notes.append(disagreement_note(disagreeing))
     if 0 < k < filled.size:
-        notes.append(f"{filled.size - k} of {filled.size} samples hold no tuple of rows and are left out")
+        notes.append(f"left out: {filled.size - k} of {filled.size} samples, without a tuple of rows")
     if few is not None:
         notes.append(few)
     told |= shared | sigmas_of(options.kernel, blocks)
@@ -142,7 +142,7 @@ def drawn_pairs(options: UStatOptions, found: SampledTuples) -> DrawnStatistics:
     if found.n_dropped:
         pairs = "pairs" if sum(options.kernel.degrees) == 2 else "tuples"
         asked = found.n_asked * found.n_blocks
-        notes = (f"{found.n_dropped:,} of {asked:,} {pairs} drawn contain an unusable row and are left out",)
+        notes = (f"left out: {found.n_dropped:,} of {asked:,} {pairs} drawn, with an unusable row",)
     variance = moments.variance(part_weights(found.kernel, *lower_median(moments.mean, axis=0)))
     count = moments.count.reshape(-1, 1)
     blocks = BlockStatistics.of(count, tuple(moments.count.tolist()), moments.mean, variance)

@@ -50,6 +50,6 @@ JOB = job_of(
     "train",
     {"train": TRAIN, "options": OPTIONS},
     data=DATA_OF_TRAINING,
-    run=refusing(RUN, "does not apply to training", "on_change", "fail_on"),
+    run=refusing(RUN, "does not apply to training", "on_change"),
     as_one=("options",),
 )

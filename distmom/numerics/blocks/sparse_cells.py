@@ -12,7 +12,7 @@ import numpy as np
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells
-from distmom.numerics.ranks.order import run_starts
+from distmom.numerics.ranks.order import regrouped, run_starts, stable_order
 
 ROWS_TOGETHER = 1 << 18
 """This many rows wait before they are sorted by cell."""
@@ -39,12 +39,8 @@ class CellTable(NamedTuple):
     def renumbered(self, where: Ints, width: int) -> CellTable:
         """The same cells where group g, of `width` cells, is number ``where[g]``; -1: it is left out."""
         groups, places = np.divmod(self.ids, width)
-        ids = where[groups] * width + places
-        kept = ids >= 0
-        found = CellTable(ids, self.moments) if kept.all() else CellTable(ids[kept], self.moments.at(kept))
-        if not np.all(found.ids[1:] > found.ids[:-1]):
-            found = found.at(np.argsort(found.ids))
-        return found
+        index, groups = regrouped(groups, where)
+        return CellTable(groups * width + places[index], self.moments.at(index))
 
     def groups(self, start: int, stop: int, width: int) -> CellTable:
         """The cells of consecutive groups, renumbered from 0."""
@@ -135,7 +131,7 @@ class SparseCells(Cells):
         x, cells = (np.concatenate([part[i] for part in self._waiting]) for i in (0, 1))
         weights = [part[2] for part in self._waiting if part[2] is not None]
         self._waiting, self._n_waiting = [], 0
-        order = np.argsort(cells, kind="stable")
+        order = stable_order(cells, compiled=self._compiled)
         cells = cells[order]
         runs = run_starts(cells)
         ids, mine, fresh = united(self._ids, cells[runs[:-1]])

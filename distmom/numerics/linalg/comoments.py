@@ -7,6 +7,7 @@ A block with an infinite value has a co-moment of NaN: it is non-finite.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -93,45 +94,57 @@ class Comoments(NamedTuple):
 
 
 def leaf_comoments(
-    columns: list[Floats], gone: Bools | None, cells: Ints, n_cells: int, *, compiled: bool = False
+    columns: Sequence[Floats],
+    gone: Bools | None,
+    cells: Ints,
+    n_cells: int,
+    *,
+    rest: Sequence[Floats] = (),
+    compiled: bool = False,
 ) -> Comoments:
     """Co-moments of the rows of one leaf in each cell.
 
     Parameters
     ----------
-    columns : list of ndarray of float64, shape (n,)
+    columns : sequence of ndarray of float64, shape (n,)
         Values; arbitrary where `gone`.
-    gone : ndarray of bool, shape (n,), or None
+    gone : ndarray of bool, shape (n + size of the rest,), or None
         Rows that do not count.
-    cells : ndarray of int64, shape (n,)
+    cells : ndarray of int64, shape (n + size of the rest,)
     n_cells : int
+    rest : sequence of ndarray of float64
+        Further values of the leaf, so that two batches need not be copied together.
     compiled : bool
         Use the compiled twin (same bits).
     """
-    shift = np.array([middle_value(x, gone) for x in columns])
+    rows, size = np.empty((cells.size, len(columns))), columns[0].size
+    for a, x in enumerate(columns):
+        rows[:size, a] = x
+    for a, x in enumerate(rest):
+        rows[size:, a] = x
+    shift = np.array([middle_value(x, gone) for x in rows.T])
     shift = np.where(np.isfinite(shift), shift, 0.0)
-    rows = np.column_stack(columns)
     if gone is not None:
         rows, cells = rows[~gone], cells[~gone]
     count = np.bincount(cells, minlength=n_cells).astype(np.int64)
     n, c = np.maximum(count, 1).astype(np.float64)[:, None], len(columns)
-    first, rest = np.zeros((n_cells, c)), np.zeros((n_cells, c))
+    first, left = np.zeros((n_cells, c)), np.zeros((n_cells, c))
     product = np.zeros((n_cells, c, c))
     with np.errstate(invalid="ignore", over="ignore"):
         if compiled:
             _kernels.add_rows(rows, cells, shift, first)
             mean = np.where(count[:, None] > 0, shift + first / n, 0.0)
-            _kernels.add_products(rows, cells, mean, rest, product)
+            _kernels.add_products(rows, cells, mean, left, product)
         else:
             for a in range(c):
                 first[:, a] = np.bincount(cells, rows[:, a] - shift[a], n_cells)
             mean = np.where(count[:, None] > 0, shift + first / n, 0.0)
             d = rows - mean[cells]
             for a in range(c):
-                rest[:, a] = np.bincount(cells, d[:, a], n_cells)
+                left[:, a] = np.bincount(cells, d[:, a], n_cells)
                 for b in range(a, c):
                     product[:, a, b] = np.bincount(cells, d[:, a] * d[:, b], n_cells)
         for a in range(c):  # the mean was rounded: correct for the remainder
-            product[:, a, a:] -= rest[:, a, None] * rest[:, a:] / n
+            product[:, a, a:] -= left[:, a, None] * left[:, a:] / n
             product[:, a:, a] = product[:, a, a:]
     return Comoments(count, mean, product)

@@ -18,6 +18,7 @@ from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
+_digits = compiled_twin("distmom.numerics.ranks.digits")
 
 COMPILE = 1 << 12  # below this number of rows NumPy ends before Numba is loaded
 
@@ -107,6 +108,31 @@ def run_starts(ordered: NDArray[Any]) -> Ints:
     fresh[0] = fresh[-1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:-1])
     return np.flatnonzero(fresh)
+
+
+def stable_order(numbers: Ints, *, compiled: bool) -> Ints:
+    """The stable order of numbers of at least 0."""
+    if compiled and _digits.ready("stable_order", numbers.size):
+        found: Ints = _digits.stable_order(numbers)
+        return found
+    return np.argsort(numbers, kind="stable")
+
+
+def regrouped(groups: Ints, where: Ints) -> tuple[Any, Ints]:
+    """The rows of sorted groups in the order of new numbers, as an index, and the new numbers.
+
+    The new number of group g is ``where[g]``; if it is -1, the group is left out.
+    """
+    runs = run_starts(groups) if groups.size else np.zeros(1, np.int64)
+    starts, lengths = runs[:-1], np.diff(runs)
+    numbers = where[groups[starts]]
+    if np.all(numbers >= 0) and np.all(numbers[1:] > numbers[:-1]):
+        return slice(None), np.repeat(numbers, lengths)
+    order = np.argsort(numbers)
+    order = order[np.searchsorted(numbers[order], 0) :]
+    starts, lengths = starts[order], lengths[order]
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum()), np.repeat(numbers[order], lengths)
 
 
 def _spread(values: Ints, runs: Ints) -> Ints:

@@ -59,7 +59,9 @@ class SparseMeans(RowwiseMeans):
         weighted = spec.weights is not None
         self._sums = [SparseCells(left_out, weighted=weighted, compiled=spec.compiled) for _ in spec.columns]
         self._cells = [*self._sums]
-        self._sampled = [SparseSampler(spec.sample_size, others) for _ in self._samplers]
+        self._sampled = [
+            SparseSampler(spec.sample_size, others, compiled=spec.compiled) for _ in self._samplers
+        ]
         self._samplers = [*self._sampled]
         self._one = self._blocks + (self._n_once > 0)  # cells of a group in a leaf
         self._all = spec.layout.n_blocks + spec.n_cells  # and in the state

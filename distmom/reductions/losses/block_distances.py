@@ -51,7 +51,7 @@ class _LeafDistances:
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
         """Add the leaf's rows of the part, a piece at a time, so that a block of pairs stays in cache."""
-        of = self._spec.of
+        of, rows = self._spec.of, rows.whole()
         blocks = of.parts.n_blocks
         cells = of.parts.cells(rows, key)
         gone, _ = missing_rows(rows.valid[of.target], rows.keep)

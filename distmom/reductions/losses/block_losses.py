@@ -128,7 +128,7 @@ class _LeafLosses:
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
         """Add rows of the leaf."""
-        spec = self._spec
+        spec, rows = self._spec, rows.whole()
         cells = spec.parts.cells(rows, key)
         truth, cells = self._truths(rows, cells)
         self._counts += np.bincount(cells, minlength=self._counts.size)

@@ -160,10 +160,10 @@ def missing_values(rows: Rows, nan: NanPolicy) -> Mask:
     """Rows to leave out: filtered out, null in a column, or NaN if NaN is omitted."""
     gone, _ = missing_rows(all_of(list(rows.valid)), rows.keep)
     if nan == "omit":
-        for x in rows.values:
-            strange = np.isnan(x)
-            if strange.any():
-                gone = any_of(gone, strange)
+        for pieces in zip(*(part for part in (rows.values, rows.rest) if part), strict=True):
+            strange = [np.isnan(x) for x in pieces]
+            if any(one.any() for one in strange):
+                gone = any_of(gone, np.concatenate(strange))
     return gone
 
 

@@ -88,7 +88,7 @@ class CompareResult(UStatisticResult):
 
     def headers(self) -> tuple[str, ...]:  # noqa: D102
         _, *numbers = super().headers()
-        return ("estimate", *numbers[:2], "p", "adjusted", *numbers[2:])
+        return ("estimate", *numbers[:2], "p", "p (Holm)", *numbers[2:])
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:  # noqa: D102
         p = ("" if value is None else f"{value:.3g}" for value in (self.p_value, self.p_holm))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from distmom.report.kinds.profile import ColumnProfile
 from distmom.report.results import Results
 from distmom.report.values import plain
+from distmom.words import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -105,7 +106,7 @@ class DescribeResult(Results[ColumnProfile]):
         return tuple(unit.name for unit in self.named if unit.kind == "file")
 
     def __repr__(self) -> str:
-        return f"<DescribeResult: {len(self)} columns, {len(self.named)} named>"
+        return f"<DescribeResult: {counted(len(self), 'column')}, {len(self.named)} named>"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: as for every command, with ``named``."""

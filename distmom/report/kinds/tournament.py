@@ -14,7 +14,7 @@ from distmom.report.results import Results
 from distmom.report.values import plain
 from distmom.report.words import number
 from distmom.status import Status
-from distmom.words import printable
+from distmom.words import counted, printable
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -207,7 +207,8 @@ class TournamentResult(Results[CandidateResult]):
         return bool(self.settings["cycle"])
 
     def __repr__(self) -> str:
-        return f"<TournamentResult: {', '.join(self.champions) or 'no champion'} of {len(self)} candidates>"
+        names = ", ".join(self.champions) or "no champion"
+        return f"<TournamentResult: {names} of {counted(len(self), 'candidate')}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON document: as for every command, with ``champions``, ``table``, ``duels``, ``survey``."""

@@ -92,13 +92,14 @@ def verdict(results: Results, tellings: Iterable[Telling]) -> tuple[Mood, str]:
         getattr(r, "drifted", None) is True for r in results
     )  # no status: the comparison is in order
     if len(results) == 1:
-        return worst, "; ".join([*["samples differ"] * drifted, results[0].words])
+        own = [] if drifted and results[0].words == "ok" else [results[0].words]
+        return worst, "; ".join([*["samples differ"] * drifted, *own])
     counts = Counter(r.status for r in results)
     what = "results" if any(r.group for r in results) else results[0].several
     words = sorted(counts, key=lambda word: (word.fine, word != "ok", -counts[word]))
     told = [f"{word}: {counts[word]:,}" for word in words]
-    if drifted:
-        told = [f"samples differ: {drifted:,}", *told]
+    if drifted:  # ok is that of the estimates: beside the finding it would read as its opposite
+        told = [f"samples differ: {drifted:,}", *(told if words != ["ok"] else [])]
     return worst, "; ".join([f"{told[0]} of {len(results):,} {what}", *told[1:]])
 
 
@@ -152,7 +153,8 @@ def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
         return []
     shell, python = again.command(files), f"found = {printable(again.python(files))}"
     lines = ((SHELL, shell), (PYTHON, python)) if shell else ((PYTHON, python),)
-    return [Code("Leave these files out and run again", lines, excluded.files(files))]
+    who = "this file" if len(files) == 1 else "these files"
+    return [Code(f"Leave {who} out and run again", lines, excluded.files(files))]
 
 
 def meanings_block(results: Results) -> list[Block]:
@@ -197,7 +199,7 @@ def _rows_of(mine: list[Result]) -> str:
     used = sum(r.n_used or 0 for r in mine)
     told = [f"{n:,} {MISSING.get(kind, kind)}" for kind, n in total_left_out(mine).items() if n]
     tail = f"; {', '.join(told)}" if told else "; none missing" if used == total else ""
-    return f"{total:,}, of which {used:,} used (they have a value){tail}" if used else f"{total:,}{tail}"
+    return f"{total:,}, {'all' if used == total else f'{used:,}'} used{tail}" if used else f"{total:,}{tail}"
 
 
 def again_block(run: dict[str, Any]) -> Code:

@@ -198,7 +198,7 @@ def test_rows_and_files_are_told_once(tmp_path: Path) -> None:
     mine = passing[passing % 4 < 2]
     n_null = int((mine % 100 == 0).sum())
     assert counts(found) == (mine.size, mine.size - n_null, n_null, 4, 1)
-    assert found.notes[-1] == f"{passing.size - mine.size:,} rows of neither sample are left out"
+    assert found.notes[-1] == f"left out: {passing.size - mine.size:,} rows of neither sample"
     assert found.run["call"]["function"] == "compare" and found.run["call"]["arguments"]["by"] == "arm"
     assert counts(dm.compare(dm.scan(one, on_bad_file="skip"), "x", where=["day < 5", "day > 5"], **options))[
         3:
@@ -368,7 +368,7 @@ def test_values_of_folders_are_samples(tmp_path: Path) -> None:
     found = dm.compare(tmp_path, "x", by="arm", samples=[2, 1], **options)
     assert (found.first, found.second) == ("arm = 2", "arm = 1")
     assert (found.estimate, found.n_used) == (right.estimate, 1_000)
-    assert found.notes[-1] == "500 rows of neither sample are left out"
+    assert found.notes[-1] == "left out: 500 rows of neither sample"
     narrow = GroupFilter("arm", (1, 2), "2")
     assert [narrow.excludes({"arm": pa.array([v])}) for v in (2, 1, None, "2")] == [False, True, True, True]
 

@@ -226,7 +226,7 @@ def test_several_variants_are_compared_with_the_first_or_with_the_one_named() ->
     data = pa.table({"x": g.normal(10.0, 1.0, 6_000), "arm": arm})
     found = dm.difference(data, "x", by="arm", rng=0)
     assert [(r.control, r.variant) for r in found] == [(1, 2), (1, 3)]
-    assert all(r.notes == (f"{arm.null_count} rows without a variant are left out",) for r in found)
+    assert all(r.notes == (f"left out: {arm.null_count} rows without a variant",) for r in found)
     named = dm.difference(data, "x", by="arm", control="3", rng=0)
     assert [(r.control, r.variant) for r in named] == [(3, 1), (3, 2)]
     assert named[0].difference == -found[1].difference

@@ -94,7 +94,7 @@ def test_they_are_left_out_by_choice(unit: Any, where: str | None) -> None:
     rest = {name: a[rows["user"] >= 37] for name, a in rows.items()}
     right = dm.difference(rest, "spent", by="arm", unit=unit, where=where, rng=0)
     assert (found.estimate, found.interval, found.n_used) == (right.estimate, right.interval, right.n_used)
-    assert found.n_units_in_both == 0 and "37 units in several variants are left out" in found.notes
+    assert found.n_units_in_both == 0 and "left out: 37 units in several variants" in found.notes
     alone = dm.difference(rest, "spent", by="arm", unit=unit, crossover="omit", where=where, rng=0)
     assert alone.notes == right.notes  # none to leave out
 
@@ -136,7 +136,7 @@ def test_equal_values_of_files_of_several_types_are_one_variant(
         columns = {"user": user, "arm": arm.astype(kind), "spent": 1.0 + user % 5}
         pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
     found = dm.difference(tmp_path, "spent", by="arm", unit="user", crossover="omit", rng=0)
-    assert "1 units in several variants are left out" in found.notes
+    assert "left out: 1 unit in several variants" in found.notes
     assert found.n_used == 798
 
 

@@ -432,7 +432,7 @@ def test_blocks_without_weight_are_left_out_and_told() -> None:
     w[:1_000] = 0.0
     found = dm.mean({"x": x, "w": w}, "x", weights="w", rng=0, blocks=dm.StoredBlocks(9))
     assert found.n_blocks == 9 and found.block_size == (331, 334)
-    assert found.notes == ("254 of 1,017 fine blocks have no row of positive weight and are left out",)
+    assert found.notes == ("left out: 254 of 1,017 fine blocks, without a row of positive weight",)
     assert dm.mean({"x": x, "w": w + 1}, "x", weights="w", rng=0, blocks=dm.StoredBlocks(9)).notes == ()
 
 

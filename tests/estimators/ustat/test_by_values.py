@@ -69,7 +69,7 @@ def test_two_of_more_values_rows_of_others_and_nulls() -> None:
     with pytest.raises(dm.ConfigError, match="has 3 values, high, low, middle; name two of them"):
         dm.ustatistic(ROWS, "score", by="level", **AUC)
     found = dm.ustatistic(ROWS, "score", by={"level": ["low", "high"]}, **AUC)
-    assert found.notes == (f"{int((ROWS['level'] == 'middle').sum()):,} rows of neither sample are left out",)
+    assert found.notes == (f"left out: {int((ROWS['level'] == 'middle').sum()):,} rows of neither sample",)
     holes = {**ROWS, "label": pa.array([None if i < 50 else bool(one) for i, one in enumerate(LABEL)])}
     assert "50 rows of neither sample" in dm.ustatistic(holes, "score", by="label", **AUC).notes[0]
     with pytest.raises(dm.NoAnswerError, match="has no two values"):

@@ -103,7 +103,7 @@ def test_non_finite_constant_and_few_rows() -> None:
     with pytest.raises(dm.NoAnswerError, match="takes 2"):
         run(np.array([1.0]), None, **PAIRS)
     few = run(np.array([1.0, np.nan, 2.0, np.nan]), None, pairs=dm.SampledPairs(1), blocks=40)
-    assert 0 < few.n_blocks < 40 and few.estimate == 1.0 and "hold no tuple" in few.notes[0]
+    assert 0 < few.n_blocks < 40 and few.estimate == 1.0 and "without a tuple" in few.notes[0]
 
 
 def test_bad_files_are_left_out_or_heard(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_samples_of_few_rows() -> None:
     x = np.arange(12.0)
     x[3:] = np.nan
     found = run(x, None, blocks=dm.SampledBlocks(40, 5))
-    assert 0 < found.n_blocks < 40 and "hold no tuple" in found.notes[0]
+    assert 0 < found.n_blocks < 40 and "without a tuple" in found.notes[0]
     with pytest.raises(dm.NoAnswerError, match="use at most 12"):
         run(x, None, blocks=dm.SampledBlocks(40, 13))
     outlying = np.random.default_rng(3).normal(size=2_000)

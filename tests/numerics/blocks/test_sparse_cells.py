@@ -11,8 +11,9 @@ from distmom.numerics.blocks import sparse_cells
 from distmom.numerics.blocks.cells import Cells
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.sparse_cells import CellTable, SparseCells
+from distmom.numerics.samples import sparse_sample
 from distmom.numerics.samples.group_sample import GroupSampler
-from distmom.numerics.samples.sparse_sample import SparseSample, SparseSampler
+from distmom.numerics.samples.sparse_sample import SparseSampler
 
 GROUPS, BLOCKS, OTHERS = 40, 7, 3
 
@@ -74,9 +75,15 @@ def test_groups_are_renumbered_left_out_and_cut() -> None:
     assert same(nothing.merge(table).dense(GROUPS, BLOCKS), whole)
 
 
-def test_samples_have_the_rows_of_all_groups() -> None:
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("together", [300, 10_000])
+def test_samples_have_the_rows_of_all_groups(
+    compiled: bool, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sparse_sample, "ROWS_TOGETHER", together)
     size, bound = 6, np.uint64(1 << 61)
-    dense, sparse = GroupSampler(size, compiled=False), SparseSampler(size, OTHERS)
+    dense = GroupSampler(size, compiled=False)
+    sparse = SparseSampler(size, OTHERS, compiled=compiled)
     for part in range(4):
         x, gone, codes, _, _ = rows(part)
         told = (np.uint64(9), 400 * part, codes, x, gone, GROUPS, bound)
@@ -89,5 +96,6 @@ def test_samples_have_the_rows_of_all_groups() -> None:
     halves = [
         found.renumbered(np.where(np.arange(GROUPS) % 2 == odd, np.arange(GROUPS), -1)) for odd in (0, 1)
     ]
-    assert same(SparseSample.smallest(size, *halves), found)
+    assert same(halves[0].merge(halves[1], size, compiled=compiled), found)
+    assert same(found.merge(found, size, compiled=compiled), found.merge(found, size))
     assert same(found.of_groups(10, 20).dense(10, size), [a[10:20] for a in some])

@@ -50,6 +50,15 @@ def test_the_compiled_twin_has_the_same_bits() -> None:
         assert a.tobytes() == b.tobytes()
 
 
+@pytest.mark.parametrize("size", [0, 1, N // 3])
+def test_a_leaf_in_two_pieces_has_the_same_bits(size: int) -> None:
+    g = np.random.default_rng(4)
+    rows, cells, gone = g.normal(size=(3, N)), g.integers(0, CELLS, N), g.random(N) < 0.1
+    whole = leaf_comoments(rows, gone, cells, CELLS)
+    pieces = leaf_comoments(rows[:, : N - size], gone, cells, CELLS, rest=rows[:, N - size :])
+    assert [a.tobytes() for a in whole] == [a.tobytes() for a in pieces]
+
+
 def test_an_infinite_value_ruins_its_block_alone() -> None:
     x = np.arange(20.0)
     x[3] = np.inf
