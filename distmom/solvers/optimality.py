@@ -20,7 +20,8 @@ FEWEST = 5
 
 NEGLIGIBLE = 1e-6
 """A step along a gradient of unit curvature gains half its square: of less than this nothing is left to gain,
-however small the noise is. Targets that the features determine have none."""
+however small the noise is. Targets that the features determine have none. It must be so of each block: those
+without a rare event have next to none if the model never predicts it."""
 
 SPREADS, SHARED = 5.0, 1.5
 """The mean square may be `SHARED`, as the point has noise of its own, plus this many standard deviations."""
@@ -29,7 +30,7 @@ SPREADS, SHARED = 5.0, 1.5
 def noise_ratio(gradients: Floats) -> float:
     """Mean over coordinates of the squared ratio of the mean gradient to its standard error.
 
-    Uses the blocks that `within_reach` keeps: about 1 at the minimum, 0 if the gradient is negligible; NaN
+    Uses the blocks that `within_reach` keeps: about 1 at the minimum, 0 if all gradients are negligible; NaN
     for fewer than `FEWEST` blocks. In whitened coordinates the terms are nearly independent.
 
     Examples
@@ -42,10 +43,10 @@ def noise_ratio(gradients: Floats) -> float:
     kept = gradients[np.isfinite(gradients).all(axis=1)]
     if len(kept) < FEWEST:
         return math.nan
+    if 0.5 * float((kept * kept).sum(axis=1).max()) <= NEGLIGIBLE:
+        return 0.0
     kept = kept[within_reach(kept)]
     mean, variance = kept.mean(axis=0), kept.var(axis=0, ddof=1) / len(kept)
-    if 0.5 * float(mean @ mean) <= NEGLIGIBLE:
-        return 0.0
     known = variance > 0.0
     if not known.any():
         return 0.0 if not mean.any() else math.inf

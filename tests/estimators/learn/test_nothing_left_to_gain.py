@@ -29,6 +29,12 @@ def test_a_negligible_gradient_is_one_in_units_of_the_targets() -> None:
     assert noise_ratio(exact + 5e-3) > 1e6
 
 
+def test_blocks_without_a_rare_event_do_not_show_that_nothing_is_left() -> None:
+    gradients = np.full((31, 4), 2e-4) + 1e-6 * np.random.default_rng(0).normal(size=(31, 4))
+    gradients[:5] = -0.1  # those with one, which are far from the middle
+    assert noise_ratio(gradients) > 1e3
+
+
 def skewed(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rows and targets to train on, other rows and their targets without noise."""
     g = np.random.default_rng([seed, 1])
