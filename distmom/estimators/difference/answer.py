@@ -286,6 +286,6 @@ def _notes(plan: MeanPlan, control: Variant, variant: Variant, answer: RuleAnswe
             about = "" if side.units.n_units_exact else "about "
             notes.append(
                 f"{about}{side.units.n_units:,} units of {cell(side.value)!r} make {n_blocks} blocks; fewer "
-                f"than {FEW_UNITS} units a block make the interval approximate"
+                f"than {FEW_UNITS} units per block make the interval approximate"
             )
     return notes
