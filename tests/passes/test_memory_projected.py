@@ -21,6 +21,7 @@ MEASURED = (
     "1,000 columns of 2,000 rows",
     "a condition on distinct texts",
     "5,000 groups",
+    "1,000 groups of texts",
     "describe, 300 columns of 1,000 rows",
     "describe, long texts",
     "difference, 10 variants",
