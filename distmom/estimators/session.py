@@ -56,7 +56,7 @@ def options(**defaults: Any) -> Options:
     executor : None, Threads, Processes, Cluster, client or address
         Where calls run.
     progress : bool or object
-        True shows a bar on a terminal or below a notebook's cell, and writes a log line a minute elsewhere;
+        True shows a bar on a terminal or below a notebook's cell, and writes a log line per minute elsewhere;
         False shows nothing; or an object with ``begin``, ``advance``, ``end``. By default calls of more than
         two seconds show a bar on a terminal or in a notebook.
     warn : bool

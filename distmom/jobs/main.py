@@ -35,7 +35,7 @@ def _run_words(job: Job, words: list[str] | None) -> int:
     parser = _JobParser(prog=" ".join(program), description=f"Run the batch job {job.name!r}.")
     parser.add_argument("config", metavar="CONFIG.toml")
     parser.add_argument("--dry-run", action="store_true", help="check the configuration and log the plan")
-    parser.add_argument("--log-json", action="store_true", help="log one JSON object a line")
+    parser.add_argument("--log-json", action="store_true", help="log one JSON object per line")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run there, whatever the file says")
     parser.add_argument("--workers", metavar="N", type=int, help="run on N processes of this machine")
     parser.add_argument("--quiet", action="store_true", help="log warnings and errors only")

@@ -16,7 +16,8 @@ PAGES = 2.4
 """So many of a column are held at a time: a dictionary as it is stored and decoded, and a page."""
 
 ARRAYS = 3.2
-"""Arrays of a batch: one being filled, the one before, and what a conversion and the pool of memory take."""
+"""Arrays of a batch: one being filled, the one before, and what a conversion and the pool of memory take.
+There is one before it only if a file has more than one batch."""
 
 COLUMN_BYTES = 22_000
 """Of a column whatever it holds: its readers, its part of the footer."""
@@ -94,14 +95,15 @@ class Extent(NamedTuple):
     def reading(self, names: tuple[str, ...], batch_rows: int, dictionaries: int) -> Memory:
         """What a thread holds while it decodes these columns; texts as dictionaries up to so many bytes."""
         rows, pages, arrays, own = min(batch_rows, self.rows), 0.0, 0.0, 0.0
+        follows = min(1.0, self.rows / max(rows, 1) - 1.0)  # rows of the next batch, as a share of the first
         for name in names:
             chunk = self.chunks.get(name)
             if chunk is None:
-                arrays += ARRAYS * 8 * rows
+                arrays += (ARRAYS - 1.0 + follows) * 8 * rows
                 continue
             own += COLUMN_BYTES
             pages += PAGES * min(chunk.n_bytes, PAGE_BYTES)
-            times = ARRAYS
+            times = ARRAYS - 1.0 + follows
             width = 8.0 * max(chunk.n_values, 1) / max(self.group_rows, 1)  # of lists several a row
             if chunk.text and chunk.long:
                 pages += DICTIONARIES * chunk.n_bytes
@@ -109,7 +111,7 @@ class Extent(NamedTuple):
             elif chunk.text:
                 coded = chunk.n_bytes <= dictionaries + 3 * chunk.n_values
                 width = TEXT_BYTES + (0.0 if coded else chunk.n_bytes / max(self.group_rows, 1))
-                times = KEPT if coded else ARRAYS
+                times = KEPT if coded else times
                 pages += 2.0 * min(chunk.n_bytes, dictionaries)
             arrays += times * width * rows
         remedy = "use fewer columns"

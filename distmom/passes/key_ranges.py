@@ -43,7 +43,7 @@ AIMED = 0.85
 which some systems map more than others."""
 
 USABLE = 0.9
-"""Share of what is left for groups; if it is too little for the fewest groups, the run ends."""
+"""Share of what is left for groups; if results leave too little for the fewest groups, the run ends."""
 
 LEAST_USED = 0.5
 """Share of what a small limit leaves for groups that is used in any case."""
@@ -122,16 +122,17 @@ def room_for_groups(
     rows = threads * len(means.columns) * ROWS_TOGETHER * ROW_BYTES
     held = memory.sure.needed(threads) + rows
     free = free_for_groups(executor, held if executor.far else held + results)
-    left = memory_for(executor) - results - (0.0 if executor.far else held)  # workers hold none of them
+    left = memory_for(executor) - (0.0 if executor.far else held)  # workers hold none of the results
     least = LEAST * (means.state_bytes() + KEY_BYTES)
-    if USABLE * left < least and n_done:
+    if USABLE * (left - results) < least <= USABLE * left:
         raise ResourceError(
             f"by: the results of {n_done:,} groups take {in_words(results)} of the "
             f"{in_words(memory_for(executor))} for groups, and there are more groups; group by fewer values, "
             "filter with where, or allow more memory_limit"
         )
     unit = OF_UNITS * free / (threads * (AT_WORK + IN_FLIGHT))
-    merged = max((1 - OF_UNITS) * free / WITH_SECOND, least / AT_WORK)
+    of_merge = free if executor.far else (1 - OF_UNITS) * free  # workers' states meet elsewhere
+    merged = max(of_merge / WITH_SECOND, least / AT_WORK)
     answered = min(max(OF_UNITS * free, least) / ANSWERING, ANSWERED_BYTES)
     return Room(max(unit, least / AT_WORK), merged, answered)
 

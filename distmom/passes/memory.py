@@ -25,7 +25,7 @@ UNIT_TABLE_BYTES = 12_000_000
 UNKNOWN_GROUPS = 100
 """Assumed groups, if footers do not bound their number."""
 
-ARENA_BYTES = 10_000_000
+ARENA_BYTES = 20_000_000
 """Memory kept by allocators for each thread, and its stack."""
 
 LEAF_COPIES = 4
@@ -76,6 +76,11 @@ class Scope(NamedTuple):
         done = self.n_units - min(self.n_units, self.threads)
         return min(done, self.threads + (self.n_units - 1).bit_length() - 1)
 
+    @property
+    def few(self) -> bool:
+        """Whether there are so few units that no merged state waits while others are merged and read."""
+        return 1 < self.n_units <= max(4, 2 * self.threads)
+
     def offered(self, quota: int, *, unit: bool) -> int:
         """Rows offered to a large sample, of which each leaf gives `quota`."""
         n_rows, n_files = (self.unit_rows, self.unit_files) if unit else (self.n_rows, self.n_files)
@@ -85,7 +90,7 @@ class Scope(NamedTuple):
 
 def reading_memory(read: ReadOptions, extent: Extent | None) -> Memory:
     """Memory of the batches that a thread decodes, and of the leaf built from them."""
-    known = extent or Extent(read.batch_rows, read.batch_rows, read.batch_rows, {})
+    known = extent or Extent(2 * read.batch_rows, read.batch_rows, 2 * read.batch_rows, {})
     found = known.reading(read.names, read.batch_rows, DICTIONARY_BYTES)
     rows, n_values = min(LEAF_ROWS, known.rows), len(read.value_names)
     waiting = 0
@@ -126,8 +131,13 @@ def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memo
 
     offered = scope.offered(reduction.pool_quota, unit=True)
     everything = scope.offered(reduction.pool_quota, unit=False)
-    merging = (2 * pool(everything // 2) + pool(everything)) * (scope.n_units > 1)
     waiting, several = scope.waiting, scope.n_units > 1
+    merging = (2 * pool(everything // 2) + pool(everything)) * several
+    if scope.few:  # all that is merged while others read has just been waiting; the last merge is alone
+        waits = waiting * pool(offered)
+        last = merging - waits - scope.threads * pool(offered, times=3)
+        first = everything // 2
+        merging = max(2 * pool(first // 2) + pool(first) - min(waits, 2 * pool(first // 2)), last)
 
     def held(unit: int, whole: int, at_work: int, waits: int, merged: int, sure: bool) -> tuple[Held, ...]:
         room = 1.0 if sure else GROWN

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from distmom.checks import names_of
 from distmom.errors import ConfigError, DataError
-from distmom.lake import ReadOptions, Source
+from distmom.lake import BATCH_ROWS, ReadOptions, Source
 from distmom.lake.columns.schema import kind_of
 from distmom.lake.columns.times import kind_of_times
 from distmom.lake.filters import as_filter
@@ -19,6 +19,9 @@ Names = str | Sequence[str] | None
 
 AVERAGED = ("number", "bool", "date", "timestamp", "zoned", "duration", "vector")
 """Types of columns that have a mean."""
+
+MANY_COLUMNS, BATCH_ROWS_OF_MANY = 16, 24_576
+"""More columns are read in smaller batches: PyArrow holds an array of each column twice."""
 
 MOST_BATCH_ROWS_OF_GROUPS = 65_536
 """With groups, cells and samples need the processor's caches: a batch must leave room for them."""
@@ -38,14 +41,22 @@ def open_data(
     others = {*names_of("by", by), *unit, weights}
     columns = names_of("column", column) or _only_columns(source, others)
     keys = key_columns(by, columns)
-    batch_rows = min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS) if keys else scan.batch_rows
     vectors = () if joint else None
     units = unit_columns(unit, columns)
     filter_ = as_filter(scan.where, source)
     if weights is not None:
         columns = (*columns, weights)
+    batch_rows = batch_rows_of(scan, len(columns), grouped=bool(keys))
     read = ReadOptions(columns, keys, filter_, scan.missing, batch_rows, vectors, units)
     return source, read
+
+
+def batch_rows_of(scan: Scan, n_columns: int, *, grouped: bool) -> int:
+    """Rows of a batch, for so many columns."""
+    if grouped:
+        return min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS)
+    many = scan.batch_rows == BATCH_ROWS and n_columns > MANY_COLUMNS
+    return BATCH_ROWS_OF_MANY if many else scan.batch_rows
 
 
 def key_columns(by: Names, columns: tuple[str, ...]) -> tuple[str, ...]:

@@ -18,6 +18,11 @@ from distmom.solvers.aggregators import within_reach
 FEWEST = 5
 """Least number of blocks with which the noise can be estimated."""
 
+NEGLIGIBLE = 1e-6
+"""A step along a gradient of unit curvature gains half its square: of less than this nothing is left to gain,
+however small the noise is. Targets that the features determine have none. It must be so of each block: those
+without a rare event have next to none if the model never predicts it."""
+
 SPREADS, SHARED = 5.0, 1.5
 """The mean square may be `SHARED`, as the point has noise of its own, plus this many standard deviations."""
 
@@ -25,19 +30,21 @@ SPREADS, SHARED = 5.0, 1.5
 def noise_ratio(gradients: Floats) -> float:
     """Mean over coordinates of the squared ratio of the mean gradient to its standard error.
 
-    Uses the blocks that `within_reach` keeps: about 1 at the minimum; NaN for fewer than `FEWEST` blocks.
-    In whitened coordinates the terms are nearly independent.
+    Uses the blocks that `within_reach` keeps: about 1 at the minimum, 0 if all gradients are negligible; NaN
+    for fewer than `FEWEST` blocks. In whitened coordinates the terms are nearly independent.
 
     Examples
     --------
     >>> import numpy as np
     >>> g = np.random.default_rng(0).normal(size=(31, 10))
     >>> round(noise_ratio(g), 2), noise_ratio(g + 0.5) > 5.0
-    (1.03, True)
+    (1.33, True)
     """
     kept = gradients[np.isfinite(gradients).all(axis=1)]
     if len(kept) < FEWEST:
         return math.nan
+    if 0.5 * float((kept * kept).sum(axis=1).max()) <= NEGLIGIBLE:
+        return 0.0
     kept = kept[within_reach(kept)]
     mean, variance = kept.mean(axis=0), kept.var(axis=0, ddof=1) / len(kept)
     known = variance > 0.0

@@ -17,10 +17,11 @@ from scipy.special import betainc
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import MOST_WHITENED, whitening, with_ones, wrapped
-from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
+from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk, SoftmaxRisk
 from distmom.numerics.median import MAD
 from distmom.solvers.moved import moved
-from distmom.solvers.screen import HUGE, RowScreen, distances
+from distmom.solvers.screen import HUGE, PilotRisk, RowScreen, distances
+from distmom.solvers.several_classes import fit_of_classes
 
 NEAREST, CONCENTRATIONS = 0.75, 4
 """Share of the rows whose moments define distances, and the number of rounds that select these rows."""
@@ -62,11 +63,11 @@ class Pilot:
     fit: Floats | None
     screen: RowScreen
     accused: Bools  # flags of the rows of the sample
-    risk: PredictorRisk | None = None
+    risk: PilotRisk | None = None
 
 
 def pilot(
-    risk: PredictorRisk | None, rows: Floats, targets: Floats, furthest: Furthest, clumped: bool = False
+    risk: PilotRisk | None, rows: Floats, targets: Floats, furthest: Furthest, clumped: bool = False
 ) -> Pilot:
     """Fit and screen scaled rows; without a risk, only by their distance.
 
@@ -94,14 +95,18 @@ def pilot(
             usual = float(np.median(away))
             screen = replace(screen, risk=risk, fit=basis @ fit, most_surprise=most)
             apart = away[few] >= furthest(away, True)
-            if apart.any() and _moved(risk, z[few], y[few], apart, basis):
+            if (
+                not isinstance(risk, SoftmaxRisk)
+                and apart.any()
+                and _moved(risk, z[few], y[few], apart, basis)
+            ):
                 screen = replace(screen, most_distance=float(away[few][apart].min()))
             if _together(away, FAR_OUT * usual, surprise > SURPRISING * spread, mostly):
                 screen = replace(screen, distance=FAR_OUT * usual, surprise=SURPRISING * spread)
     return finished(risk, rows, targets, screen)
 
 
-def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: RowScreen) -> Pilot:
+def finished(risk: PilotRisk | None, rows: Floats, targets: Floats, screen: RowScreen) -> Pilot:
     """Coordinates and a fit for the rows that a screen keeps."""
     accused = screen(rows, targets)
     x, y = rows[~accused], targets[~accused]
@@ -109,12 +114,17 @@ def finished(risk: PredictorRisk | None, rows: Floats, targets: Floats, screen: 
     fit = None
     if risk is not None and len(x) and x.shape[1] < MOST_WHITENED:
         few = slice(max(4 * x.shape[1], OPERATIONS // (x.shape[1] + 1) ** 2))
-        begin = np.zeros(len(basis))
-        if screen.fit is not None:
-            begin = np.asarray(np.linalg.solve(basis, screen.fit), np.float64)
-        found = touched(risk, with_ones(x[few]) @ basis, y[few], np.ones(len(x[few])), basis, begin)
-        fit = basis @ found
-        fit = fit if np.isfinite(fit).all() else None
+        of = with_ones(x[few]) @ basis, y[few], np.ones(len(x[few])), basis
+        found: Floats | None
+        if isinstance(risk, SoftmaxRisk):
+            found = fit_of_classes(risk, *of)
+        else:
+            begin = np.zeros(len(basis))
+            if screen.fit is not None:
+                begin = np.asarray(np.linalg.solve(basis, screen.fit), np.float64)
+            found = touched(risk, *of, begin)
+        fit = None if found is None else basis @ found
+        fit = fit if fit is None or np.isfinite(fit).all() else None
     return Pilot(basis, fit, screen, accused, risk)
 
 
@@ -131,8 +141,10 @@ def _together(away: Floats, far: float, surprising: Bools, mostly: float) -> boo
     return bool(hits >= mostly * k and by_chance < CHANCE)
 
 
-def _moved(risk: PredictorRisk, z: Floats, y: Floats, group: Bools, basis: Floats) -> bool:
-    """Whether a fit to all rows differs from one to the rows outside a group."""
+def _moved(risk: PilotRisk, z: Floats, y: Floats, group: Bools, basis: Floats) -> bool:
+    """Whether a fit to all rows differs from one to those outside a group; not asked of several classes."""
+    if isinstance(risk, SoftmaxRisk):
+        return False
 
     def fitted(z: Floats, y: Floats, begin: Floats) -> Floats:
         return touched(risk, z, y, np.ones(len(y)), basis, begin)
@@ -151,11 +163,11 @@ def _concentrated(rows: Floats) -> Floats:
     return basis
 
 
-def _fit(
-    risk: PredictorRisk, z: Floats, y: Floats, away: Floats, basis: Floats, clumped: bool
-) -> Floats | None:
+def _fit(risk: PilotRisk, z: Floats, y: Floats, away: Floats, basis: Floats, clumped: bool) -> Floats | None:
     """Parameters in the coordinates of z; None if most targets have one value: far ones are usual then."""
     weights = np.minimum(1.0, FAR_OUT * float(np.median(away)) / np.maximum(away, 1e-300)) ** 2
+    if isinstance(risk, SoftmaxRisk):
+        return fit_of_classes(risk, z, y, weights, basis)
     begin = np.zeros(z.shape[1])
     if not isinstance(risk, LinearRisk) or clumped:
         return touched(risk, z, y, weights, basis, begin)

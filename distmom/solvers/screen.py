@@ -9,10 +9,13 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import with_ones
-from distmom.numerics.losses.row_risks import PredictorRisk
+from distmom.numerics.losses.row_risks import PredictorRisk, SoftmaxRisk
 
 HUGE = 1e100
 """Scaled values above this would overflow: their rows are flagged."""
+
+PilotRisk = PredictorRisk | SoftmaxRisk
+"""Risks of linear predictors, one for each row or one for each class."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,8 @@ class RowScreen:
     ----------
     basis : ndarray of float64, shape (d + 1, d + 1)
         Distance is the length of (x, 1) in its coordinates, those of the rows that were not flagged.
-    risk, fit : PredictorRisk and ndarray, optional
-        Loss and parameters that measure surprise.
+    risk, fit : PilotRisk and ndarray, optional
+        Loss and parameters that measure surprise; with several classes a column of parameters for each.
     distance, surprise : float
         Rows with more of both are flagged,
     most_distance, most_surprise : float
@@ -32,7 +35,7 @@ class RowScreen:
     """
 
     basis: Floats
-    risk: PredictorRisk | None = None
+    risk: PilotRisk | None = None
     fit: Floats | None = None
     distance: float = math.inf
     surprise: float = math.inf

@@ -1,7 +1,9 @@
 """README stays a start, and says of itself what is true."""
 
 import tomllib
+from pathlib import Path
 
+import pytest
 import yaml
 from documents import DOCS, ROOT, blocks, pages
 
@@ -16,6 +18,16 @@ def test_readme_stays_short() -> None:
 
 def test_the_picture_is_small() -> None:
     assert 10_000 < (DOCS / "_static/report.png").stat().st_size < 200_000
+
+
+@pytest.mark.slow
+def test_the_picture_shows_the_words_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If not, ``python -m tests.docs.picture`` takes it again."""
+    monkeypatch.syspath_prepend(ROOT)
+    from tests.docs.picture import WORDS, words_of, write_report
+
+    monkeypatch.chdir(tmp_path)
+    assert words_of(write_report()) == WORDS.read_text("utf-8")
 
 
 def test_the_citation_is_of_this_version() -> None:

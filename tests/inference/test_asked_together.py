@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from distmom.inference.variants import together
-from distmom.inference.variants.differences import Paired
+from distmom.inference.variants import lifts, together
+from distmom.inference.variants.differences import Paired, compared
 from distmom.inference.variants.ratios import RatioBlocks, ratio_steps
 from distmom.inference.variants.together import all_answered, answered
 from distmom.numerics.blocks.moments import Moments
@@ -33,7 +33,7 @@ def told(pair):
     return [a.tobytes() for a in arrays], repr(lift)
 
 
-@pytest.mark.parametrize("wanted", ["auto", "none"])
+@pytest.mark.parametrize("wanted", ["auto", "order", "cantelli", "none"])
 @pytest.mark.one_in(2)
 def test_variants_together_have_the_bits_of_each_alone(wanted):
     cells = [variant(number) for number in range(7)]
@@ -45,8 +45,33 @@ def test_variants_together_have_the_bits_of_each_alone(wanted):
         assert one.answer.estimate.tobytes() == other.answer.estimate.tobytes()
         assert one.answer.status.tolist() == other.answer.status.tolist()
     pairs = [Paired(together_[0], one, LEVEL) for one in together_[1:]]
-    every = all_answered([pair.steps(wanted) for pair in pairs], LEVEL)
-    assert [told(one) for one in every] == [told(answered(p.steps(wanted), LEVEL)) for p in pairs]
+    assert list(map(told, compared(pairs, wanted))) == [told(*compared([p], wanted)) for p in pairs]
+
+
+def test_lifts_are_found_together_in_portions(monkeypatch):
+    """Each of a thousand variants had a calculation of its own."""
+    calls = []
+    rule = lifts.rule_of
+    monkeypatch.setattr(lifts, "rule_of", lambda *a, **k: calls.append(1) or rule(*a, **k))
+    ratios = all_answered([ratio_steps(variant(number)) for number in (2, 2, 7, 12)], LEVEL)
+    pairs = [Paired(ratios[0], one, LEVEL) for one in ratios[1:]]
+    whole, n_together = list(map(told, compared(pairs, "auto"))), len(calls)
+    assert n_together <= 10  # a plain fixed-point iteration takes up to 40 rounds
+    monkeypatch.setattr(lifts, "VALUES_AT_ONCE", 1)
+    assert list(map(told, compared(pairs, "auto"))) == whole
+    assert len(calls) > 2 * n_together
+
+
+def test_the_ends_of_a_lift_are_the_lifts_that_may_be_zero():
+    """At an end of the interval the interval of variant - (1 + L) control has its own end at 0."""
+    control, one = all_answered([ratio_steps(variant(number)) for number in (2, 7)], LEVEL)
+    pair = Paired(control, one, LEVEL)
+    lift, (_, blocks) = pair.lift("auto"), answered(pair.steps(), LEVEL)
+    for line, end in enumerate((lift.value, *lift.interval)):
+        about = blocks.variant - (1.0 + end) * blocks.control
+        found = lifts.rule_of(about[None], np.array([blocks.size]), LEVEL)
+        at = (found.estimate, found.intervals.order_low, found.intervals.order_high)[line]
+        assert abs(at[0]) < 1e-11 * np.abs(blocks.control).mean()
 
 
 def test_the_rule_is_asked_as_often_for_many_variants_as_for_one(monkeypatch):

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import distmom as dm
+from distmom.lake import BATCH_ROWS
+from distmom.passes.opening import open_data
 
 X = np.random.default_rng(0).normal(size=1_200)
 
@@ -117,3 +119,14 @@ def test_scans_in_a_list_are_samples_of_their_own(lake: Path) -> None:
     with pytest.raises(dm.ConfigError, match=r"give a list of two lakes, such as \[scan\('a/'\), scan"):
         dm.ustatistic(parts[0], "x", kernel="auc")
     assert dm.ustatistic(parts, "x", kernel="auc", rng=0).n_rows == 2_000
+
+
+def test_more_columns_are_read_in_smaller_batches_unless_their_size_is_given(tmp_path: Path) -> None:
+    """The answers do not depend on it."""
+    columns = {f"x{i}": np.random.default_rng(i).normal(size=30_000) for i in range(17)}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    few, many = (open_data(dm.scan(tmp_path), list(columns)[:n], None)[1] for n in (16, 17))
+    assert few.batch_rows == BATCH_ROWS > many.batch_rows > 1
+    given = dm.scan(tmp_path, batch_rows=1_000)
+    assert open_data(given, list(columns), None)[1].batch_rows == 1_000
+    assert dm.mean(given, list(columns), rng=0) == dm.mean(tmp_path, list(columns), rng=0)

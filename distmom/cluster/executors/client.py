@@ -22,7 +22,7 @@ from distmom.cluster.outcome import Finished, Tasks, UnitOutcome, Work
 from distmom.cluster.plan import Unit
 from distmom.cluster.queue import UnitBatch
 from distmom.cluster.scratch import Scratch
-from distmom.errors import ConfigError
+from distmom.errors import ConfigError, DistmomError
 from distmom.stopping import stoppable
 
 if TYPE_CHECKING:
@@ -134,6 +134,8 @@ class ClientTasks(Tasks):
             return Finished(unit, "failed" if remote.status == "error" else "lost", error=error)
         finally:
             self._remote.pop(unit.number, None)
+        if isinstance(outcome, Exception):
+            return Finished(unit, "failed", error=outcome)
         return Finished(unit, "done", outcome)
 
     def trouble(self) -> str | None:
@@ -250,11 +252,18 @@ async def _load_here(load: Load) -> None:
         logger.debug("kernels could not be loaded beforehand", exc_info=True)
 
 
-def _call(versions: tuple[str, ...], work: Parcel, unit: Unit | UnitBatch) -> UnitOutcome:
+EXPECTED = (DistmomError, OSError, MemoryError)
+"""Failures explained in one line. They are returned: a worker logs a traceback of what is raised."""
+
+
+def _call(versions: tuple[str, ...], work: Parcel, unit: Unit | UnitBatch) -> UnitOutcome | Exception:
     """Run on a worker."""
-    refuse_others(versions)
-    with stoppable(_revoked()):
-        return work.open()(unit)
+    try:
+        refuse_others(versions)
+        with stoppable(_revoked()):
+            return work.open()(unit)
+    except EXPECTED as error:
+        return error.with_traceback(None)
 
 
 def _revoked() -> Callable[[], bool]:

@@ -27,7 +27,7 @@ from distmom.lake.columns.schema import kind_of, type_name
 from distmom.lake.filters import as_filter
 from distmom.memory import Held, Memory
 from distmom.passes.key_ranges import most_groups
-from distmom.passes.opening import MOST_BATCH_ROWS_OF_GROUPS, Names, types_of
+from distmom.passes.opening import Names, batch_rows_of, types_of
 from distmom.passes.scan import Scan
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layouts import FileLayout
@@ -197,7 +197,7 @@ def open_columns(
     types = types_of(source, schema, asked)
     measured = tuple(n for n, type_ in types.items() if type_ is None or kind_of(type_) in MEASURED)
     counted = tuple(n for n, type_ in types.items() if type_ is not None and _countable(type_))
-    batch_rows = min(scan.batch_rows, MOST_BATCH_ROWS_OF_GROUPS) if keys else scan.batch_rows
+    batch_rows = batch_rows_of(scan, len(measured) + len(counted), grouped=bool(keys))
     filter_ = as_filter(scan.where, source)
     read = ReadOptions(measured, keys, filter_, scan.missing, batch_rows, present=counted)
     names = {n: "unknown" if type_ is None else type_name(type_) for n, type_ in types.items()}

@@ -19,7 +19,8 @@ from distmom.inference.answers import RuleAnswer
 from distmom.inference.plain import sample_means
 from distmom.inference.share.second_group import APART, FEW_VALUES
 from distmom.inference.status import ALL_EQUAL, Finding
-from distmom.inference.variants.differences import MAY_BE_0, Lift, Paired, estimate_of
+from distmom.inference.variants.differences import MAY_BE_0, Paired, compared, estimate_of
+from distmom.inference.variants.lifts import Lift
 from distmom.inference.variants.ratios import RatioBlocks, RobustRatio, ratio_steps
 from distmom.inference.variants.together import all_answered
 from distmom.numerics.blocks.moments import Moments
@@ -200,7 +201,7 @@ def _results(
     """The variants beside the control."""
     options = plan.options
     pairs = [Paired(control.ratio, one.ratio, options.confidence_level) for one in variants]
-    found = all_answered([pair.steps(options.interval) for pair in pairs], options.confidence_level)
+    found = compared(pairs, options.interval)
     return [
         _result(plan, control, one, denominator, notes, *answers)
         for one, answers in zip(variants, found, strict=True)
@@ -285,6 +286,6 @@ def _notes(plan: MeanPlan, control: Variant, variant: Variant, answer: RuleAnswe
             about = "" if side.units.n_units_exact else "about "
             notes.append(
                 f"{about}{side.units.n_units:,} units of {cell(side.value)!r} make {n_blocks} blocks; fewer "
-                f"than {FEW_UNITS} units a block make the interval approximate"
+                f"than {FEW_UNITS} units per block make the interval approximate"
             )
     return notes

@@ -269,7 +269,8 @@ class Learner(SharedParameters, BaseEstimator):
         if self._linear:
             labels = self._most_labels is not None
             seen = look(problem, comparable(sample, features, scaled), scale.outlier_share, labels=labels)
-            sizes = {"share": seen.share, "wanted": seen.wanted, "accused": True, "passed_over": whitens}
+            wanted = max(seen.wanted, problem.wanted if whitens else 0)
+            sizes = {"share": seen.share, "wanted": wanted, "accused": True, "passed_over": whitens}
         elif self._screened and free and not self._pairs_given:
             seen = look_at_distances(comparable(sample, features, scaled))
             sizes |= {"share": max(seen.share, scale.outlier_share), "passed_over": seen.share > 0.0}

@@ -14,7 +14,7 @@ from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.learn.bases import ClassifierMixin, RegressorMixin
 from distmom.estimators.learn.labels import labels_of
 from distmom.estimators.learn.learner import Learner
-from distmom.estimators.learn.parameters import with_shared_parameters
+from distmom.estimators.learn.parameters import BLOCK_SIZE, with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.curvature import largest_curvature
@@ -24,6 +24,12 @@ from distmom.numerics.losses.table import LOSSES, names_of
 from distmom.solvers.clumps import BEND
 
 MOST_CLASSES = 1_000
+
+OF_SQUARES = 256
+"""Rows of a block for squares of residuals: the mean without far blocks of 64 skewed ones is too low."""
+
+LEAST_PENALTY = 1e-3
+"""Of a classifier by default: that of a thousand rows or more."""
 
 
 @with_shared_parameters
@@ -114,7 +120,8 @@ class RobustLinearRegression(RegressorMixin, Learner):
         risk = LinearRisk(self.loss, bend, self.quantile, self.alpha)
         start = np.zeros(sample.features.shape[1] + 1)
         step = 1.0 / largest_curvature(sample.blocks()[0], self.alpha)
-        return Problem(risk, start, step, blind=True, curvature=1.0)
+        wanted = OF_SQUARES if self.loss == "squared" else BLOCK_SIZE
+        return Problem(risk, start, step, blind=True, curvature=1.0, wanted=wanted)
 
 
 @with_shared_parameters
@@ -123,8 +130,10 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
 
     Parameters
     ----------
-    alpha : float
+    alpha : float or "auto"
         L2 penalty: half of this times the squared norm of the coefficients of scaled features is added.
+        ``"auto"`` is one over the number of rows, as if each coefficient were drawn with variance one, and at
+        least 0.001: fewer rows leave more of wrong labels to follow.
 
     Attributes
     ----------
@@ -134,8 +143,8 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
 
     Notes
     -----
-    Steps are those of `RobustLinearRegression`. With more than two classes there is no initial fit. A far row
-    is accused if the other rows make its label all but impossible. Blocks hold ten rows of the rarest label
+    Steps are those of `RobustLinearRegression`. A far row is accused if the other rows make its label all but
+    impossible. Blocks hold ten rows of the rarest label
     on average: most smaller blocks would have none, and the model would never predict that label.
 
     In a lake, labels are a column of numbers, booleans or text. A pass before the first step finds the
@@ -156,7 +165,7 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
     _most_labels = MOST_CLASSES
     _linear = True
 
-    alpha: float = 1e-3
+    alpha: float | str = "auto"
     max_iter: int = 1000
     aggregator: str = "trimmed_mean"
     scaling: str = "whitened"
@@ -228,13 +237,18 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
             )
 
     def _check_own(self) -> None:
-        check_positive("alpha", self.alpha, zero=True)
+        if isinstance(self.alpha, str) and self.alpha != "auto":
+            raise ConfigError(f'alpha: must be "auto" or a number of at least 0, not {self.alpha!r}')
+        if not isinstance(self.alpha, str):
+            check_positive("alpha", self.alpha, zero=True)
 
     def _problem(self, sample: ScaledSample) -> Problem:
-        n = len(self.classes_)
-        risk: BlockRisk = LogisticRisk(self.alpha) if n == 2 else SoftmaxRisk(n, self.alpha)
+        n, alpha = len(self.classes_), self.alpha
+        if isinstance(alpha, str):  # a sample of more rows than a thousand need not be all of them
+            alpha = max(LEAST_PENALTY, 1.0 / len(sample.targets))
+        risk: BlockRisk = LogisticRisk(alpha) if n == 2 else SoftmaxRisk(n, alpha)
         steepest = (n - 1) / n**2  # of the loss by the log odds, where the descent begins
-        step = 1.0 / (steepest * largest_curvature(sample.blocks()[0]) + self.alpha)
+        step = 1.0 / (steepest * largest_curvature(sample.blocks()[0]) + alpha)
         start = np.zeros(risk.n_parameters(sample.features.shape[1]))
         return Problem(risk, start, step, blind=True, curvature=steepest)
 

@@ -108,9 +108,8 @@ def _few_units(plan: MeanPlan, n_blocks: int, fields: dict[str, Any]) -> str:
     about = f"{'' if fields['n_units_exact'] else 'about '}{fields['n_units']} {what}"
     if n_blocks < 2:
         return f"{about} are too few for blocks"
-    return (
-        f"{about} make {n_blocks} blocks; fewer than {FEW_UNITS} {what} a block make the interval approximate"
-    )
+    few = f"fewer than {FEW_UNITS} {what} per block"
+    return f"{about} make {n_blocks} blocks; {few} make the interval approximate"
 
 
 def weight_notes(plan: MeanPlan, count: Ints, fields: dict[str, Any]) -> Iterator[str]:

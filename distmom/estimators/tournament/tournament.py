@@ -127,7 +127,7 @@ def tournament(
 
     *Cost.* One pass for the losses of up to 128 candidates, or none if the survey finds nothing: they are
     then summed while it reads the rows. Each round of distances takes one more pass, and often there is none.
-    Memory does not grow with the rows; a state has 32 K bytes a candidate.
+    Memory does not grow with the rows; a state has 32 K bytes per candidate.
 
     References
     ----------

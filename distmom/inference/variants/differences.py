@@ -1,31 +1,26 @@
-"""Two robust ratios compared: their difference, and the relative one by Fieller's argument."""
+"""Two robust ratios compared: their difference, and the relative one."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from distmom.inference.answers import RuleAnswer
-from distmom.inference.estimate import Estimate, Estimates, Promise, Shown
+from distmom.inference.estimate import Estimate, Estimates, Promise
 from distmom.inference.status import Finding
+from distmom.inference.variants.lifts import Lift, PairedBlocks, lifts
 from distmom.inference.variants.ratios import RobustRatio, fewer_blocks, least_level
-from distmom.inference.variants.together import Answered, Asked, Steps, answered
+from distmom.inference.variants.together import Asked, Steps, all_answered, answered
 from distmom.numerics.arrays import Floats
-
-Interval = tuple[float, float]
 
 CLEARLY = 2.0
 """The control's mean is clearly away from 0 if even twice its interval's margin does not reach 0."""
 
 MAY_BE_0 = "the control's mean does not differ significantly from 0"
 """Why there is no lift, neither for robust nor for sample means."""
-
-MOST_ROUNDS = 40
-
-RTOL, ATOL = 1e-13, 1e-300
-"""A root counts as found if it moves by no more than this."""
 
 
 @dataclass(frozen=True)
@@ -65,67 +60,30 @@ class Paired:
 
     def difference(self) -> RuleAnswer:
         """The rule on the differences of the paired blocks."""
-        return answered(self._difference(), self.confidence_level)
-
-    def _difference(self) -> Steps[RuleAnswer]:
-        finest = yield from self.finest()
-        return (yield self._asked(finest)).alone()
-
-    def steps(self, wanted: str) -> Steps[tuple[RuleAnswer, Lift]]:
-        """The rule on the differences of the paired blocks, and the lift."""
-        finest = yield from self.finest()
-        answer = (yield self._asked(finest)).alone()
-        return answer, (yield from self._lift(wanted, finest))
+        return answered(self.steps(), self.confidence_level)[0]
 
     def lift(self, wanted: str) -> Lift:
         """The relative difference."""
-        return answered(self.steps(wanted), self.confidence_level)[1]
+        return compared([self], wanted)[0][1]
 
-    def _lift(self, wanted: str, finest: int | None) -> Steps[Lift]:
-        """The relative difference L: the interval contains the L at which variant - (1 + L) control may be 0.
-
-        That is Fieller's (1954) interval: the error of the control's mean enters. For one L the rule gives an
-        estimate and an interval of L + (variant - (1 + L) control)/c, c the control's mean; an end of the
-        interval is the L that is itself the end of its interval. It is found by fixed-point iteration,
-        which reduces the distance by the relative error of c each time.
-        """
-        c = self.control.value
-        why = _unclear(self.control, wanted, self.confidence_level)
-        if why is not None:
-            return Lift(math.nan, None, why)
-        control, variant = self._blocks(finest)
-        at = np.full(3, self.variant.value / c - 1.0)
-        for _ in range(MOST_ROUNDS):
-            with np.errstate(invalid="ignore", over="ignore"):
-                values = at[:, None] + (variant - (1.0 + at[:, None]) * control) / c
-            answer = yield Asked(values, finest, self._n_independent)
-            low, high = (self._shown(answer, line, wanted) for line in (1, 2))
-            why = high.reason
-            known = low.interval is not None and high.interval is not None
-            ends = (low.interval[0], high.interval[1]) if known else (math.nan, math.nan)
-            before, at = at, np.array([answer.estimate(), *ends])
-            at = np.where(np.isnan(at), before, at)
-            if all(map(_same, at.tolist(), before.tolist())):
-                break
-        return Lift(float(at[0]), None if why else (float(at[1]), float(at[2])), why)
-
-    def _shown(self, answer: Answered, line: int, interval: str) -> Shown:
-        g = answer.first + line
-        return _estimates(answer.every, g, interval, self.confidence_level).number(g)
+    def steps(self) -> Steps[tuple[RuleAnswer, PairedBlocks]]:
+        """The rule on the differences of the paired blocks, and these blocks."""
+        finest = yield from self.finest()
+        asked = self._asked(finest)
+        answer = (yield asked).alone()
+        return answer, PairedBlocks(*self._blocks(finest), asked.size, self.control.value, self.variant.value)
 
 
-def _same(x: float, y: float) -> bool:
-    """Whether a root no longer moves."""
-    return x == y or (math.isfinite(y) and abs(x - y) <= ATOL + RTOL * abs(y))
-
-
-@dataclass(frozen=True)
-class Lift:
-    """A relative difference, NaN if there is none; its interval; why one of them is missing."""
-
-    value: float
-    interval: Interval | None
-    reason: str | None
+def compared(pairs: Sequence[Paired], wanted: str) -> list[tuple[RuleAnswer, Lift]]:
+    """The rule on the differences of each pair, and its lift; all pairs have one control and one level."""
+    if not pairs:
+        return []
+    level = pairs[0].confidence_level
+    answers, blocks = zip(*all_answered([pair.steps() for pair in pairs], level), strict=True)
+    why = _unclear(pairs[0].control, wanted, level)
+    if why is not None:
+        return [(answer, Lift(math.nan, None, why)) for answer in answers]
+    return list(zip(answers, lifts(blocks, wanted, level), strict=True))
 
 
 def estimate_of(answer: RuleAnswer, g: int, interval: str, confidence_level: float) -> Estimate:

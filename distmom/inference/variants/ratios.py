@@ -75,13 +75,12 @@ class RatioBlocks:
         of them must contain other values, too: else the typical block looks constant and every other one
         outlying.
         """
-        fit = []
-        for k in ladder_levels(self.still.size):
-            alone = self.still.reshape(k, -1).all(axis=1)
-            tells = self.still.all() or np.count_nonzero(alone) <= MOST_STILL * k
-            if self.n_independent >= LEAST_UNITS * k and tells:
-                fit.append(k)
-        return tuple(fit)
+        levels = ladder_levels(self.still.size)
+        enough = tuple(k for k in levels if self.n_independent >= LEAST_UNITS * k)
+        if not self.still.any() or self.still.all():
+            return enough
+        alone = {k: np.count_nonzero(self.still.reshape(k, -1).all(axis=1)) for k in enough}
+        return tuple(k for k in enough if alone[k] <= MOST_STILL * k)
 
     def denominators(self, n_blocks: int) -> Floats:
         """Sum of the denominator over each of `n_blocks` blocks."""
@@ -119,7 +118,13 @@ class RobustRatio:
 
     def blocks(self, n_blocks: int) -> Floats:
         """Linearised values of `n_blocks` blocks."""
-        return linearised(self.cells, self.value, self.denominator, n_blocks)
+        if n_blocks not in self._known:
+            self._known[n_blocks] = linearised(self.cells, self.value, self.denominator, n_blocks)
+        return self._known[n_blocks]
+
+    @cached_property
+    def _known(self) -> dict[int, Floats]:
+        return {}
 
 
 def linearised(cells: RatioBlocks, ratio: float, denominator: float, n_blocks: int) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 
 from distmom.inference.adaptive import answer_rule
 from distmom.inference.answers import RuleAnswer
-from distmom.numerics.arrays import Floats
+from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.blocks.moments import Moments
 
 T = TypeVar("T")
@@ -62,26 +62,28 @@ Steps = Generator[Asked, Answered, T]
 def all_answered(calculations: Sequence[Steps[T]], confidence_level: float) -> list[T]:
     """The results of the calculations, bit-for-bit as if asked one by one.
 
-    Questions with equal numbers of blocks of one size are asked together: they have the same ladder.
+    Questions with equal numbers of blocks are asked together.
     """
     found: dict[int, T] = {}
     waiting: dict[int, Answered | None] = dict.fromkeys(range(len(calculations)))
     while waiting:
-        asked: dict[tuple[int, int], dict[int, Asked]] = {}
+        asked: dict[int, dict[int, Asked]] = {}
         for number, answer in waiting.items():
             try:
                 one = next(calculations[number]) if answer is None else calculations[number].send(answer)
             except StopIteration as end:
                 found[number] = end.value
                 continue
-            asked.setdefault((one.values.shape[1], one.size), {})[number] = one
+            asked.setdefault(one.values.shape[1], {})[number] = one
         waiting = {}
-        for (_, size), some in asked.items():
-            every = _answer(np.concatenate([one.values for one in some.values()]), size, confidence_level)
+        for some in asked.values():
+            lines = [len(one.values) for one in some.values()]
+            sizes = np.repeat([one.size for one in some.values()], lines)
+            every = rule_of(np.concatenate([one.values for one in some.values()]), sizes, confidence_level)
             first = 0
-            for number, one in some.items():
-                waiting[number] = Answered(every, first, len(one.values))
-                first += len(one.values)
+            for number, n_lines in zip(some, lines, strict=True):
+                waiting[number] = Answered(every, first, n_lines)
+                first += n_lines
     return [found[number] for number in range(len(calculations))]
 
 
@@ -90,6 +92,8 @@ def answered(calculation: Steps[T], confidence_level: float) -> T:
     return all_answered([calculation], confidence_level)[0]
 
 
-def _answer(values: Floats, size: int, confidence_level: float) -> RuleAnswer:
-    blocks = Moments(np.full(values.shape, size), values, np.zeros(values.shape))
+def rule_of(values: Floats, sizes: Ints, confidence_level: float) -> RuleAnswer:
+    """The rule's answer for blocks; each line of values is a group whose blocks have one size in units."""
+    count = np.broadcast_to(sizes[:, None], values.shape)
+    blocks = Moments(np.ascontiguousarray(count), values, np.zeros(values.shape))
     return answer_rule(blocks, None, None, confidence_level, block_source="units")

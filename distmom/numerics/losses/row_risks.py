@@ -130,14 +130,15 @@ class SoftmaxRisk(BlockRisk):
     def n_parameters(self, n_features: int) -> int:  # noqa: D102
         return self.n_classes * (n_features + 1)
 
+    def surprise(self, predicted: Floats, targets: Floats) -> Floats:
+        """Root of twice the loss of each row, by its log odds of all classes."""
+        return np.asarray(np.sqrt(2.0 * _log_loss(predicted, targets)))
+
     def losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         w = parameters.reshape(self.n_classes, -1)
         with np.errstate(over="ignore", invalid="ignore"):
-            z = rows @ w[:, :-1].T + w[:, -1]
-            own = np.take_along_axis(z, targets.astype(np.int64)[..., None], axis=-1)
-            highest = z.max(axis=-1, keepdims=True)
-            log = np.log(np.exp(z - highest).sum(axis=-1, keepdims=True)) + highest - own
-            return np.asarray(log[..., 0].mean(axis=1) + 0.5 * self.penalty * float((w[:, :-1] ** 2).sum()))
+            loss = _log_loss(rows @ w[:, :-1].T + w[:, -1], targets)
+            return np.asarray(loss.mean(axis=1) + 0.5 * self.penalty * float((w[:, :-1] ** 2).sum()))
 
     def gradient(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
         w = parameters.reshape(self.n_classes, -1)
@@ -148,6 +149,13 @@ class SoftmaxRisk(BlockRisk):
             [share.T @ rows + self.penalty * w[:, :-1], share.sum(axis=0)[:, None]], axis=1
         )
         return np.asarray(gradient.ravel())
+
+
+def _log_loss(z: Floats, targets: Floats) -> Floats:
+    own = np.take_along_axis(z, targets.astype(np.int64)[..., None], axis=-1)
+    highest = z.max(axis=-1, keepdims=True)
+    log = np.log(np.exp(z - highest).sum(axis=-1, keepdims=True)) + highest - own
+    return np.asarray(log[..., 0])
 
 
 def softmax(z: Floats) -> Floats:

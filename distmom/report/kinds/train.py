@@ -94,7 +94,7 @@ class TrainResult(Result):
 
     def headers(self) -> tuple[str, ...]:
         """Headers of the numbers."""
-        return f"loss of {self.estimate_of}", "steps", "blocks", "rows a block"
+        return f"loss of {self.estimate_of}", "steps", "blocks", "rows per block"
 
     def lines(self) -> list[tuple[str, tuple[str, ...]]]:
         """One line."""

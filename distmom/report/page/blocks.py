@@ -9,7 +9,8 @@ from distmom.report.far_rows import far_words
 from distmom.report.page.advice import asked_again
 
 UNSEEN = (
-    "Many values that are each only slightly wrong are not outliers: they move this estimate as any other."
+    "Many values that are each only slightly wrong are not outliers: they move this estimate as they move "
+    "any other."
 )
 DISTRIBUTIONS = (
     "No method has a valid interval for all data: it cannot allow for values so rare and so large that these "
@@ -113,9 +114,7 @@ def assumptions(r: EstimateResult) -> tuple[str, ...]:
             "of files and rows."
         )
     elif not r.design.sampled:
-        found.append(
-            "Values do not decide which block a row joins: where a row or file is stored does, and the seed."
-        )
+        found.append("Values do not decide which block a row joins: its place in the data and the seed do.")
     if r.interval_kind == "order":
         found.append(
             "The interval is about the long-run median of such block values. For skewed values it differs "

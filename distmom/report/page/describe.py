@@ -155,7 +155,7 @@ def _advice(found: DescribeResult, mood: Mood) -> Advice:
     lines = [line[0].upper() + line[1:] + "." for line in closing(found)]
     outside = [p for p in found.columns.values() if p.leaves_interval]
     if leave_out(found.named_files, found.run):
-        lines.append("Below is how to exclude them.")
+        lines.append(f"Below is how to exclude {'it' if len(found.named_files) == 1 else 'them'}.")
     if outside and not found.named:
         lines.append("Use the robust means where the plain ones leave their interval.")
     return Advice(mood, "What to do", tuple(lines))

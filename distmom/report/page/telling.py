@@ -153,7 +153,8 @@ def leave_out(files: Sequence[str], run: dict[str, Any]) -> list[Code]:
         return []
     shell, python = again.command(files), f"found = {printable(again.python(files))}"
     lines = ((SHELL, shell), (PYTHON, python)) if shell else ((PYTHON, python),)
-    return [Code("Leave these files out and run again", lines, excluded.files(files))]
+    who = "this file" if len(files) == 1 else "these files"
+    return [Code(f"Leave {who} out and run again", lines, excluded.files(files))]
 
 
 def meanings_block(results: Results) -> list[Block]:
@@ -198,7 +199,7 @@ def _rows_of(mine: list[Result]) -> str:
     used = sum(r.n_used or 0 for r in mine)
     told = [f"{n:,} {MISSING.get(kind, kind)}" for kind, n in total_left_out(mine).items() if n]
     tail = f"; {', '.join(told)}" if told else "; none missing" if used == total else ""
-    return f"{total:,}, of which {used:,} used (they have a value){tail}" if used else f"{total:,}{tail}"
+    return f"{total:,}, {'all' if used == total else f'{used:,}'} used{tail}" if used else f"{total:,}{tail}"
 
 
 def again_block(run: dict[str, Any]) -> Code:

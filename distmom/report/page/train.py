@@ -27,10 +27,7 @@ def tell_train(r: TrainResult) -> Telling:
     loss = f"its loss on {r.estimate_of} is {quantity(r.estimate)}" if finite else "it has no loss"
     answer = (
         f"{cell(r.learner)}{target} was trained in {r.n_steps:,} steps; {loss}.",
-        f"Each step used the median of {r.n_blocks:,} random blocks of {r.block_size:,} rows, so outliers in "
-        "a minority of the blocks do not move it."
-        if r.n_blocks > 1
-        else f"Each step used one batch of {r.block_size:,} rows, so outliers in it do move the model.",
+        _step(r),
         f"It ended with the status: {r.words}.",
     )
     survived = max(0, -(-r.n_blocks // 2) - 1)
@@ -41,26 +38,47 @@ def tell_train(r: TrainResult) -> Telling:
         (f"loss of {r.estimate_of}", quantity(r.estimate)),
         ("steps", f"{r.n_steps:,}"),
         ("blocks of a step", f"{r.n_blocks:,} of {r.block_size:,} rows"),
-        ("contamination tolerated", f"outliers in up to {survived:,} blocks of a step"),
+        (
+            "contamination tolerated",
+            "none" if _plain(r) else f"outliers in up to {survived:,} blocks of a step",
+        ),
         ("blocks that could not be used", f"{r.n_skipped_blocks:,}"),
-        ("rows read", f"{r.n_rows:,} that pass the filter; {r.n_used:,} of them have all values"),
+        ("rows read", f"{r.n_rows:,}, {'all' if r.n_used == r.n_rows else f'{r.n_used:,}'} of them complete"),
         ("rows of the data", f"{r.data.get('n_rows', r.n_rows):,}, {r.mode}"),
     ]
     do = {"good": (USE,), "look": advice(r) or (LOOK,), "bad": (BEYOND, DESCRIBE)}[mood(r)]
     assumed = (
         "Rows are independent, and in each step fewer than half of the blocks hold outliers.",
-        "The held-out blocks take no part in the steps; without them the loss is that of chosen blocks, "
-        "which is biased low.",
+        "The held-out blocks take no part in the steps; without them the loss is that of the blocks of the "
+        "steps, which is biased low.",
     )
     return Telling(heading(r), answer, tuple(facts), (learning_curve(r),), assumed, mood(r), do)
+
+
+def _plain(r: TrainResult) -> bool:
+    return r.n_blocks == 1 or r.model.aggregator == "plain"
+
+
+def _step(r: TrainResult) -> str:
+    """What each step followed, and so what moves the model."""
+    if _plain(r):
+        rows = r.n_blocks * r.block_size
+        return f"Each step used one batch of {rows:,} rows, so outliers in it move the model."
+    blocks = f"{r.n_blocks:,} random blocks of {r.block_size:,} rows"
+    one = r.model.aggregator == "median_block"
+    first = "followed the block of median loss among" if one else "combined the gradients of"
+    robustly = "" if one else " robustly"
+    return (
+        f"Each step {first} {blocks}{robustly}, so outliers in a minority of the blocks do not move it far."
+    )
 
 
 def learning_curve(r: TrainResult) -> Curve:
     """Loss of the block of each step, and of the held-out blocks at each evaluation."""
     steps = np.arange(1.0, r.n_steps + 1.0)
     losses = np.where(np.isfinite(r.history["objective"]), r.history["objective"], np.nan).astype(float)
-    word = "plain batches" if (r.history["block"] == -1).all() else "chosen blocks"
-    lines = [Line(f"loss of {word}", steps, losses, strong=False)]
+    word = "loss of the batch" if _plain(r) else "median loss of the blocks"
+    lines = [Line(word, steps, losses, strong=False)]
     if len(r.history["held_out_step"]):
         looks, held_out = (np.asarray(r.history[name], float) for name in ("held_out_step", "held_out"))
         lines.append(Line("loss of held-out blocks", looks, held_out))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import re
 import signal
 import threading
 import time
@@ -16,7 +18,8 @@ from fake_work import Deadly, Spell, calls, expected, listing, record
 from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
 from distmom.cluster.executors.backends import Cluster
 from distmom.cluster.executors.client import ClientExecutor
-from distmom.errors import ConfigError, ResourceError
+from distmom.cluster.outcome import Work
+from distmom.errors import ConfigError, DistmomError, ResourceError
 
 ROWS = [100 * (number % 5 + 1) for number in range(24)]
 UNITS = plan_units(listing(ROWS), max_files=1)
@@ -124,6 +127,32 @@ def test_a_result_that_never_arrives_is_computed_again(
     inproc_client.loop.add_callback(release.set)
     assert result.state == expected(ROWS)
     assert result.n_retries == 1
+
+
+def test_workers_log_a_traceback_of_unexpected_failures_only(caplog: pytest.LogCaptureFixture) -> None:
+    """Too many groups for one pass, an expected refusal, was logged by each worker with a traceback."""
+    from distributed import Client, LocalCluster
+
+    def failing(error: Exception) -> Work:
+        def work(unit: Unit) -> UnitOutcome:
+            raise error
+
+        return work
+
+    of_workers = logging.getLogger("distributed.worker")
+    of_workers.addHandler(caplog.handler)
+    failures = (ResourceError("too many"), 0), (PermissionError("no"), 0), (ValueError("?"), 1)
+    try:
+        with (
+            LocalCluster(n_workers=1, processes=False, **NO_DASHBOARD) as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
+            for error, logged in failures:
+                with pytest.raises(DistmomError, match=re.escape(str(error))):
+                    run_units(failing(error), UNITS[:1], record, ClientExecutor(client))
+                assert len({one for one in caplog.records if one.levelno >= logging.WARNING}) == logged
+    finally:
+        of_workers.removeHandler(caplog.handler)
 
 
 def test_keys_hold_no_paths(inproc_client: Any) -> None:

@@ -93,6 +93,22 @@ def test_zeros_limits_answers_and_counts_are_never_odd() -> None:
         assert odd(*wrong("between", seed)) and odd(*wrong("beyond", seed))
 
 
+def dead_zone(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Changes of which three tenths are zero as they would be small; features explain a quarter of them."""
+    g = np.random.default_rng([seed, 5])
+    X = g.normal(size=(N, 5))
+    z = 0.5 * (X @ W) + g.normal(size=N)
+    small = np.quantile(np.abs(z), 0.3)
+    return X, np.where(np.abs(z) < small, 0.0, z - np.sign(z) * small / 2)
+
+
+def test_zeros_between_that_features_lead_to_are_real() -> None:
+    """Even if they lead there seldom; zeros at random are told."""
+    for seed in range(20):
+        assert not odd(*dead_zone(seed))
+        assert odd(*wrong("zero between", seed))
+
+
 @pytest.mark.slow
 def test_bad_rows_of_clumped_targets_are_borne() -> None:
     """R^2 lost in the mean of eight draws: that of one varies by 0.01."""

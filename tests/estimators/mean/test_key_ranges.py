@@ -18,7 +18,7 @@ from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.errors import ResourceError
 from distmom.estimators.mean import answer, question
 from distmom.estimators.mean.run import ranges
-from distmom.memory import Memory
+from distmom.memory import Held, Memory
 from distmom.numerics.blocks.sparse_cells import ROWS_TOGETHER
 from distmom.numerics.hash_ranges import ALL_WORDS
 from distmom.passes import key_ranges
@@ -194,6 +194,25 @@ def test_little_room_is_used_before_a_run_is_refused() -> None:
     results = 100_000_000 - ROWS_TOGETHER * key_ranges.ROW_BYTES
     room = key_ranges.room_for_groups(place, Memory(), means, 42, results - 1.2 * least)
     assert room.unit == room.merged == least / key_ranges.AT_WORK
+
+
+def test_results_are_not_blamed_for_what_the_rest_takes() -> None:
+    """A thousand groups of texts were refused, because of 41 results of 13 kB: the rows took the limit."""
+    means = BlockMeans(("x",), RandomLayout(0, 64), 0, 0, 16, grouped=True)
+    least = key_ranges.LEAST * (means.state_bytes() + KEY_BYTES)
+    rows = ROWS_TOGETHER * key_ranges.ROW_BYTES
+    memory = Memory((Held("the rest", 100_000_000 - rows - 0.5 * least, each=False),))
+    room = key_ranges.room_for_groups(ThreadExecutor(1, 100_000_000), memory, means, 41, 13_000.0)
+    assert room.unit == room.merged == least / key_ranges.AT_WORK
+
+
+def test_states_of_workers_meet_where_no_unit_is_at_work() -> None:
+    """Twice as many passes over the lake were needed on workers as in a process of their size."""
+    means = BlockMeans(("x",), RandomLayout(0, 64), 0, 0, 16, grouped=True)
+    here, place = ThreadExecutor(1, 1_000_000_000), ThreadExecutor(1, 1_000_000_000)
+    place.far = True
+    near, far = (key_ranges.room_for_groups(p, Memory(), means, 0, 0.0) for p in (here, place))
+    assert far.unit == near.unit and far.merged > 1.6 * near.merged
 
 
 @pytest.mark.parametrize("far", [False, True])

@@ -90,7 +90,7 @@ def test_whole_files_stay_together(tmp_path: Path) -> None:
         cells.setdefault(file_cell(file_key(seed, f"{i:02}.parquet"), 1023), []).append(i)
     np.testing.assert_allclose(found.block_estimates, [np.mean(cells[c]) for c in sorted(cells)])
     assert found.n_blocks == len(cells) and found.block_size[0] == 10
-    assert "fewer than 10 files a block" in found.notes[-1]
+    assert "fewer than 10 files per block" in found.notes[-1]
 
 
 def test_a_block_size_gives_the_number_of_blocks(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_units_of_the_scarcer_sample() -> None:
     assert found.status == CARRIED and "60 units of a sample make 31 blocks" in found.notes[0]
     assert "60 units make 31 blocks" in found.notes[1]
     free = dm.ustatistic(both, "x", kernel="auc", blocks=dm.UnitBlocks("u"), rng=0)
-    assert any("fewer than 10 units a block" in note for note in free.notes)
+    assert any("fewer than 10 units per block" in note for note in free.notes)
 
 
 @pytest.mark.parametrize(("size", "status"), [(253, CARRIED), (1_000, "ok")])

@@ -23,6 +23,7 @@ from distmom.cli.program import program
 from distmom.report.again import Again
 from distmom.report.page.render import page
 from distmom.report.page.telling import leave_out
+from distmom.report.page.train import tell_train
 from distmom.report.result import Result
 
 NAMES = ("mean", "vector", "statistic", "difference", "compared", "describe", "tournament", "training")
@@ -184,3 +185,18 @@ def test_samples_that_differ_are_no_plain_ok() -> None:
     ):
         found = dm.compare([one, two], "x", statistics=statistics, rng=0, test=dm.Permutations(199))
         assert words in page(dm.Results.of(found).story(), {})
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "combined the gradients of 11 random blocks"),
+        ({"aggregator": "median_block"}, "followed the block of median loss among 11 random blocks"),
+        ({"aggregator": "plain", "n_blocks": 1}, "outliers in it move the model"),
+    ],
+)
+def test_a_training_says_what_its_steps_followed(options: dict[str, Any], text: str) -> None:
+    pytest.importorskip("sklearn")
+    data = {"x": X, "y": 2.0 * X}
+    found = dm.train(data, "regression", target="y", options={"max_iter": 5, **options}, rng=0)
+    assert text in "".join(tell_train(found).answer)

@@ -8,6 +8,8 @@ have no such clump.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats
@@ -27,9 +29,10 @@ SIDE, NEAR, NEAR_SHARE = 0.01, 0.25, 0.02
 """A value is between the others if this share of them lies on each side; at a limit of theirs this share, the
 third, lies within this many of their spreads of it."""
 
-EXPECTED = 0.6
+EXPECTED, ERRORS = 0.6, 4.0
 """Probability from which on a row of the clump is predicted nearer to its value than another row: the
-features lead to it, as to a usual answer."""
+features lead to it, as to a usual answer. Also a smaller one if it is so many standard errors (of ranks)
+above one half, which that of a value at random is once in 30,000 times: weak features lead there seldom."""
 
 
 def odd_clump(
@@ -84,7 +87,9 @@ def _expected(predicted: Floats, value: float, clump: Bools) -> bool:
     away = np.abs(predicted - value)
     others = np.sort(away[~clump])
     further = others.size - np.searchsorted(others, away[clump], side="right")
-    return float(further.mean()) >= EXPECTED * others.size
+    n, m = others.size, int(clump.sum())
+    chance = 0.5 + ERRORS * math.sqrt((n + m + 1) / (12.0 * n * m))
+    return float(further.mean()) >= min(EXPECTED, chance) * n
 
 
 def told(value: float, share: float, odd: bool) -> tuple[list[Status], list[str]]:

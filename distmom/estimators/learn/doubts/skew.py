@@ -89,6 +89,6 @@ def residuals_skewed(mean: float) -> tuple[list[Status], list[str]]:
     note = (
         f"the residuals have a mean of {mean:.2f} standard deviations of the targets, which the Huber loss "
         "does not follow: their noise is skewed, or the targets of some rows are wrong; "
-        'loss="squared" follows it'
+        'loss="squared" with early_stopping=False follows it'
     )
     return [Status.RESIDUALS_SKEWED], [note]

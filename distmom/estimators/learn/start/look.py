@@ -12,10 +12,10 @@ from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.survey import ENOUGH, MOST_ACCUSED
 from distmom.inference.share.gaps import FAR, NEAR, rows_apart
 from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
+from distmom.numerics.losses.row_risks import LinearRisk
 from distmom.solvers.most_rows import share_of_others
 from distmom.solvers.pilot import Pilot, finished, pilot
-from distmom.solvers.screen import RowScreen
+from distmom.solvers.screen import PilotRisk, RowScreen
 
 WANTED, MOST_WANTED = 64, 1_024
 """Rows of a block where nothing is rare, and at most where something is."""
@@ -105,7 +105,7 @@ def wanted_size(sample: ScaledSample, kept: Bools, *, labels: bool, pairs: bool)
 
 def _pilot(problem: Problem, sample: ScaledSample, *, labels: bool) -> tuple[Pilot, float]:
     """The pilot, and the share of rows that are too many to be accused or that fit no model."""
-    risk = problem.risk if isinstance(problem.risk, PredictorRisk) else None
+    risk = problem.risk if isinstance(problem.risk, PilotRisk) else None
     features, targets = sample.features, sample.targets
     found = pilot(risk, features, targets, _furthest, sample.clump is not None)
     if math.isfinite(found.screen.most_distance):

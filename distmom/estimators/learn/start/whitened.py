@@ -49,7 +49,7 @@ def whitened(problem: Problem, sample: ScaledSample, seen: SeenSample) -> Whiten
     assert problem.curvature is not None
     start = problem.start
     if found.fit is not None:
-        start = np.asarray(np.linalg.solve(coordinates.basis, found.fit), np.float64)
+        start = np.asarray(np.linalg.solve(coordinates.basis, found.fit), np.float64).T.ravel()
     width = shape.n_blocks * shape.block_size
     n = max(1, len(rows) // width)
     blocks = (rows[: n * width] @ coordinates.basis).reshape(n, -1, len(coordinates.basis))
