@@ -153,11 +153,13 @@ def aligned(state: MeanState, keys: tuple[Key, ...]) -> MeanState:
         return state
     place = {key: i for i, key in enumerate(keys)}
     where = np.array([place[key] for key in state.keys], np.int64)
+    new = np.setdiff1d(np.arange(len(keys)), where, assume_unique=True)
 
     def spread(a: NDArray[Any], axis: int, fill: float = 0) -> NDArray[Any]:
         shape = (*a.shape[:axis], len(keys), *a.shape[axis + 1 :])
-        out = np.full(shape, fill, a.dtype)
+        out = np.empty(shape, a.dtype)
         out[(slice(None),) * axis + (where,)] = a
+        out[(slice(None),) * axis + (new,)] = fill
         return out
 
     return MeanState(

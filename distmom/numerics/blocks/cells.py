@@ -47,7 +47,9 @@ class Cells:
         if n_cells > have:
             more = max(n_cells, 2 * have) - have
             look_ahead((have + more) * self._cells.itemsize * self._cells.shape[1])
-            self._cells = np.concatenate([self._cells, np.zeros((more, self._cells.shape[1]))])
+            grown = np.zeros((have + more, self._cells.shape[1]))  # memory that is only taken when it is used
+            grown[:have] = self._cells
+            self._cells = grown
 
     def add(self, x: Floats, gone: Bools | None, cells: Ints, w: Floats | None = None) -> None:
         """Add each value to its cell.

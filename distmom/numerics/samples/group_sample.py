@@ -102,8 +102,7 @@ class GroupSampler:
             return
         more = max(n_groups, 2 * have) - have
         look_ahead(2 * (have + more) * self._keys.shape[1] * self._keys.itemsize)
-        self._keys = np.concatenate([self._keys, np.empty((more, self._keys.shape[1]))])
-        self._values = np.concatenate([self._values, np.empty((more, self._keys.shape[1]))])
+        self._keys, self._values = (_grown(lines, have + more) for lines in (self._keys, self._values))
         self._fill = np.concatenate([self._fill, np.zeros(more, np.int64)])
         self._last = np.concatenate([self._last, np.full(more, 2**64 - 1, np.uint64)])
 
@@ -122,6 +121,13 @@ class GroupSampler:
             found.keys[part] = np.take_along_axis(keys, order, 1)
             found.values[part] = np.take_along_axis(np.where(filled, self._values[part], np.nan), order, 1)
         return found
+
+
+def _grown(lines: Floats, n: int) -> Floats:
+    """More lines, of which the first ones are these; the others use no memory yet."""
+    found = np.empty((n, lines.shape[1]))
+    found[: len(lines)] = lines
+    return found
 
 
 def _stretches(groups: Ints) -> list[tuple[int, int, int]]:
