@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from distmom.errors import (
@@ -188,7 +189,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     # public names are loaded when they are first used: `import distmom` stays quick
     if name not in _HOMES:
-        raise AttributeError(f"module 'distmom' has no attribute {name!r}")
+        told = f"module 'distmom' has no attribute {name!r}"
+        raise AttributeError(told, name=name, obj=sys.modules[__name__])  # Python suggests another
     from importlib import import_module
 
     try:

@@ -49,6 +49,12 @@ def test_kernels_too(name: str) -> None:
     assert pickle.loads(pickle.dumps(getattr(dm.kernels, name))) is getattr(dm.kernels, name)
 
 
+def test_a_misspelt_name_has_what_python_needs_to_suggest_another() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'meen'") as found:
+        dm.meen  # type: ignore[attr-defined]  # noqa: B018
+    assert (found.value.name, found.value.obj) == ("meen", dm) and "mean" in dir(dm)
+
+
 def test_what_is_missing_or_too_much_is_told_by_name() -> None:
     missing = r"^mean\(\): missing a required argument: 'data'; see help\(dm.mean\)"
     with pytest.raises(TypeError, match=missing):
