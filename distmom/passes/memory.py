@@ -25,8 +25,8 @@ UNIT_TABLE_BYTES = 12_000_000
 UNKNOWN_GROUPS = 100
 """Assumed groups, if footers do not bound their number."""
 
-ARENA_BYTES = 20_000_000
-"""Memory kept by allocators for each thread, and its stack."""
+ARENA_BYTES, ARENA_LEAVES = 10_000_000, 8
+"""Memory kept by allocators for each thread, and its stack; up to as much again for so many leaves."""
 
 LEAF_COPIES = 4
 """Number of arrays for the rows of a leaf, one column at a time: values, masks, draws, places."""
@@ -100,10 +100,11 @@ def reading_memory(read: ReadOptions, extent: Extent | None) -> Memory:
         waiting = min(read.batch_rows, rows)  # the rest of a batch is the first piece of the next leaf
     held = 8 * n_values * waiting
     leaf = LEAF_COPIES * 8 * rows
+    arena = ARENA_BYTES + min(ARENA_BYTES, ARENA_LEAVES * 8 * n_values * rows)
     remedy = "use fewer columns"
     return found + Memory(
         (
-            Held("leaf", leaf + held + ARENA_BYTES, remedy=remedy),
+            Held("leaf", leaf + held + arena, remedy=remedy),
             Held("units", UNIT_TABLE_BYTES * len(read.units)),
         )
     )

@@ -71,7 +71,7 @@ def test_a_thousand_columns_of_a_thousand_rows_fit_into_little(tmp_path: Path) -
 def test_what_a_process_holds_does_not_grow_with_files_of_the_same_rows(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": np.zeros(1_000)}), tmp_path / "000.parquet")
     payload, found = (tmp_path / "000.parquet").read_bytes(), []
-    for n in (128, 512):
+    for n in (130, 512):  # of up to 128 files there are so few units that none waits while others are merged
         for i in range(n):
             (tmp_path / f"{i:03}.parquet").write_bytes(payload)
         found.append(projected(dm.explain(dm.mean, tmp_path, "x", executor=dm.Threads(2))))
