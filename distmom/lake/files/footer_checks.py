@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -12,6 +13,9 @@ import pyarrow.parquet as pq
 
 from distmom.errors import BadFileError
 from distmom.lake.source import FileRef
+
+FEW_CHUNKS = 8
+"""So many are looked at one by one."""
 
 
 def rows_of(metadata: pq.FileMetaData) -> int:
@@ -62,15 +66,65 @@ def check_chunks(parquet: Any, groups: Iterable[int], positions: Sequence[int]) 
 
     OSError or ArrowException, which `open_parquet` makes one line that names the file.
     """
-    for group in groups:
-        for position in positions:
-            if (group, position) in parquet.checked:
-                continue
-            empty = parquet.reader.iter_batches(
-                0, row_groups=[group], column_indices=[position], use_threads=False
-            )
-            next(empty, None)
-            parquet.checked.add((group, position))
+    every = [(group, position) for group in groups for position in positions]
+    unknown = [chunk for chunk in every if chunk not in parquet.checked]
+    if len(unknown) > FEW_CHUNKS and _all_sound(parquet, unknown):
+        parquet.checked.update(unknown)
+        return
+    for group, position in unknown:
+        next(_batches(parquet.reader, [group], [position]), None)
+        parquet.checked.add((group, position))
+
+
+def _batches(reader: Any, groups: Sequence[int], positions: Sequence[int]) -> Iterator[Any]:
+    batches: Iterator[Any] = reader.iter_batches(
+        0, row_groups=groups, column_indices=positions, use_threads=False
+    )
+    return batches
+
+
+class _Reached(Exception):
+    """Bytes are asked for."""
+
+
+class _NoBytes(io.RawIOBase):
+    """Stands for a file of some size of which nothing may be read."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._size if whence == io.SEEK_END else offset
+
+    def tell(self) -> int:
+        return self._size
+
+    def read(self, size: int = -1) -> bytes:
+        raise _Reached
+
+
+def _all_sound(parquet: Any, chunks: Sequence[tuple[int, int]]) -> bool:
+    """Whether PyArrow can take the metadata of all these chunks apart; False if it is not known.
+
+    Told to read them ahead it takes all apart at once, before it asks for the first byte, and gets none.
+    """
+    groups, positions = (sorted(set(places)) for places in zip(*chunks, strict=True))
+    reader = pq.core.ParquetReader()
+    source = pa.PythonFile(_NoBytes(parquet.stream.size()), "r")
+    try:
+        reader.open(source, metadata=parquet.metadata, pre_buffer=True)
+        next(_batches(reader, groups, positions), None)
+    except _Reached:
+        return True
+    except (OSError, pa.ArrowException):
+        return False
+    return False
 
 
 def damaged_columns(parquet: Any) -> frozenset[str]:

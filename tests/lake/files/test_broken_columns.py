@@ -11,23 +11,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.fs import LocalFileSystem
 from thrift_footer import Struct, edited
 
 import distmom as dm
 from distmom.cli.program import program
 from distmom.jobs import run_config
+from distmom.lake.files import footer_checks
+from distmom.lake.files.footers import open_parquet
 
 NAMES = ("b", "x", "y", "k", "z")
 """The damaged column is the first one, by which row groups are told apart."""
 
 
-def lake(folder: Path, n_files: int = 3) -> Path:
+def lake(folder: Path, n_files: int = 3, group_rows: int = 200) -> Path:
     folder.mkdir(parents=True)
     for number in range(n_files):
         rng = np.random.default_rng(number)
         columns: dict[str, Any] = {name: rng.normal(size=400) for name in NAMES}
         columns["k"] = rng.choice(["u", "v"], 400)
-        plain = {"compression": "none", "use_dictionary": ["k"], "row_group_size": 200, "store_schema": False}
+        plain = {
+            "compression": "none",
+            "use_dictionary": ["k"],
+            "row_group_size": group_rows,
+            "store_schema": False,
+        }
         pq.write_table(pa.table(columns), folder / f"{number}.parquet", **plain)
     return folder
 
@@ -86,6 +94,22 @@ def test_who_does_not_ask_for_it_has_the_same_answer(tmp_path: Path, damage: str
             with pytest.raises(dm.DataError, match=r"0\.parquet") as refused:
                 dm.mean(broken, **asked)
             assert "\n" not in str(refused.value)
+
+
+def test_many_row_groups_are_looked_at_in_one_call(tmp_path: Path) -> None:
+    sound, broken = (lake(tmp_path / name / "lake", 1, 20) for name in ("sound", "broken"))
+    levels(broken / "0.parquet")
+    for folder, good in ((sound, (0, 1)), (broken, (1,))):
+        scan = dm.scan(folder).source
+        with open_parquet(LocalFileSystem(), str(folder), scan.files[0]) as parquet:
+            assert parquet.metadata.num_row_groups == 20
+            for position in (0, 1):
+                chunks = [(group, position) for group in range(20)]
+                assert footer_checks._all_sound(parquet, chunks) == (position in good)
+    mine = dm.mean(broken, "x", rng=0, executor=dm.Threads(memory_limit="1GB"))
+    assert told(mine) == told(dm.mean(sound, "x", rng=0))
+    with pytest.raises(dm.DataError, match=r"0\.parquet"):
+        dm.mean(broken, "b", rng=0)
 
 
 @pytest.mark.slow
