@@ -100,7 +100,8 @@ def reading_memory(read: ReadOptions, extent: Extent | None) -> Memory:
         waiting = min(read.batch_rows, rows)  # the rest of a batch is the first piece of the next leaf
     held = 8 * n_values * waiting
     leaf = LEAF_COPIES * 8 * rows
-    arena = ARENA_BYTES + min(ARENA_BYTES, ARENA_LEAVES * 8 * n_values * rows)
+    kept = 0 if read.by else ARENA_LEAVES * 8 * n_values * rows  # groups' rows are taken batch by batch
+    arena = ARENA_BYTES + min(ARENA_BYTES, kept)
     remedy = "use fewer columns"
     return found + Memory(
         (

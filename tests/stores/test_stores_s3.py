@@ -7,8 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,10 @@ from clusters import clusters
 from slow_proxy import Proxy
 
 import distmom as dm
-from distmom.errors import ConfigError, DataError, ResourceError
-from distmom.lake import Lake, open_lake
+from distmom.cluster import Unit, UnitOutcome, plan_units, run_units
+from distmom.cluster.executors.client import ClientExecutor
+from distmom.errors import ConfigError, DataError, DistmomError, ResourceError
+from distmom.lake import BatchReader, Lake, ReadOptions, open_lake
 
 Store = tuple[pafs.FileSystem, str]
 Write = Callable[..., None]
@@ -242,13 +245,24 @@ def test_an_expired_token_is_told_in_one_line(
     assert ("on worker inproc://" in text) == (where == "worker")
 
 
+@dataclass(frozen=True)
+class Broken:
+    """Work that knows the credentials of a store and ends in an error nobody expects."""
+
+    reader: BatchReader
+    step: ClassVar[str] = "read"
+
+    def __call__(self, unit: Unit) -> UnitOutcome:
+        raise ZeroDivisionError("a bug")
+
+
 @pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_no_secret_is_in_the_logs_of_a_cluster(
     lake: Path, store: Store, options: dict[str, str], s3_port: int, tmp_path: Path
 ) -> None:
-    """Also where a worker reports with all it knows that a task has failed."""
+    """Also where a worker reports with all it knows that a task has failed, as of a fault nobody expected."""
     root, talkative = f"s3://{store[1]}/t", {"DASK_LOGGING__DISTRIBUTED": "debug"}
     with clusters(tmp_path / "cluster") as own:
         own.scheduler(**talkative)
@@ -260,6 +274,10 @@ def test_no_secret_is_in_the_logs_of_a_cluster(
                 through["endpoint"] = proxy.endpoint
                 with pytest.raises(ResourceError, match="on worker tcp"):
                     dm.mean(dm.scan(root, storage_options=through), "x", executor=client)
+            source = dm.scan(root, storage_options=options | {"token": "token-EXAMPLE"}).source
+            broken = Broken(source.reader(ReadOptions(("x",))))
+            with pytest.raises(DistmomError, match="a bug"):
+                run_units(broken, plan_units(source.files), max, ClientExecutor(client))
     logs = "".join(log.read_text() for log in (tmp_path / "cluster").glob("*.log"))
     assert "Compute Failed" in logs and "EXAMPLE" not in logs
 
