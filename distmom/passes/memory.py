@@ -136,10 +136,9 @@ def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memo
     waiting, several = scope.waiting, scope.n_units > 1
     merging = (2 * pool(everything // 2) + pool(everything)) * several
     if scope.few:  # all that is merged while others read has just been waiting; the last merge is alone
-        waits = waiting * pool(offered)
+        waits, parts = waiting * pool(offered), 2 * pool(everything // 4)
         last = merging - waits - scope.threads * pool(offered, times=3)
-        first = everything // 2
-        merging = max(2 * pool(first // 2) + pool(first) - min(waits, 2 * pool(first // 2)), last)
+        merging = max(parts + pool(everything // 2) - min(waits, parts), last)
 
     def held(unit: int, whole: int, at_work: int, waits: int, merged: int, sure: bool) -> tuple[Held, ...]:
         room = 1.0 if sure else GROWN

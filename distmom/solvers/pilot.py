@@ -95,11 +95,7 @@ def pilot(
             usual = float(np.median(away))
             screen = replace(screen, risk=risk, fit=basis @ fit, most_surprise=most)
             apart = away[few] >= furthest(away, True)
-            if (
-                not isinstance(risk, SoftmaxRisk)
-                and apart.any()
-                and _moved(risk, z[few], y[few], apart, basis)
-            ):
+            if apart.any() and _moved(risk, z[few], y[few], apart, basis):
                 screen = replace(screen, most_distance=float(away[few][apart].min()))
             if _together(away, FAR_OUT * usual, surprise > SURPRISING * spread, mostly):
                 screen = replace(screen, distance=FAR_OUT * usual, surprise=SURPRISING * spread)

@@ -66,9 +66,10 @@ def check_chunks(parquet: Any, groups: Iterable[int], positions: Sequence[int]) 
 
     OSError or ArrowException, which `open_parquet` makes one line that names the file.
     """
-    every = [(group, position) for group in groups for position in positions]
+    groups = list(groups)
+    every = ((group, position) for group in groups for position in positions)
     unknown = [chunk for chunk in every if chunk not in parquet.checked]
-    if len(unknown) > FEW_CHUNKS and _all_sound(parquet, unknown):
+    if len(unknown) > FEW_CHUNKS and _all_sound(parquet, groups, positions):
         parquet.checked.update(unknown)
         return
     for group, position in unknown:
@@ -109,12 +110,11 @@ class _NoBytes(io.RawIOBase):
         raise _Reached
 
 
-def _all_sound(parquet: Any, chunks: Sequence[tuple[int, int]]) -> bool:
-    """Whether PyArrow can take the metadata of all these chunks apart; False if it is not known.
+def _all_sound(parquet: Any, groups: Sequence[int], positions: Sequence[int]) -> bool:
+    """Whether PyArrow can take the metadata of these columns apart in all groups; False if it is not known.
 
     Told to read them ahead it takes all apart at once, before it asks for the first byte, and gets none.
     """
-    groups, positions = (sorted(set(places)) for places in zip(*chunks, strict=True))
     reader = pq.core.ParquetReader()
     source = pa.PythonFile(_NoBytes(parquet.stream.size()), "r")
     try:

@@ -29,10 +29,9 @@ def sort_by_digit(numbers, shift, order, to_order, places):
         places[digit] += 1
 
 
-@entry("i8[]", pays=2e7)
-def stable_order(numbers):
-    """The stable order of numbers of at least 0."""
-    order = np.arange(numbers.size)
+@njit
+def sort_order(numbers, order):
+    """Sort an order by its numbers of at least 0, stably; the array given is used up."""
     other = np.empty(numbers.size, np.int64)
     places = np.empty(BUCKETS, np.int64)
     most = np.int64(0)
@@ -44,3 +43,9 @@ def stable_order(numbers):
         order, other = other, order
         shift += BITS
     return order
+
+
+@entry("i8[]", pays=2e7)
+def stable_order(numbers):
+    """The stable order of numbers of at least 0."""
+    return sort_order(numbers, np.arange(numbers.size))

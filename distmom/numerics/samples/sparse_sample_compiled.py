@@ -7,10 +7,9 @@ from __future__ import annotations
 import numpy as np
 
 from distmom.numerics._jit import entry
-from distmom.numerics.ranks.digits_compiled import BITS, BUCKETS, sort_by_digit
+from distmom.numerics.ranks.digits_compiled import BITS, sort_order
 
-KEY_DIGITS = 2
-SCALE = 2.0 ** (KEY_DIGITS * BITS)
+SCALE = 2.0 ** (2 * BITS)  # two digits of a key
 
 
 @entry("i8[] f8[] f8[] i8[] f8[] f8[]", pays=5e6)
@@ -20,22 +19,10 @@ def sort_rows(groups, keys, values, to_groups, to_keys, to_values):
     Keys are uniform in [0, 1): their first bits nearly sort them.
     """
     n = groups.size
-    order = np.arange(n)
-    other = np.empty(n, np.int64)
-    places = np.empty(BUCKETS, np.int64)
     digits = np.empty(n, np.int64)
-    most = np.int64(0)
     for i in range(n):
         digits[i] = np.int64(keys[i] * SCALE)
-        most = max(most, groups[i])
-    for digit in range(KEY_DIGITS):
-        sort_by_digit(digits, digit * BITS, order, other, places)
-        order, other = other, order
-    shift = 0
-    while most >> shift:
-        sort_by_digit(groups, shift, order, other, places)
-        order, other = other, order
-        shift += BITS
+    order = sort_order(groups, sort_order(digits, np.arange(n)))
     for place in range(n):
         i = order[place]
         group = groups[i]

@@ -104,8 +104,7 @@ def test_many_row_groups_are_looked_at_in_one_call(tmp_path: Path) -> None:
         with open_parquet(LocalFileSystem(), str(folder), scan.files[0]) as parquet:
             assert parquet.metadata.num_row_groups == 20
             for position in (0, 1):
-                chunks = [(group, position) for group in range(20)]
-                assert footer_checks._all_sound(parquet, chunks) == (position in good)
+                assert footer_checks._all_sound(parquet, range(20), [position]) == (position in good)
     mine = dm.mean(broken, "x", rng=0, executor=dm.Threads(memory_limit="1GB"))
     assert told(mine) == told(dm.mean(sound, "x", rng=0))
     with pytest.raises(dm.DataError, match=r"0\.parquet"):
