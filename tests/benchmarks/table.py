@@ -7,7 +7,8 @@ Each line is a process of its own, in which we and the peers take turns after a 
 Peers compute a plain statistic without an interval. The ratio is the median of the ratios of each turn. What
 limits us is where a sampler finds the threads: reading (`distmom.lake`), the algorithm (`distmom.numerics`)
 or Python, which is all else that does not wait; memory is added where columns are reduced at more than half
-of the speed at which arrays in memory are summed. Nothing here is asserted.
+of the speed at which arrays in memory are summed. Functions with a tenth of the samples are named: that of
+`lake` which waits for PyArrow is `reader._batches`. Nothing here is asserted.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ WAITING = ("threading.py", "queue.py", "selectors.py", "thread.py", "sampler")
 class Sampler:
     """Where the threads of this process are, looked at every two milliseconds."""
 
-    def __enter__(self) -> Counter[str]:
-        self._found: Counter[str] = Counter()
+    def __enter__(self) -> Counter[tuple[str, str]]:
+        self._found: Counter[tuple[str, str]] = Counter()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
@@ -56,7 +57,8 @@ class Sampler:
             for number, frame in sys._current_frames().items():
                 file = frame.f_code.co_filename
                 if number != own and not file.endswith(WAITING):
-                    self._found[kind_of(file)] += 1
+                    function = f"{Path(file).stem}.{frame.f_code.co_name}"
+                    self._found[kind_of(file), function] += 1
 
 
 def kind_of(file: str) -> str:
@@ -85,8 +87,17 @@ def measured(line: Line, repeat: int) -> dict[str, object]:
     seconds: Timings = timed({"distmom": line.ours, **line.peers}, repeat)
     with Sampler() as found:
         line.ours()
-    shares = {kind: n / max(found.total(), 1) for kind, n in found.most_common()}
-    return {"seconds": seconds, "shares": shares, "rows": line.rows, "columns": len(line.columns)}
+    kinds: Counter[str] = Counter()
+    for (kind, _), n in found.items():
+        kinds[kind] += n
+    every = max(found.total(), 1)
+    return {
+        "seconds": seconds,
+        "shares": {kind: n / every for kind, n in kinds.most_common()},
+        "functions": {function: n / every for (_, function), n in found.most_common()},
+        "rows": line.rows,
+        "columns": len(line.columns),
+    }
 
 
 def told(name: str, found: dict[str, object], reach: float | None, values: float) -> str:
@@ -95,9 +106,8 @@ def told(name: str, found: dict[str, object], reach: float | None, values: float
     medians = {who: statistics.median(taken) for who, taken in seconds.items()}
     best = min((who for who in medians if who != "distmom"), key=medians.__getitem__)
     ratio = statistics.median(a / b for a, b in zip(seconds["distmom"], seconds[best], strict=True))
-    shares: dict[str, float] = found["shares"]  # type: ignore[assignment]
     rate = float(found["rows"]) / medians["distmom"]  # type: ignore[arg-type]
-    limit = ", ".join(f"{kind} {share:.0%}" for kind, share in shares.items() if share >= 0.1)
+    limit = at_least_a_tenth(found["shares"])
     if rate * float(found["columns"]) > 0.5 * values:  # type: ignore[arg-type]
         limit = f"memory; {limit}"
     most = values / float(found["columns"])  # type: ignore[arg-type]
@@ -108,10 +118,17 @@ def told(name: str, found: dict[str, object], reach: float | None, values: float
         f"{ratio:.2f}",
         "" if reach is None else f"{reach:g}",
         limit,
+        at_least_a_tenth(found["functions"]),
         f"{rate / THREADS / 1e6:.2g}",
         f"{most / THREADS / 1e6:.2g}",
     )
     return f"| {' | '.join(cells)} |"
+
+
+def at_least_a_tenth(shares: object) -> str:
+    """The names of large shares, in words."""
+    large: dict[str, float] = shares  # type: ignore[assignment]
+    return ", ".join(f"{name} {share:.0%}" for name, share in large.items() if share >= 0.1)
 
 
 def one(args: argparse.Namespace, folder: Path, name: str) -> None:
@@ -124,10 +141,9 @@ def one(args: argparse.Namespace, folder: Path, name: str) -> None:
 def every(args: argparse.Namespace, folder: Path) -> None:
     """All lines, each by a process of its own."""
     subprocess.run([sys.executable, "-m", "distmom", "warm-up", "--quiet"], check=True)
-    print(
-        "| work | ours, s | best peer, s | ratio | reach | limits us | 10⁶ rows/s a core | memory's limit |"
-    )
-    print("|---" * 8 + "|")
+    heads = "| work | ours, s | best peer, s | ratio | reach | limits us | most time in "
+    print(f"{heads}| 10⁶ rows/s a core | memory's limit |")
+    print("|---" * 9 + "|")
     quick = ["--quick"] * args.quick
     for name in LINES:
         if not any(text in name for text in args.only or [""]):
@@ -145,7 +161,7 @@ def every(args: argparse.Namespace, folder: Path) -> None:
         run = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
         if run.returncode:
             print(
-                f"| {name} | {(run.stderr.strip().splitlines() or ['?'])[-1][:90]} |" + " |" * 6, flush=True
+                f"| {name} | {(run.stderr.strip().splitlines() or ['?'])[-1][:90]} |" + " |" * 7, flush=True
             )
         else:
             print(told(name, *json.loads(run.stdout.splitlines()[-1])), flush=True)
