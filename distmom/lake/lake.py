@@ -38,7 +38,7 @@ SEARCHED_FILES = 100
 
 
 KEPT_FOOTERS = 16
-"""A call asks the first file five times or so; each opening is three requests to an object store."""
+"""A call asks the first file five times or so; each opening is two requests or more to an object store."""
 
 
 class Footer(NamedTuple):

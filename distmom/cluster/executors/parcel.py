@@ -83,9 +83,10 @@ def _by_value() -> Iterator[None]:
             copies = ("cloudpickle", "numba.cloudpickle")  # Numba's has a list of its own
             for pickler in [sys.modules[name] for name in copies if name in sys.modules]:
                 listed = pickler.list_registry_pickle_by_value()
-                for module in own:
+                for module in own:  # a script is in there twice, also as `__mp_main__`
                     if module.__name__ in sys.modules and module.__name__ not in listed:
                         pickler.register_pickle_by_value(module)
+                        listed.add(module.__name__)
                         registered.append((pickler, module))
             yield
         finally:

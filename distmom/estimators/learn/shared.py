@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from distmom.cluster import Call, ThreadExecutor, run_calls
+from distmom.cluster.memory import usable_cpus
 from distmom.errors import ConfigError
 from distmom.estimators.learn.parameters import Shape
 from distmom.numerics.arrays import Floats
@@ -43,13 +44,16 @@ def place_of_blocks(
     size = shape.block_size
     values, pairs = size * n_features, size * (size - 1) / 2 if risk.pairwise else 0.0
     seconds = shape.n_blocks * (A_VALUE * values + A_PAIR * pairs)
-    who, worth = ("workers", WORTH_WORKERS) if executor.far else ("threads", WORTH_THREADS)
     about = f"a step takes about {1e3 * seconds:.2g} ms"
-    if asked == "auto" and (executor.threads < 2 or seconds < worth):
-        return None, f"blocks are computed here: {about}, too little to be worth sending to {who}"
-    # threads of their own do not wait for the rows of further steps
-    crew = executor if executor.far else ThreadExecutor(executor.threads)
-    return crew, f"blocks are computed by {crew.threads} {who}: {about}"
+    if executor.far and (asked == "workers" or (executor.threads > 1 and seconds >= WORTH_WORKERS)):
+        return executor, f"blocks are computed by {executor.threads} workers: {about}"
+    threads = usable_cpus() if executor.far else executor.threads
+    if asked == "workers" or (threads > 1 and seconds >= WORTH_THREADS):
+        # threads of their own do not wait for the rows of further steps
+        where = " of this process, as workers are reached later" if executor.far else ""
+        return ThreadExecutor(threads), f"blocks are computed by {threads} threads{where}: {about}"
+    who = "workers or threads" if executor.far else "threads"
+    return None, f"blocks are computed here: {about}, too little to be worth sending to {who}"
 
 
 @dataclass(frozen=True)

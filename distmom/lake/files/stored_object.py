@@ -16,6 +16,9 @@ T = TypeVar("T")
 
 _MARKS = (0xA5, 0x5A)
 
+ONE_PART = "-1"
+"""Ends the ETag of an object that was uploaded in parts, as PyArrow does, but in one."""
+
 
 class Tags:
     """Whether ETags that look like MD5 sums are such: not where a store encrypts with a key of its user."""
@@ -37,6 +40,8 @@ class StoredObject:
     ----------
     failure : BaseException or None
         What a read ended with, for who gets it back by way of PyArrow, which may have changed it.
+    proved : bool
+        Whether all bytes were read, and have the MD5 sum that the store said when the object was opened.
     """
 
     def __init__(self, stream: pa.NativeFile, patience: Patience, what: str, tags: Tags) -> None:
@@ -44,6 +49,7 @@ class StoredObject:
         self._size: int = stream.size()
         self._position = 0
         self.failure: BaseException | None = None
+        self.proved = False
 
     def __enter__(self) -> StoredObject:
         return self
@@ -94,7 +100,7 @@ class StoredObject:
         return self.read(n)
 
     def read_whole(self) -> pa.Buffer:
-        """All bytes, compared with the MD5 sum that an object has as its ETag if it was written at once."""
+        """All bytes, compared with the MD5 sum that an object has as its ETag if it came in one part."""
         return self._asked(self._whole)
 
     def _asked(self, request: Callable[[], T]) -> T:
@@ -105,11 +111,12 @@ class StoredObject:
             raise
 
     def _whole(self) -> pa.Buffer:
+        tag = self._sum()
         found = self._range(0, self._size)
-        if self._is_as_tagged(found):
+        if tag is None or self._has(found, tag):
             return found
         again = self._range(0, self._size)
-        if self._is_as_tagged(again):
+        if self._has(again, tag):
             return again
         if not again.equals(found):
             raise ConnectionError(
@@ -118,11 +125,17 @@ class StoredObject:
         self._tags.are_sums = False
         return found
 
-    def _is_as_tagged(self, found: pa.Buffer) -> bool:
+    def _sum(self) -> str | None:
+        """The MD5 sum of the object, or of that of the only part of an upload; None if its ETag is none."""
         tag = self.metadata().get("ETag", b"").strip(b'"').decode("ascii", "replace")
-        if len(tag) != 32 or not self._tags.are_sums:
-            return True
-        return hashlib.md5(found, usedforsecurity=False).hexdigest() == tag
+        return tag if len(tag.removesuffix(ONE_PART)) == 32 and self._tags.are_sums else None
+
+    def _has(self, found: pa.Buffer, tag: str) -> bool:
+        sum_ = hashlib.md5(found, usedforsecurity=False)
+        if tag.endswith(ONE_PART):
+            sum_ = hashlib.md5(sum_.digest(), usedforsecurity=False)
+        self.proved = sum_.hexdigest() == tag.removesuffix(ONE_PART)
+        return self.proved
 
     def _range(self, position: int, n: int) -> pa.Buffer:
         """The bytes of one request. ConnectionError if there are fewer than were asked for.

@@ -86,6 +86,14 @@ def test_functions_of_modules_that_nobody_installed_travel(own: ModuleType, name
     assert done.stdout.decode().strip() == said, done.stderr.decode()
 
 
+def test_a_module_that_is_loaded_under_two_names_travels(
+    own: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a script is, once `multiprocessing` is loaded."""
+    monkeypatch.setitem(sys.modules, "__mp_travelling__", own)
+    assert b"FACTOR" in packed(own.gap).payload
+
+
 @pytest.mark.slow
 def test_a_module_that_holds_a_lock_must_be_there_and_says_so(own: ModuleType) -> None:
     done = elsewhere(packed(own.locked))

@@ -1,6 +1,7 @@
 """Blocks that others compute: the bits of blocks that are computed here, and who does it when."""
 
 from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -43,6 +44,15 @@ def test_parts_have_the_bits_of_the_whole(risk, threads):
         assert shared.losses(x).tobytes() == here.losses(x).tobytes()
         for blocks in ([3], [0, 1, 4, 6], list(range(7))):
             assert shared.gradients(x, blocks).tobytes() == here.gradients(x, blocks).tobytes()
+
+
+def test_workers_are_reached_late_and_threads_of_this_process_at_once(monkeypatch):
+    far = SimpleNamespace(far=True, threads=2)
+    for n_cpus, size, wanted in ((3, 16, None), (3, 800, 3), (1, 800, None), (3, 2_000, 2), (1, 2_000, 2)):
+        monkeypatch.setattr("distmom.estimators.learn.shared.usable_cpus", lambda n=n_cpus: n)
+        crew, _ = place_of_blocks(MetricRisk(), Shape(11, size, 0, 0), 16, far)
+        assert (crew if crew is None else crew.threads) == wanted
+        assert (crew is far) == (size == 2_000)
 
 
 def test_who_computes():
