@@ -1,11 +1,13 @@
 """How far a cluster carries: what its scheduler takes, and a model of the time of a mean on it.
 
-    python -m tests.benchmarks.scale [--units 2000] [--rows 64000000] [--store 100]
+    python -m tests.benchmarks.scale [--units 2000] [--rows 64000000] [--store 100] [--objects 512]
 
 Measured here: units of work a second, of units that sleep and return a state of the usual size, on more and
 more threads until the scheduler takes no more; seconds a worker needs for a byte; listing and cutting. The
 model, for one float64 column of 8 bytes a row: time = start + listing + max(units / workers, rounded up,
-times seconds a unit; units / limit of the scheduler). It is compared with runs on 1, 2 and 4 workers.
+times seconds a unit; units / limit of the scheduler). It is compared with runs on 1, 2 and 4 workers, and,
+for objects of a store that answers each request after a pause, on 1, 2, 4 and 8: these wait, and need few
+processors.
 """
 
 from __future__ import annotations
@@ -142,7 +144,7 @@ def listing_seconds(folder: Path) -> float:
     return (time.perf_counter() - start) / n_files
 
 
-def runs(lake: Path, workers: int) -> float:
+def runs(lake: Any, workers: int) -> float:
     """Median of three means on a warm cluster."""
 
     with cluster(workers) as client:
@@ -171,6 +173,25 @@ def compared(folder: Path, rows: int, limit: float) -> Model:
     return model
 
 
+def compared_with_store(n_objects: int, pause: float) -> None:
+    """The same for objects of two rows, of which a store answers each request after a pause.
+
+    Workers wait most of the time, so more of them than processors help.
+    """
+    from tests.benchmarks.stores import KEYS, MOTO, Proxy, filled, serving
+
+    with serving(*MOTO) as port:
+        filled(port, n_objects)
+        with Proxy(port, pause=pause) as proxy:
+            lake = dm.scan("s3://box/t", storage_options={**KEYS, "endpoint": proxy.endpoint})
+            measured = {workers: runs(lake, workers) for workers in (1, 2, 4, 8)}
+    asked = f"{n_objects} objects, {1e3 * pause:g} ms a request"
+    print(f"\n{asked}\n\nworkers | model, s | measured, s\n---|---|---")
+    for workers, seconds in measured.items():
+        units = plan_units(made_up(n_objects, 480), threads=workers)
+        print(f"{workers} | {uneven(len(units), workers) * measured[1]:.2f} | {seconds:.2f}", flush=True)
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(
@@ -179,10 +200,12 @@ def main() -> None:
     parser.add_argument("--units", type=int, default=2_000)
     parser.add_argument("--rows", type=int, default=64_000_000, help="of the lake for runs")
     parser.add_argument("--store", type=float, default=100.0, help="MB/s that a store gives each worker")
+    parser.add_argument("--objects", type=int, default=512, help="of the store for runs")
     wanted = parser.parse_args()
     limit = throughput(wanted.units)
     with tempfile.TemporaryDirectory() as folder:
         model = compared(Path(folder), wanted.rows, limit)
+    compared_with_store(wanted.objects, 0.03)
     said = (
         f"{limit:,.0f} units/s at most, which is {limit * UNIT_BYTES / 1e9:,.0f} GB/s",
         "a processor for each worker",

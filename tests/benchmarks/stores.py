@@ -26,6 +26,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "stores"))
 from conftest import KEYS, serving
 from slow_proxy import Proxy
 
+MOTO = (sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "{port}")
+"""The server."""
+
 
 def filled(port: int, n: int) -> pafs.FileSystem:
     """A filesystem of the server, with ``n`` objects under ``box/t``."""
@@ -64,7 +67,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--pause", type=float, default=0.02, help="seconds before each answer of the proxy")
     given = parser.parse_args()
-    with serving(sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "{port}") as port:
+    with serving(*MOTO) as port:
         start = time.perf_counter()
         store = filled(port, given.objects)
         print(f"wrote {given.objects:,} objects in {time.perf_counter() - start:.0f} s")
