@@ -44,7 +44,8 @@ def half_planes(row: dict[str, Any]) -> Any:
 
 
 def cubed(truth: Any, predicted: Any) -> Any:
-    return np.abs(truth - predicted) ** 3
+    away = np.abs(truth - predicted)
+    return away * away * away  # the last bits of powers depend on the processor
 
 
 def squared_to_mean(mean: Any, rows: Any, targets: Any) -> tuple[float, Any]:

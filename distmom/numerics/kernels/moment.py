@@ -220,7 +220,9 @@ class ThirdMoment(Kernel):
         mass = Mass(x.size, weights)
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             d = centred(x, mass)
-            terms = [power * d**k for power in (weights, weights * weights) for k in range(4)]
+            # products: the last bits of powers depend on the processor
+            powers = np.ones_like(d), d, d * d, d * d * d
+            terms = [mass_ * power for mass_ in (weights, weights * weights) for power in powers]
             w1, a1, a2, a3, w2, b1, b2, b3 = (add_up(term) - term for term in terms)
             pairs = w1 * w1 - w2  # ordered pairs of different other rows
             total = (d * d * d * pairs + 2.0 * (a3 * w1 - b3)) / 3.0

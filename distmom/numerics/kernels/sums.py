@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import comb, prod
 from typing import Any, NamedTuple, TypeAlias
 
@@ -57,7 +58,8 @@ def tuple_mass(
 
 def symmetric_sums(weights: Floats, degree: int) -> list[Any]:
     """Sums of the products of 0, 1, … `degree` different weights, by Newton's identities."""
-    powers = [add_up(weights**k) for k in range(1, degree + 1)]
+    # products: the last bits of powers depend on the processor
+    powers = [add_up(power) for power in accumulate([weights] * degree, np.multiply)]
     found: list[Any] = [1.0]
     for k in range(1, degree + 1):
         terms = [(-1.0) ** (j - 1) * found[k - j] * powers[j - 1] for j in range(1, k + 1)]
