@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.event import Listener, register
@@ -217,3 +218,17 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _pointer(typingctx: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(address), generate
+
+
+@njit
+def values_at(address, n):  # type: ignore[no-untyped-def]
+    """The n numbers at an address: for kernels of any number of columns, which arrive as their addresses."""
+    return numba.carray(_pointer(address), (n,), dtype=np.float64)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from distmom.numerics.arrays import Ints, Record
+from distmom.numerics.blocks.leaf import Draws
 from distmom.numerics.linalg.comoments import Comoments, leaf_comoments
+from distmom.numerics.linalg.run_products import RunColumns, runs_ready
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Rows
 from distmom.reductions.block_means import BlockMeans
@@ -110,13 +112,27 @@ class ComomentKeeper(PartSums[Comoments]):
         means = self._spec.means
         n_blocks = layout.n_blocks or means.n_cells
         place = Place(self._key, leaf.first_row, self._number, leaf.units)
+        draws = layout.runs(place) if means.compiled and leaf.codes is None else None
+        if draws is not None and runs_ready(leaf.n_rows, len(leaf.values), draws):
+            return self._of_runs(leaf, draws).reshape(1, n_blocks)
+        compiled = means.compiled and draws is None
         cells = row_labels(layout, means.n_cells, place, leaf.n_rows, self._window)
         if leaf.codes is not None:
             cells = leaf.codes * n_blocks + cells
         gone = missing_values(leaf, means.nan)
         n_cells = self._n_groups * n_blocks
-        found = leaf_comoments(leaf.values, gone, cells, n_cells, rest=leaf.rest, compiled=means.compiled)
+        found = leaf_comoments(leaf.values, gone, cells, n_cells, rest=leaf.rest, compiled=compiled)
         return found.reshape(self._n_groups, n_blocks)
+
+    def _of_runs(self, leaf: Rows, draws: Draws) -> Comoments:
+        """The same for blocks that get a row of each run; NaN is searched for only if the means show some."""
+        columns, nan = RunColumns(leaf.values, leaf.rest, draws), self._spec.means.nan
+        gone = missing_values(leaf, "keep")
+        count, mean = columns.means(gone)
+        if nan == "omit" and not np.isfinite(mean).all():
+            gone = missing_values(leaf, nan)
+            count, mean = columns.means(gone)
+        return columns.comoments(gone, count, mean)
 
     def end_file(self) -> None:  # noqa: D102
         super().end_file()

@@ -14,7 +14,7 @@ import numpy as np
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells
-from distmom.numerics.blocks.leaf import Weights, together
+from distmom.numerics.blocks.leaf import Draws, Weights, together
 from distmom.numerics.blocks.stored import stored_moments
 
 
@@ -87,6 +87,10 @@ class Layout:
     def partitions(self) -> tuple[Layout, ...]:
         """The layout of each partition."""
         return (self,)
+
+    def runs(self, place: Place) -> Draws | None:
+        """The draws of the rows from this place on, if every run of rows gives one row to each block."""
+        return None
 
     def draw_bytes(self, n_rows: int | None, *, compiled: bool) -> int:
         """Bytes that assign the rows of a leaf to blocks; `n_rows` is that of the lake, if known."""

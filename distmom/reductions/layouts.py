@@ -60,6 +60,9 @@ class RandomLayout(Layout):
         table = label_table(repeat_seed(self.seed, self.number), self.n_fine)
         return place.first_row, repeat_key(place.key, self.seed, self.number), table
 
+    def runs(self, place: Place) -> Draws | None:  # noqa: D102
+        return self._draws(place) if self.chunk_rows == 1 == self.width else None
+
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         return leaf_moments(
             rows.x,

@@ -150,19 +150,31 @@ def _compiled_moments(
     x: Floats, rest: Floats, gone: Bools | None, draws: Draws, weights: Weights | None
 ) -> BlockState:
     """Faster than with labels: run by run, each in the order of the blocks."""
-    first_row, key, table = draws
-    hidden, x, rest = NONE_GONE if gone is None else gone, read_only(x), read_only(rest)
     if weights is None:
-        rows = x, rest, hidden, first_row, key, table.inverse, table.forward
-        out = Moments.unfilled(table.n_blocks + 1)
-        if _kernels.leaf_amid(*rows, *out):
-            shift = _kernels.middle_value(x, rest, hidden)
+        out, lost = raw_moments(x, rest, gone, draws)
+        if lost:
+            rows = _kernel_rows(x, rest, gone, draws)
+            shift = _kernels.middle_value(*rows[:3])
             if (better := amid(out, shift)) != shift:
                 _kernels.leaf_about(*rows, better, *out)
         return out
+    first_row, key, table = draws
+    hidden, x, rest = NONE_GONE if gone is None else gone, read_only(x), read_only(rest)
     shift = _kernels.middle_value(x, rest, hidden)
     heavy = *map(read_only, (x, weights.w, rest, weights.rest)), hidden, first_row, key, table.inverse
     return _about(_weighted.weighted_leaf_about, heavy, shift, WeightedMoments.unfilled(table.n_blocks + 1))
+
+
+def raw_moments(x: Floats, rest: Floats, gone: Bools | None, draws: Draws) -> tuple[Moments, bool]:
+    """Moments about the leaf's middle value, by the compiled kernel; whether some block lost digits."""
+    out = Moments.unfilled(draws[2].n_blocks + 1)
+    return out, bool(_kernels.leaf_amid(*_kernel_rows(x, rest, gone, draws), *out))
+
+
+def _kernel_rows(x: Floats, rest: Floats, gone: Bools | None, draws: Draws) -> tuple[Any, ...]:
+    first_row, key, table = draws
+    hidden = NONE_GONE if gone is None else gone
+    return read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward
 
 
 def _compiled_chunks(x: Floats, gone: Bools | None, draws: Draws, chunk_rows: int) -> BlockState:
