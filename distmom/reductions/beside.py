@@ -7,7 +7,7 @@ from typing import Any
 
 from distmom.numerics.arrays import Record
 from distmom.reductions import Accumulator, Key, Reduction
-from distmom.reductions.accumulate.leaves import Rows
+from distmom.reductions.accumulate.leaves import LeafCutter, Rows, shared_leaves
 
 Places = tuple[int, ...]
 
@@ -30,7 +30,9 @@ class Beside:
 
     def begin(self, n_files: int, window: Any = None) -> BesideKeeper:
         """An accumulator for a unit of `n_files` files; the window is that of the first reduction."""
-        return BesideKeeper(self.first.begin(n_files, window), self.second.begin(n_files), self.places)
+        both = self.first.begin(n_files, window), self.second.begin(n_files)
+        whole = all(getattr(one, "leafwise", False) for one in (self.first, self.second))
+        return BesideKeeper(*both, self.places, whole=whole)
 
     def merge(self, left: BothStates, right: BothStates) -> BothStates:
         """The states of both; `left` has the rows that come first in the lake."""
@@ -40,10 +42,16 @@ class Beside:
 
 
 class BesideKeeper:
-    """The `Accumulator` of `Beside`: passes the rows on to those of the two reductions."""
+    """The `Accumulator` of `Beside`: passes the rows on to those of the two reductions.
 
-    def __init__(self, first: Accumulator, second: Accumulator, places: tuple[Places, Places]) -> None:
+    Where both take `whole` leaves, they get the same ones, and compute what they have in common once.
+    """
+
+    def __init__(
+        self, first: Accumulator, second: Accumulator, places: tuple[Places, Places], *, whole: bool
+    ) -> None:
         self._both = ((first, places[0]), (second, places[1]))
+        self._cutter = LeafCutter() if whole else None
 
     def start_file(self, number: int, path: str) -> None:
         """Begin a file."""
@@ -52,11 +60,17 @@ class BesideKeeper:
 
     def add(self, rows: Rows, n_groups: int) -> None:
         """Add rows of the file."""
+        for part in [rows] if self._cutter is None else shared_leaves(self._cutter.add(rows)):
+            self._pass_on(part, n_groups)
+
+    def _pass_on(self, rows: Rows, n_groups: int) -> None:
         for one, places in self._both:
             one.add(_of_columns(rows, places), n_groups)
 
     def end_file(self) -> None:
         """End the file."""
+        for leaf in [] if self._cutter is None else shared_leaves(self._cutter.flush()):
+            self._pass_on(leaf, 1)
         for one, _ in self._both:
             one.end_file()
 
@@ -67,6 +81,5 @@ class BesideKeeper:
 
 
 def _of_columns(rows: Rows, places: Places) -> Rows:
-    return replace(
-        rows, values=tuple(rows.values[i] for i in places), valid=tuple(rows.valid[i] for i in places)
-    )
+    values, valid = tuple(rows.values[i] for i in places), tuple(rows.valid[i] for i in places)
+    return replace(rows, values=values, valid=valid, rest=tuple(rows.rest[i] for i in places if rows.rest))

@@ -13,7 +13,7 @@ from distmom.numerics.blocks.leaf import Draws
 from distmom.numerics.linalg.comoments import Comoments, leaf_comoments
 from distmom.numerics.linalg.run_products import RunColumns, runs_ready
 from distmom.reductions import Accumulator
-from distmom.reductions.accumulate.leaves import Rows
+from distmom.reductions.accumulate.leaves import Rows, shared_leaves
 from distmom.reductions.block_means import BlockMeans
 from distmom.reductions.layout import Layout, Place
 from distmom.reductions.layouts import row_labels
@@ -46,7 +46,7 @@ class BlockComoments:
         """Blocks of each group: row blocks or, if there are none, the cells of files."""
         return self.means.layout.n_blocks or self.means.n_cells
 
-    seed, compiled, grouped = map(_of_means, ("seed", "compiled", "grouped"))
+    seed, compiled, grouped, leafwise = map(_of_means, ("seed", "compiled", "grouped", "leafwise"))
 
     def begin(self, n_files: int, window: Any = None) -> ComomentKeeper:
         """An accumulator for a unit of `n_files` files."""
@@ -98,13 +98,24 @@ class ComomentKeeper(PartSums[Comoments]):
         super().start_file(number, path)
 
     def add(self, rows: Rows, n_groups: int) -> None:  # noqa: D102
-        self._means.add(rows, n_groups)
         self._n_groups = n_groups
-        super().add(rows, n_groups)
+        if self._cutter is None or not self._spec.leafwise:
+            self._means.add(rows, n_groups)
+            super().add(rows, n_groups)
+            return
+        for leaf in shared_leaves(self._cutter.add(rows)):
+            self._both(leaf)
+
+    def _both(self, leaf: Rows) -> None:
+        """A whole leaf for the means and for the co-moments, which have moments in common."""
+        self._means.add(leaf, self._n_groups)
+        self._take(leaf)
 
     def leaf(self, rows: Rows) -> Comoments:
         """Co-moments of the blocks of a leaf, shape (groups, blocks)."""
         parts = [self._partition(rows, layout) for layout in self._spec.means.layout.partitions]
+        if len(parts) == 1:
+            return parts[0]
         return Comoments(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
 
     def _partition(self, leaf: Rows, layout: Layout) -> Comoments:
@@ -126,7 +137,7 @@ class ComomentKeeper(PartSums[Comoments]):
 
     def _of_runs(self, leaf: Rows, draws: Draws) -> Comoments:
         """The same for blocks that get a row of each run; NaN is searched for only if the means show some."""
-        columns, nan = RunColumns(leaf.values, leaf.rest, draws), self._spec.means.nan
+        columns, nan = RunColumns(leaf.values, leaf.rest, draws, leaf.known), self._spec.means.nan
         gone = missing_values(leaf, "keep")
         count, mean = columns.means(gone)
         if nan == "omit" and not np.isfinite(mean).all():
@@ -135,6 +146,9 @@ class ComomentKeeper(PartSums[Comoments]):
         return columns.comoments(gone, count, mean)
 
     def end_file(self) -> None:  # noqa: D102
+        if self._cutter is not None and self._spec.leafwise:
+            for leaf in shared_leaves(self._cutter.flush()):
+                self._both(leaf)
         super().end_file()
         self._means.end_file()
 

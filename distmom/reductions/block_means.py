@@ -107,6 +107,11 @@ class BlockMeans:
         return self.layout.by_row or (self.grouped and not self.layout.by_leaf)
 
     @property
+    def leafwise(self) -> bool:
+        """Whether whole leaves may be handed over, as other reductions of the same rows take them."""
+        return not self.rowwise
+
+    @property
     def sketch_size(self) -> int:
         """Hashes of units that are kept."""
         if self.count_units is None:

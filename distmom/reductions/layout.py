@@ -14,7 +14,7 @@ import numpy as np
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells
-from distmom.numerics.blocks.leaf import Draws, Weights, together
+from distmom.numerics.blocks.leaf import Draws, Known, Weights, together
 from distmom.numerics.blocks.stored import stored_moments
 
 
@@ -35,7 +35,7 @@ class Place:
 class LeafRows:
     """One column of a leaf: values, in two arrays; rows that do not count; group codes (None: one group).
 
-    Also weights, if any; rows of weight 0 do not count.
+    Also weights, if any; rows of weight 0 do not count. `known` are moments of columns of the same leaf.
     """
 
     x: Floats
@@ -45,6 +45,7 @@ class LeafRows:
     n_groups: int
     place: Place
     weights: Weights | None = None
+    known: Known | None = None
 
     @property
     def w(self) -> Floats | None:

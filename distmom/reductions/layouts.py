@@ -72,6 +72,7 @@ class RandomLayout(Layout):
             rest=rows.rest,
             weights=rows.weights,
             compiled=compiled,
+            known=rows.known,
         ).at(None)
 
     def cells(self, codes: Ints, place: Place, window: Any) -> Ints:  # noqa: D102
@@ -115,7 +116,7 @@ class RepeatedLayout(Layout):
 
     def leaf(self, rows: LeafRows, window: Any, *, compiled: bool) -> BlockState:  # noqa: D102
         parts = [
-            leaf_moments(rows.x, rows.gone, *draws, rest=rows.rest, compiled=compiled)
+            leaf_moments(rows.x, rows.gone, *draws, rest=rows.rest, compiled=compiled, known=rows.known)
             for draws in self._draws(rows.place)
         ]
         together = [*(part.at(slice(self.n_fine)) for part in parts), parts[0].at(slice(self.n_fine, None))]

@@ -11,7 +11,7 @@ import numpy as np
 
 from distmom.numerics.arrays import NOTHING, Bools, Floats, Ints
 from distmom.numerics.blocks.labels import SHORT
-from distmom.numerics.blocks.leaf import NONE_GONE, Draws, raw_moments
+from distmom.numerics.blocks.leaf import NONE_GONE, Draws, Known, raw_moments
 from distmom.numerics.linalg.comoments import Comoments
 from distmom.numerics.twins import compiled_twin
 
@@ -27,12 +27,21 @@ def runs_ready(n_rows: int, n_columns: int, draws: Draws) -> bool:
 
 
 class RunColumns:
-    """The columns of one leaf, each in two arrays, and the draws that assign its rows to blocks."""
+    """The columns of one leaf, each in two arrays, and the draws that assign its rows to blocks.
 
-    def __init__(self, columns: Sequence[Floats], rest: Sequence[Floats], draws: Draws) -> None:
+    For `known` moments of columns see `leaf.leaf_moments`.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Floats],
+        rest: Sequence[Floats],
+        draws: Draws,
+        known: Known | None = None,
+    ) -> None:
         self._columns = [np.ascontiguousarray(x) for x in columns]
         self._rest = [np.ascontiguousarray(x) for x in rest] or [NOTHING] * len(columns)
-        self._draws = draws
+        self._draws, self._known = draws, known
 
     def means(self, gone: Bools | None) -> tuple[Ints, Floats]:
         """Rows of each block, and means of each column in it, shape (c, n_blocks).
@@ -40,7 +49,7 @@ class RunColumns:
         They are about the leaf's middle value, even where a block's second moment has lost its digits.
         """
         pieces = zip(self._columns, self._rest, strict=True)
-        found = [raw_moments(x, rest, gone, self._draws)[0] for x, rest in pieces]
+        found = [raw_moments(x, rest, gone, self._draws, self._known)[0] for x, rest in pieces]
         return found[0].count[:-1], np.stack([one.mean[:-1] for one in found])
 
     def comoments(self, gone: Bools | None, count: Ints, mean: Floats) -> Comoments:

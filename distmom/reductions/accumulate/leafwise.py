@@ -164,7 +164,7 @@ class LeafwiseMeans(MeansKeeper):
         if self._spec.weights is not None:
             weights = Weights(leaf.values[-1], leaf.rest[-1] if leaf.rest else NOTHING)
         return [
-            LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place, weights)
+            LeafRows(leaf.values[c], more, gone, leaf.codes, self._n_groups, place, weights, leaf.known)
             for c, more in zip(columns, rest, strict=True)
         ]
 

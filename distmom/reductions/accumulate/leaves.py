@@ -10,7 +10,7 @@ import numpy as np
 from distmom.errors import DataError
 from distmom.numerics.arrays import Bools, Floats, Ints, Words
 from distmom.numerics.blocks.labels import file_key
-from distmom.numerics.blocks.leaf import LEAF_ROWS, together
+from distmom.numerics.blocks.leaf import LEAF_ROWS, Known, together
 
 Mask = Bools | None
 
@@ -21,7 +21,7 @@ class Rows:
 
     The values of a leaf may come in two arrays, the second in `rest`. `units` are the hashes of the units of
     the rows, if units were requested; `groups` are hashes of the keys if `codes` distinguish only the groups
-    of a range of keys.
+    of a range of keys. `known` moments of a leaf are shared by the reductions that take it.
     """
 
     first_row: int
@@ -33,6 +33,7 @@ class Rows:
     units: Words | None = None
     rest: tuple[Floats, ...] = ()
     groups: Ints | None = None
+    known: Known | None = None
 
     def column(self, c: int) -> Floats:
         """Values of column c in one array."""
@@ -140,6 +141,13 @@ class LeafCutter:
         leaf = join(self._pieces)
         self._pieces, self._held = [], 0
         return [leaf]
+
+
+def shared_leaves(leaves: list[Rows]) -> list[Rows]:
+    """Whole leaves for several reductions: one need not compute again what another has."""
+    for leaf in leaves:
+        leaf.known = {} if leaf.known is None else leaf.known
+    return leaves
 
 
 def all_of(masks: list[Mask]) -> Mask:
