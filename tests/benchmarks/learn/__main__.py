@@ -19,7 +19,7 @@ def main() -> None:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("accuracy")
-    one.add_argument("--seeds", type=int, default=3, help="for data sets of fewer than 5,000 training rows")
+    one.add_argument("--seeds", type=int, default=3, help="two at least; four times as many for few rows")
     one.add_argument("--quick", action="store_true", help="few data sets, clean and 5%% of the rows")
     one.add_argument("--rivals", action="store_true", help="without peers that the summary does not count")
     one.add_argument("--only", nargs="+", metavar="WORD", help="data sets whose name or task has a word")
@@ -38,6 +38,8 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.command == "accuracy":
+        if given.seeds < 2:
+            parser.error("--seeds: one seed says nothing of chance; take two or more")
         cells = run(data_sets(given.only, given.quick), given.seeds, given.quick, given.rivals)
         print("\n" + "\n".join(summary(cells)))
     elif given.command == "tables":

@@ -4,6 +4,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,34 +12,47 @@ import numpy as np
 
 from tests.benchmarks.learn.damages import DAMAGES, SHARES, damaged, file_of
 from tests.benchmarks.learn.data_sets import Data, DataSet
+from tests.benchmarks.learn.judgement import Lost, lost
 from tests.benchmarks.learn.learners import LEARNERS, Make
 from tests.benchmarks.learn.scores import score_of
 
-LARGE = 5_000
-"""Training rows from which on one seed is enough."""
+LARGE, ENOUGH = 5_000, 3
+"""Training rows from which on so many seeds are enough."""
 
 FEW, TIMES = 100, 4
 """Of fewer rows to test on the mean over so many times the seeds is told: one row is a hundredth."""
+
+OURS, PLAIN = "ours", "plain"
 
 FAILURES = (ValueError, RuntimeError, np.linalg.LinAlgError, FloatingPointError)
 
 
 class Cell(NamedTuple):
-    """Means over seeds; a learner that fails under any has the score minus infinity."""
+    """Scores of each learner, seed by seed; one that fails has the score minus infinity."""
 
     data: DataSet
     damage: str
-    ours: float
-    plain: float
-    peers: dict[str, float]
+    scores: dict[str, tuple[float, ...]]
     status: str
     seconds: float
     plain_seconds: float
 
+    def mean(self, who: str) -> float:
+        """Of the scores of a learner."""
+        return float(np.mean(self.scores[who]))
+
     @property
-    def best(self) -> tuple[str, float]:
-        """The best peer."""
-        return max(self.peers.items(), key=lambda item: item[1])
+    def peers(self) -> tuple[str, ...]:
+        """All but ours and the plain one."""
+        return tuple(who for who in self.scores if who not in (OURS, PLAIN))
+
+    def best(self, of: Sequence[str]) -> str:
+        """The one with the largest mean."""
+        return max(of, key=self.mean)
+
+    def lost_to(self, who: str) -> Lost:
+        """What ours loses to another learner."""
+        return lost(self.scores[OURS], self.scores[who])
 
 
 class Fitted(NamedTuple):
@@ -91,15 +105,15 @@ def fit_files(model: Any, train: Data, folder: Path, labelled: bool) -> None:
 
 
 def cell(one: DataSet, name: str, share: float, n_seeds: int, rivals: bool = False) -> Cell | None:
-    """Means over seeds, of all peers or of `rivals`; None where so small a share is no row or file."""
+    """Scores of all peers or of `rivals` alone; None where so small a share is no row or file."""
     learners = whole(one.task)
     peers = {who: make for who, make in learners.peers.items() if not rivals or who in learners.rivals}
-    every: dict[str, Make] = {"ours": learners.ours, "plain": learners.plain, **peers}
+    every: dict[str, Make] = {OURS: learners.ours, PLAIN: learners.plain, **peers}
     found: dict[str, list[Fitted]] = {}
     few = len(one.parts(0).test[0]) < FEW
     for seed in range(TIMES * n_seeds if few else n_seeds):
         parts = one.parts(seed)
-        if seed and len(parts.train[0]) >= LARGE:
+        if seed >= ENOUGH and len(parts.train[0]) >= LARGE:
             break
         labels = one.task != "regression"
         train = damaged(parts.train, name, share, seed, labels) if share else parts.train
@@ -110,19 +124,16 @@ def cell(one: DataSet, name: str, share: float, n_seeds: int, rivals: bool = Fal
                 return None
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                fit = fitted(make, one, train, parts.test, seed, who == "ours" and name == "files")
+                fit = fitted(make, one, train, parts.test, seed, who == OURS and name == "files")
             if fit is not None:
                 found.setdefault(who, []).append(fit)
-    means = {who: float(np.mean([fit.score for fit in fits])) for who, fits in found.items()}
-    said = Counter(fit.status for fit in found["ours"])
+    said = Counter(fit.status for fit in found[OURS])
     return Cell(
         one,
         f"{name} {share:.0%}" if share else "clean",
-        means.pop("ours"),
-        means.pop("plain"),
-        means,
+        {who: tuple(fit.score for fit in fits) for who, fits in found.items()},
         "; ".join(text if len(said) == 1 else f"{text} ({n})" for text, n in said.most_common(2)),
-        *(float(np.median([fit.seconds for fit in found[who]])) for who in ("ours", "plain")),
+        *(float(np.median([fit.seconds for fit in found[who]])) for who in (OURS, PLAIN)),
     )
 
 

@@ -4,19 +4,16 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tests.benchmarks.learn.cells import Cell, cell, damages
+from tests.benchmarks.learn.cells import OURS, PLAIN, Cell, cell, damages
 from tests.benchmarks.learn.data_sets import DataSet
+from tests.benchmarks.learn.judgement import EQUAL, ERRORS
 from tests.benchmarks.learn.learners import LEARNERS
-
-EQUAL = 0.005
-"""Differences of scores that are none."""
 
 GAP = 0.01
 
 HEAD = (
-    "| data | damage | ours | plain | best peer | `status_`, flags | seconds: ours, plain |\n"
-    + "|---" * 7
-    + "|"
+    "| data | damage | ours | plain | lost to plain | best peer | lost to it | `status_`, flags | "
+    "seconds: ours, plain |\n" + "|---" * 9 + "|"
 )
 
 
@@ -29,12 +26,14 @@ def figure(score: float) -> str:
 
 def line(found: Cell) -> str:
     """A row of the table; what is best is bold."""
-    name, best = found.best if found.peers else ("–", -np.inf)
-    top = max(found.ours, found.plain, best) - EQUAL
-    texts = [f"**{figure(x)}**" if x >= top else figure(x) for x in (found.ours, found.plain, best)]
+    name = found.best(found.peers) if found.peers else None
+    means = {who: found.mean(who) for who in (OURS, PLAIN, *([name] if name else []))}
+    top = max(means.values()) - EQUAL
+    shown = {who: f"**{figure(mean)}**" if mean >= top else figure(mean) for who, mean in means.items()}
+    peer = f"{name} {shown[name]} | {found.lost_to(name)}" if name else "– | –"
     return (
-        f"| {found.data.name} | {found.damage} | {texts[0]} | {texts[1]} | {name} {texts[2]} | "
-        f"{found.status} | {found.seconds:.2f}, {found.plain_seconds:.2f} |"
+        f"| {found.data.name} | {found.damage} | {shown[OURS]} | {shown[PLAIN]} | {found.lost_to(PLAIN)} | "
+        f"{peer} | {found.status} | {found.seconds:.2f}, {found.plain_seconds:.2f} |"
     )
 
 
@@ -53,25 +52,34 @@ def run(sets: Iterable[DataSet], n_seeds: int, few: bool = False, rivals: bool =
     return cells
 
 
+def told(found: Cell) -> str:
+    """A cell in which we lose."""
+    scores = f"{figure(found.mean(OURS))} for {figure(found.mean(PLAIN))}"
+    return f"  {found.data.name}, {found.damage}: {scores}, lost {found.lost_to(PLAIN)}; {found.status}"
+
+
 def summary(cells: list[Cell]) -> Iterator[str]:
     """Sentences: against rivals, against the plain learner, and gaps on clean rows."""
+    yield f"worse: by more than {EQUAL} and {ERRORS:g} standard errors of the paired differences"
     for task in LEARNERS:
         of = [one for one in cells if one.data.task == task]
         if not of:
             continue
         rivals = LEARNERS[task]().rivals
         if rivals:
-            good = sum(one.ours >= max(one.peers[who] for who in rivals) - EQUAL for one in of)
+            good = sum(not one.lost_to(one.best(rivals)).worse for one in of)
             names = " and ".join(rivals)
-            yield f"{task}: at least as good as the best of {names} in {good} of {len(of)} cells"
-        peers = sum(one.ours >= one.best[1] - EQUAL for one in of if one.peers)
-        yield f"{task}: at least as good as the best of all peers in {peers} of {len(of)} cells"
-        worse = [one for one in of if one.ours < one.plain - EQUAL]
+            yield f"{task}: not worse than the best of {names} in {good} of {len(of)} cells"
+        peers = sum(not one.lost_to(one.best(one.peers)).worse for one in of if one.peers)
+        yield f"{task}: not worse than the best of all peers in {peers} of {len(of)} cells"
+        below = [one for one in of if one.lost_to(PLAIN).mean > EQUAL]
+        worse = [one for one in below if one.lost_to(PLAIN).worse]
         dirty = sum(one.damage != "clean" for one in worse)
-        yield f"{task}: worse than the plain one in {len(worse)} of {len(of)} cells, {dirty} of them damaged"
-        for one in sorted(worse, key=lambda one: one.ours - one.plain):
-            yield f"  {one.data.name}, {one.damage}: {figure(one.ours)} for {figure(one.plain)}; {one.status}"
-    clean = [one for one in cells if one.damage == "clean" and one.plain - one.ours > GAP]
+        yield (
+            f"{task}: worse than the plain one in {len(worse)} of {len(of)} cells, {dirty} of them damaged; "
+            f"{len(below) - len(worse)} more are below by more than {EQUAL}, as chance may be"
+        )
+        yield from map(told, sorted(worse, key=lambda one: -one.lost_to(PLAIN).mean))
+    clean = [one for one in cells if one.damage == "clean" and one.lost_to(PLAIN).mean > GAP]
     yield f"clean cells with a gap of more than {GAP}: {len(clean)}"
-    for one in clean:
-        yield f"  {one.data.name}: {figure(one.ours)} for {figure(one.plain)}; {one.status}"
+    yield from map(told, clean)
