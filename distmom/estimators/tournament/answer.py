@@ -62,6 +62,8 @@ class Before:
         Columns of `survey` that are losses.
     others : dict of str to tuple of int
         Champions of other rows, where it is not clear which rows are bad.
+    settled : tuple of int
+        Beyond the breakdown point: the champion of the rows without those far out, if these decide alone.
     """
 
     survey: Survey
@@ -69,6 +71,7 @@ class Before:
     by_rule: bool
     losses: tuple[str, ...] = ()
     others: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    settled: tuple[int, ...] = ()
 
     def disputes(self, champions: tuple[int, ...]) -> bool:
         """Whether others are the champions of other rows."""
@@ -107,8 +110,6 @@ def tournament_result(
     NoAnswerError if no candidate has a finite loss.
     """
     names = tuple(c.name for c in plan.field.candidates)
-    if plan.options.rows.contamination is None:
-        before = before.with_doubts(names, found.decided.champions)
     one, options, survey = found.decided, plan.options, before.survey
     if not any(np.isfinite(v).any() for v in one.losses):
         raise NoAnswerError("no candidate has a finite loss in any block; check candidates and target")
@@ -117,8 +118,9 @@ def tournament_result(
         _line(options, found, before, f, names, candidate=name, data=data, run=run)
         for f, name in enumerate(names)
     ]
-    champions, finalists = (() if survey.beyond else one.champions), one.rounds.finalists
-    order = sorted(lines, key=lambda line: (_place(found, names.index(line.name)), line.estimate))
+    champions, finalists = (before.settled if survey.beyond else one.champions), one.rounds.finalists
+    places = {name: _place(found, champions or one.champions, f) for f, name in enumerate(names)}
+    order = sorted(lines, key=lambda line: (places[line.name], line.estimate))
     settings = {
         "beta_r_found": one.rounds.found,
         "loss": options.loss_name,
@@ -147,8 +149,8 @@ def tournament_result(
     )
 
 
-def _place(found: TournamentOutcome, f: int) -> int:
-    return 0 if f in found.decided.champions else 1 if f in found.decided.rounds.finalists else 2
+def _place(found: TournamentOutcome, champions: Sequence[int], f: int) -> int:
+    return 0 if f in champions else 1 if f in found.decided.rounds.finalists else 2
 
 
 def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], level: str) -> tuple[str, ...]:
@@ -167,8 +169,12 @@ def _remarks(before: Before, found: TournamentOutcome, names: tuple[str, ...], l
         alike = ALIKE.format(CandidateResult.remedies.files)
         told.append(f"rows within a file are correlated ({listed(survey.correlated)}), {alike}")
     for words, champions in before.others.items():
-        if set(champions) != set(found.decided.champions):
-            those = listed([names[f] for f in champions])
+        those = listed([names[f] for f in champions])
+        if survey.beyond and champions == before.settled:
+            told.append(
+                f"{words} the champion is {those}, and the others are worse: that holds if they are bad"
+            )
+        elif set(champions) != set(found.decided.champions):
             told.append(f"{words} the champion is {those}: whether these are bad decides which is best")
     return tuple(told)
 
@@ -190,13 +196,13 @@ def _line(
     non_finite = int(np.isinf(values).sum())
     champion = f in one.champions
     mean = before.means.get(names[f])
-    alike = [names[g] for g in _not_worse(found, f, options)] if champion else []
+    alike = [names[g] for g in not_worse(found, f, options)] if champion else []
     flags = {*before.survey.flags(), *(() if mean is None else mean.flags)}
     if champion and one.cycle:
         flags.add(Status.CYCLE)
     if champion and not before.survey.beyond and (alike or before.disputes(one.champions)):
         flags.add(Status.NOT_DECIDED)
-    place = (Status.CHAMPION, Status.FINALIST, Status.BEATEN)[_place(found, f)]
+    place = (Status.CHAMPION, Status.FINALIST, Status.BEATEN)[_place(found, one.champions, f)]
     estimate, interval = _risk(options, found, values, mean if before.by_rule else None)
     return CandidateResult(
         status=Status.BREAKDOWN_POINT_EXCEEDED if before.survey.beyond else place,
@@ -220,7 +226,7 @@ def _line(
     )
 
 
-def _not_worse(found: TournamentOutcome, f: int, options: TournamentOptions) -> list[int]:
+def not_worse(found: TournamentOutcome, f: int, options: TournamentOptions) -> list[int]:
     """The candidates that the blocks of all parts do not tell to be worse than f.
 
     By the sign test, at levels that together, over all rivals of the best candidate, are the confidence

@@ -21,7 +21,12 @@ from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
 from distmom.estimators.survey import BORNE, PASS, Surveyor, unrepaired, within
 from distmom.estimators.surveyed import Survey
-from distmom.estimators.tournament.answer import Before, tournament_result
+from distmom.estimators.tournament.answer import (
+    Before,
+    TournamentOutcome,
+    not_worse,
+    tournament_result,
+)
 from distmom.estimators.tournament.row_oracle import STATES, declare
 from distmom.lake.filters import as_filter
 from distmom.memory import Held, Memory
@@ -32,7 +37,6 @@ from distmom.status import Status
 
 if TYPE_CHECKING:
     from distmom.cluster import Executor, Progress
-    from distmom.estimators.tournament.answer import TournamentOutcome
     from distmom.estimators.tournament.options import TournamentOptions
     from distmom.estimators.tournament.plan import TournamentPlan
     from distmom.estimators.tournament.question import TournamentQuestion
@@ -100,12 +104,38 @@ class Contest:
         seen = self._seen(executor, progress)
         known = seen.known if seen.survey.scan is self.scan else None
         plan, played = self._play(seen.survey.scan, executor, progress, "what is left ", known)
-        others = {}
+        others = dict[str, TournamentOutcome]()
         for words, scan in seen.alternatives.items() if not seen.survey.beyond else ():
             with suppress(NoAnswerError):
-                others[words] = self._play(scan, executor, progress, f"{words} ")[1].decided.champions
-        before = self._before(seen, executor, progress, others)
+                others[words] = self._play(scan, executor, progress, f"{words} ")[1]
+        champions = {words: one.decided.champions for words, one in others.items()}
+        before = self._before(seen, executor, progress, champions)
+        if self.matches.options.rows.contamination is None:
+            before = before.with_doubts(self._names, played.decided.champions)
+        if before.survey.beyond and WITHOUT in others:
+            scan, without = seen.alternatives[WITHOUT], others[WITHOUT]
+            before = replace(before, settled=self._settled(scan, without, executor, progress))
         return tournament_result(plan, played, run, before)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.matches.field.candidates)
+
+    def _settled(
+        self, scan: Scan, found: TournamentOutcome, executor: Executor, progress: Progress | None
+    ) -> tuple[int, ...]:
+        """The champion of the rows of a scan if these alone decide, and bear what is bad in them."""
+        champions = found.decided.champions
+        if len(champions) != 1 or not_worse(found, champions[0], self.matches.options):
+            return ()
+        columns = self.losses.candidates
+        try:
+            means: list[Any] = self._surveyor(executor, progress).means(scan, list(columns))
+        except (ConfigError, DataError, NoAnswerError):
+            return ()
+        told = {columns[one.column].name: one for one in means}
+        then = Before(Survey(scan), told, by_rule=True).with_doubts(self._names, champions)
+        return () if then.survey.beyond else champions
 
     @property
     def surveyed(self) -> bool:

@@ -122,8 +122,9 @@ def tournament(
 
     *Bad files and rows* spread over all blocks. Robust means of columns and losses are computed first, 16 in
     a pass: files that differ and rows that stand apart are left out before the matches, or the status is
-    ``breakdown point exceeded``. If only some candidates have such rows, the matches are played with and
-    without them, and a champion that does not win both is ``not decided``.
+    ``breakdown point exceeded``; a champion is then only named if the rows that are not far out decide. If
+    only some candidates have such rows, the matches are played with and without them, and a champion that
+    does not win both is ``not decided``.
 
     *Cost.* One pass for the losses of up to 128 candidates, or none if the survey finds nothing: they are
     then summed while it reads the rows. Each round of distances takes one more pass, and often there is none.

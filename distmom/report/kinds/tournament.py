@@ -26,7 +26,7 @@ class CandidateResult(Result):
     candidate : str
     status : Status
         ``champion``, ``finalist`` or ``beaten``; ``breakdown point exceeded`` if bad rows or files could not
-        be left out and the tournament has no champion.
+        be left out.
     flags : tuple of Status
         For a champion, ``not decided`` if the blocks do not show that every other candidate is worse, and
         ``cycle`` if every finalist lost to another one; ``share screened out`` and ``files disagree`` if rows
@@ -141,7 +141,8 @@ class TournamentResult(Results[CandidateResult]):
     results : sequence of CandidateResult
     duels : Duels
     champions, finalists : tuple of str
-        In the given order of candidates; no champion if the breakdown point is exceeded.
+        In the given order of candidates. If the breakdown point is exceeded the champion is that of the rows
+        without those far out, if these decide; else there is none.
     beta_r : float
         Distance above which a match is allowed.
     settings : dict
@@ -193,13 +194,19 @@ class TournamentResult(Results[CandidateResult]):
 
     @property
     def champion(self) -> str | None:
-        """The champion with the smallest robust risk; None if the breakdown point is exceeded."""
+        """The champion with the smallest robust risk; beyond the breakdown point see ``champions``."""
         return self[0].name if self.champions else None
 
     @property
     def decided(self) -> bool:
         """Whether there is one champion, and all others are shown to be worse."""
-        return bool(self.champions) and not any(Status.NOT_DECIDED in r.flags for r in self)
+        clear = bool(self.champions) and not self.exceeded
+        return clear and not any(Status.NOT_DECIDED in r.flags for r in self)
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the breakdown point is exceeded."""
+        return self[0].status is Status.BREAKDOWN_POINT_EXCEEDED
 
     @property
     def cycle(self) -> bool:
@@ -229,12 +236,13 @@ class TournamentResult(Results[CandidateResult]):
     def closing(self) -> list[str]:  # noqa: D102
         names = ", ".join(self.champions)
         how = "found" if self.settings["beta_r_found"] else "given"
+        beyond = ", breakdown point exceeded" if self.exceeded else ""
         lines = [
-            f"champion{'s' if len(self.champions) > 1 else ''}: {names or 'none, breakdown point exceeded'}; "
+            f"champion{'s' if len(self.champions) > 1 else ''}: {names or 'none'}{beyond}; "
             f"{len(self.finalists)} of {len(self)} candidates were left at beta r = {number(self.beta_r)} "
             f"({how})"
         ]
-        if self.champions and not self.decided:
+        if self.champions and not self.decided and not self.exceeded:
             lines[0] += "; not decided"
         if self.cycle:
             lines.append(

@@ -44,15 +44,19 @@ def story(found: TournamentResult) -> Story:
         f"A duel is won by the smaller {cell(loss)} loss on most blocks of rows. The robust risk of "
         f"{printable(best.name)} is {shown[0]} ({reach}); its sample mean loss is {plain}.",
     ]
-    if not found.champions:
-        answer = ["There is no champion: the data has more bad rows than a tournament can leave out."]
+    if found.exceeded:
+        some = (
+            "There is no champion" if not found.champions else "Whether the champion is the best is unknown"
+        )
+        answer = [f"{some}: the data has more bad rows than a tournament can leave out."]
+        answer += [f"Without the rows reported as far out it is {names}."] * bool(found.champions)
     plain_best = min(found, key=lambda r: r.plain_estimate)
     if found.champions and plain_best.name not in found.champions:
         name = printable(plain_best.name)
         answer.append(f"By sample mean loss {name} would have won: a few rows or files decide that.")
     mood: Mood = "look" if any(not r.ok for r in found) else "good"
     word = "cycle" if found.cycle else "champion found" if found.decided else "not decided"
-    if not found.champions:
+    if found.exceeded:
         mood, word = "bad", "breakdown point exceeded"
     facts = Facts("Summary", _facts(found))
     caption = (
@@ -73,7 +77,7 @@ def pictures(found: TournamentResult) -> list[Picture]:
 def _advice(found: TournamentResult, mood: Mood) -> Advice:
     names = ", ".join(map(printable, found.champions))
     lines = [f"Use {names}." if len(found.champions) == 1 else f"Any of these may be used: {names}."]
-    if not found.champions:
+    if found.exceeded:
         lines = [
             "Do not rely on this outcome. Find the bad rows or files (describe names them) and leave them "
             f"out, or run again with {found[0].remedies.files}."
