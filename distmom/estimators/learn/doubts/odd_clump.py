@@ -4,6 +4,9 @@ Zeros among targets that are positive otherwise, or a limit that other targets c
 are real, and the model is that of the mean. A value with other targets on both sides, or one far from all
 others that is not zero, mostly stands for a missing one. Targets of a few values, such as answers and counts,
 have no such clump.
+
+Zeros with other targets on both sides may be changes that did not happen, or missing ones: if something else
+than the features decides where they are, both have the same distribution. So they are asked about.
 """
 
 from __future__ import annotations
@@ -98,6 +101,10 @@ def told(value: float, share: float, odd: bool) -> tuple[list[Status], list[str]
         return [], []
     rows = f"{share:.1%} of the targets are {value:g}"
     left = "if the value stands for a missing one, leave these rows out"
+    if odd and not value:
+        ask = "are they changes that did not happen, or missing values?"
+        note = f"{rows}, between others, and the features do not lead to them: {ask}"
+        return [], [f"{note} They are in the model; {left}"]
     if odd:
         note = f"{rows}, which the other targets do not lead to; these rows are in the model; {left}"
         return [Status.SHARE_FAR_OUT], [note]
