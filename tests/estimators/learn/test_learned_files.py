@@ -13,11 +13,13 @@ from quick import quick
 import distmom as dm
 from distmom.estimators.learn.doubts.odd_files import odd_files
 from distmom.numerics.losses.pair_risks import RankingRisk
-from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk
+from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk
 
 pytest.importorskip("sklearn")
 
 N, FILES = 6_000, 60
+OF = np.arange(N) * FILES // N
+"""The file of each row."""
 
 
 def lake(folder: Path, bad: tuple[int, ...], kind: str) -> str:
@@ -84,13 +86,54 @@ def risks(
 )
 def test_files_of_one_kind_are_not_odd_and_turned_ones_are(name: str) -> None:
     """A file is told with a probability below 1e-9; the rare labels of a lake sorted by label are none."""
-    files = np.arange(N) * FILES // N
     for seed in range(20):
         risk, w, X, y = risks(np.random.default_rng(seed), np.zeros(N, bool))[name]
-        assert odd_files(risk, w, X, y, files) == ()
+        assert odd_files(risk, w, X, y, OF) == ()
         order = np.argsort(y, kind="stable")
         if isinstance(risk, LogisticRisk):
-            assert odd_files(risk, w, X[order], y[order], files) == ()
-    risk, w, X, y = risks(np.random.default_rng(99), files == 5)[name]
-    assert odd_files(risk, w, X, y, files) == (5,) or name == "rare labels"
+            assert odd_files(risk, w, X[order], y[order], OF) == ()
+    risk, w, X, y = risks(np.random.default_rng(99), OF == 5)[name]
+    assert odd_files(risk, w, X, y, OF) == (5,) or name == "rare labels"
     assert odd_files(risk, w, X, y, np.zeros(N, np.int64)) == ()
+
+
+CLASSES = np.array([[2.0, 1.0, 0.0, 0.0], [-1.0, 1.0, 1.0, 0.0], [0.0, -2.0, -1.0, 0.0]])
+MOVES = {
+    "far": lambda g, X: np.where(OF[:, None] == 3, X + np.array([2.5, 0.0, 0.0]), X),
+    "wide": lambda g, X: np.where(OF[:, None] == 3, 3.0 * X, X),
+    "each": lambda g, X: X + 0.7 * g.normal(size=(FILES, 3))[OF],
+    "drift": lambda g, X: X + 2.0 * OF[:, None] / FILES * [1.0, 0.0, 0.0],
+}
+
+
+def moved(name: str, seed: int, move: str, bad: int = -1) -> tuple[int, ...]:
+    """Odd files of a lake whose files differ in features, and one in its labels if it is bad."""
+    g = np.random.default_rng([seed, 11])
+    X = MOVES[move](g, g.normal(size=(N, 3)))
+    turn = np.equal(OF, bad)
+    w = CLASSES[0]
+    score = X @ w[:3]
+    if name == "classes":
+        y = (X @ CLASSES[:, :3].T + g.gumbel(size=(N, 3))).argmax(axis=1)
+        return odd_files(SoftmaxRisk(3), CLASSES.ravel(), X, (y + turn) % 3.0, OF)
+    if name == "pairs":
+        return odd_files(RankingRisk(), w[:3], X, np.where(turn, -score, score) + g.gumbel(size=N), OF)
+    y = (score - 4.0 * (name == "rare labels") + g.logistic(size=N) > 0.0) ^ turn
+    risk, at = LogisticRisk(), np.r_[w[:3], -4.0 * (name == "rare labels")]
+    return odd_files(risk, at, X, y.astype(float), OF)
+
+
+NAMES = ("labels", "classes", "pairs", "rare labels")
+
+
+@pytest.mark.parametrize("name", quick({name: name for name in NAMES}, ["classes"]))
+def test_files_of_other_features_are_not_odd_and_swapped_labels_are(name: str) -> None:
+    """Probabilities say that labels of some files are harder to predict. Wrong rare ones may be missed."""
+    for move in MOVES:
+        assert [moved(name, seed, move) for seed in range(5)] == [()] * 5, move
+        assert 5 in moved(name, 0, move, bad=5) or name == "rare labels", move
+
+
+def test_without_what_is_expected_they_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("distmom.estimators.learn.doubts.odd_files._expected", lambda *of: None)
+    assert sum(3 in moved("labels", seed, "far") for seed in range(5)) >= 4

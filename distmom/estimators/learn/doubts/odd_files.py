@@ -2,6 +2,10 @@
 
 The means of the columns reveal files with other values. A file with wrong targets, or with other targets for
 the same features, has the same columns, but other losses.
+
+Probabilities say which losses to expect of features that differ between files, if labels depend on them as in
+other files. Files that differ in their share of labels are compared label by label. A file is odd if neither
+explains its losses.
 """
 
 from __future__ import annotations
@@ -14,7 +18,8 @@ from numpy.typing import NDArray
 from distmom.estimators.learn.rows import FileRanges
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.block_risk import BlockRisk
-from distmom.numerics.losses.row_risks import LinearRisk
+from distmom.numerics.losses.pair_risks import RankingRisk
+from distmom.numerics.losses.row_risks import LinearRisk, LogisticRisk, SoftmaxRisk
 from distmom.numerics.median import MAD
 from distmom.report.words import listed
 from distmom.solvers.coordinates import Accused
@@ -57,49 +62,88 @@ def odd_files(
     if accused is not None:
         kept = ~accused(rows, targets)
         rows, targets, files = rows[kept], targets[kept], files[kept]
-    losses, categories, of = _losses(risk, x, rows, targets, files)
-    with np.errstate(invalid="ignore"):
-        losses = np.sqrt(np.maximum(losses, 0.0))  # squared differences between files have long tails
+    groups = _groups(files, risk.least_rows)
+    rows, targets, of = rows[groups], targets[groups], files[groups[:, 0]]
+    losses = _roots(risk, x, rows, targets)
     finite = losses[np.isfinite(losses)]
     if not finite.size:
         return ()
     most = float(np.quantile(finite, HIGH)) or float(finite.max())
-    losses = np.minimum(np.where(np.isnan(losses), np.inf, losses), most)
-    for one in np.unique(categories):  # a file of one label is not odd for that
-        losses[categories == one] -= losses[categories == one].mean()
-    count = np.bincount(of)
-    known = np.flatnonzero(count >= FEWEST)
-    if known.size < FEWEST_FILES:
-        return ()
-    mean = np.bincount(of, losses)[known] / count[known]
-    square = np.bincount(of, losses * losses)[known] / count[known]
-    within = float(np.median(np.maximum(square - mean * mean, 0.0)))
-    away = np.abs(mean - np.median(mean))
-    spread = np.maximum(MAD * float(np.median(away)), np.sqrt(within / count[known]))
-    return tuple(known[away > APART * np.maximum(spread, 1e-12)].tolist())
+    losses = np.minimum(losses, most)
+    odd = _apart(_within(losses, _categories(risk, targets)), of)
+    expected = _expected(risk, x, rows, targets, most) if odd else None
+    if expected is not None:
+        odd &= _apart(losses - expected, of)
+    return tuple(sorted(odd))
 
 
-def _losses(
-    risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, files: Ints
-) -> tuple[Floats, Floats, Ints]:
-    """Losses of rows, or of pairs of rows of one file; what they are compared within; their files."""
+def _groups(files: Ints, size: int) -> Ints:
+    """Numbers of rows, or of pairs of rows of one file, shape (n, size)."""
     order = np.argsort(files, kind="stable")
-    size = risk.least_rows
     starts = np.flatnonzero(np.diff(files[order], prepend=-1))
     rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
     begins = np.flatnonzero(rank % size == 0)
     begins = begins[begins + size <= order.size]
     begins = begins[files[order[begins]] == files[order[begins + size - 1]]]
-    of = order[begins[:, None] + np.arange(size)]
-    y = targets[of]
+    return np.asarray(order[begins[:, None] + np.arange(size)], np.int64)
+
+
+def _roots(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats) -> Floats:
+    """Roots of losses: squared differences between files have long tails."""
     with np.errstate(all="ignore"):
-        losses = np.array(risk.losses(x, rows[of], y), np.float64)
-    categories = np.zeros(len(of))
-    if size > 1:
-        categories = (y[:, 0] == y[:, 1]).astype(np.float64)
-    elif not isinstance(risk, LinearRisk) and np.unique(y).size <= FEW_CATEGORIES:
-        categories = y[:, 0]
-    return losses, categories, files[of[:, 0]]
+        roots = np.sqrt(np.maximum(risk.losses(x, rows, targets), 0.0))
+    return np.where(np.isnan(roots), np.inf, roots)
+
+
+def _expected(risk: BlockRisk, x: Floats, rows: Floats, targets: Floats, most: float) -> Floats | None:
+    """What the model expects of these roots, capped; None if its loss is not that of probabilities.
+
+    Labels of other features are harder or easier to predict. That makes no file odd.
+    """
+    n = len(targets)
+    if isinstance(risk, RankingRisk) and risk.loss == "logistic":
+        outcomes = [np.tile(order, (n, 1)) for order in ([0.0, 1.0], [1.0, 0.0])]
+    elif isinstance(risk, LogisticRisk) or (
+        isinstance(risk, SoftmaxRisk) and risk.n_classes <= FEW_CATEGORIES
+    ):
+        outcomes = [np.full((n, 1), float(k)) for k in range(getattr(risk, "n_classes", 2))]
+    else:
+        return None
+    roots = np.stack([_roots(risk, x, rows, one) for one in outcomes])
+    with np.errstate(all="ignore"):
+        log = -(roots * roots)
+        likely = np.exp(log - log.max(axis=0))
+        found = (likely * np.minimum(roots, most)).sum(axis=0) / likely.sum(axis=0)
+    tied = risk.pairwise & (targets == targets[:, :1]).all(axis=1)
+    return np.where(tied | ~np.isfinite(found), 0.0, found)
+
+
+def _categories(risk: BlockRisk, targets: Floats) -> Floats:
+    """Losses are compared among those of a label, or of pairs of equal or different ones."""
+    if targets.shape[1] > 1:
+        return np.asarray(targets[:, 0] == targets[:, 1], np.float64)
+    labelled = not isinstance(risk, LinearRisk) and np.unique(targets).size <= FEW_CATEGORIES
+    return targets[:, 0] if labelled else np.zeros(len(targets))
+
+
+def _within(losses: Floats, categories: Floats) -> Floats:
+    """Without the mean of each category: a file of one label is not odd for that."""
+    _, codes, counts = np.unique(categories, return_inverse=True, return_counts=True)
+    return np.asarray(losses - (np.bincount(codes, losses) / counts)[codes])
+
+
+def _apart(losses: Floats, of: Ints) -> set[int]:
+    """Files whose mean is far from the median of all."""
+    count = np.bincount(of)
+    known = np.flatnonzero(count >= FEWEST)
+    if known.size < FEWEST_FILES:
+        return set()
+    mean = np.bincount(of, losses)[known] / count[known]
+    square = np.bincount(of, losses * losses)[known] / count[known]
+    within = float(np.average(np.maximum(square - mean * mean, 0.0), weights=count[known]))
+    away = np.abs(mean - np.median(mean))
+    spread = np.maximum(MAD * float(np.median(away)), np.sqrt(within / count[known]))
+    return set(known[away > APART * np.maximum(spread, 1e-12)].tolist())
 
 
 def named_odd_files(
