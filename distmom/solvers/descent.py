@@ -148,8 +148,11 @@ def descend(
     Memory: p numbers for each of at most 32 sums of iterates.
     """
     end: DescentStatus | None = None
+    done = held_out is not None and not state.step and held_out.persistent and _at_a_kink(held_out, state)
     while end is None and state.step < n_steps:
         end = descent.step(state, next(steps))
+        if end is None and done:
+            end = status.CONVERGED
         if end is None and state.idle >= MOST_IDLE:
             end = status.STATIONARY if state.history.block[-1] != -2 else status.ALL_SKIPPED
         if end is None and held_out is not None and state.step % held_out.every == 0:
@@ -165,6 +168,14 @@ def descend(
     if held_out is not None and end.good:
         end = judged(end, held_out, x)
     return DescentOutcome(x, end, state)
+
+
+def _at_a_kink(held_out: HeldOut, state: DescentState) -> bool:
+    """Whether the start, which is kept then, loses nothing while slopes lead away from it."""
+    found = held_out.lossless(state.x) and not held_out.at_rest(state.x)
+    if found:
+        state.best, state.best_losses = state.x, held_out.losses(state.x)
+    return found
 
 
 def judged(end: DescentStatus, held_out: HeldOut, x: Floats) -> DescentStatus:

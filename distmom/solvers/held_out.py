@@ -16,7 +16,7 @@ from distmom.numerics.losses.duels import differences
 from distmom.numerics.median import lower_median
 from distmom.solvers.blocks import RiskBlocks
 from distmom.solvers.coordinates import SeenBlocks
-from distmom.solvers.optimality import most_ratio, noise_ratio
+from distmom.solvers.optimality import NEGLIGIBLE, most_ratio, noise_ratio
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,18 @@ class HeldOut:
         return np.where(np.isnan(losses), np.inf, losses)
 
     def optimal(self, x: Floats) -> bool:
+        """Whether the gradient is no more than its noise, or is not tested, or nothing is lost."""
+        return self.at_rest(x) or self.lossless(x)
+
+    def lossless(self, x: Floats) -> bool:
+        """Whether the loss of each block is negligible, so that nothing is left to gain.
+
+        Slopes of a loss with a kink do not become small, even if targets have no noise.
+        """
+        losses = self.losses(x)
+        return bool(losses.size) and bool((losses <= NEGLIGIBLE).all())
+
+    def at_rest(self, x: Floats) -> bool:
         """Whether the gradient is no more than its noise; also if it is not tested."""
         if self.judged_in is None:
             return True

@@ -119,6 +119,8 @@ def finished(risk: PilotRisk | None, rows: Floats, targets: Floats, screen: RowS
             if screen.fit is not None:
                 begin = np.asarray(np.linalg.solve(basis, screen.fit), np.float64)
             found = touched(risk, *of, begin)
+            at = [risk.losses(basis @ v, x[None, few], y[None, few]) for v in (begin, found)]
+            found = begin if at[0] < at[1] else found  # a kink leads away from a fit without residuals
         fit = None if found is None else basis @ found
         fit = fit if fit is None or np.isfinite(fit).all() else None
     return Pilot(basis, fit, screen, accused, risk)

@@ -23,6 +23,22 @@ def test_targets_that_the_features_determine_are_learned_to_the_last_digit(loss:
     assert np.abs(found.coef_ - w).max() < 1e-12
 
 
+@pytest.mark.parametrize("quantile", [0.5, *(pytest.param(q, marks=pytest.mark.slow) for q in (0.1, 0.9))])
+def test_a_quantile_of_targets_without_noise_is_their_value(quantile: float) -> None:
+    """Slopes of its loss are large on both sides of the minimum, so steps would only lead away from it."""
+    g = np.random.default_rng(0)
+    X, w = g.normal(size=(900, 3)), [3.0, -1.0, 0.5]
+    y = X @ w + 2.0
+    y[:40], X[:40] = -50.0, X[:40] + 9.0  # rows that the start leaves out
+    found = dm.RobustLinearRegression(random_state=0, loss="pinball", quantile=quantile).fit(X, y)
+    assert found.advice_.startswith("converged") and found.n_iter_ == 1
+    assert np.abs(found.coef_ - w).max() < 1e-9 and abs(found.intercept_ - 2.0) < 1e-9
+    e = g.normal(size=900)  # the control
+    noisy = dm.RobustLinearRegression(random_state=0, loss="pinball", quantile=quantile, max_iter=60)
+    assert noisy.fit(X[40:], y[40:] + e[40:]).n_iter_ > 1
+    assert np.mean(y[40:] + e[40:] < noisy.predict(X[40:])) == pytest.approx(quantile, abs=0.05)
+
+
 def test_a_negligible_gradient_is_one_in_units_of_the_targets() -> None:
     exact = 1e-9 * np.random.default_rng(0).normal(size=(31, 4))
     assert noise_ratio(exact + 5e-4) == 0.0
