@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ STILL_IMPROVING = DescentStatus(
 )
 NOT_CONVERGED = DescentStatus(
     "not converged",
-    "the gradient on the validation blocks exceeds its noise, so the risk has not reached its minimum; "
-    'allow more steps, or whiten the features (scaling="whitened")',
+    "the gradient on the validation blocks exceeds its noise, so the risk has not reached its minimum; allow "
+    "more steps (max_iter)",
 )
 STATIONARY = DescentStatus("stationary", "the gradient has been zero for many steps")
 ALL_SKIPPED = DescentStatus(
@@ -46,3 +46,16 @@ NO_FINITE_LOSS = DescentStatus(
 )
 DIVERGED = DescentStatus("diverged", "the iterate is no longer finite; take a smaller step size", good=False)
 SMALL_CLUSTER = DescentStatus("cluster too small", "take larger blocks, more rows, or fewer clusters")
+
+
+def advised(end: DescentStatus, *, whiten: bool) -> DescentStatus:
+    """The same, with the advice to whiten features where that is possible and not done.
+
+    Examples
+    --------
+    >>> advised(NOT_CONVERGED, whiten=True).advice[-38:]
+    '(max_iter), or take scaling="whitened"'
+    """
+    if end is not NOT_CONVERGED or not whiten:
+        return end
+    return replace(end, advice=f'{end.advice}, or take scaling="whitened"')

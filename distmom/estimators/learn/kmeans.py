@@ -31,6 +31,9 @@ from distmom.status import Status
 SEEN, LEAST_SEEN = 5, 3
 """Rows of the smallest cluster that a block should have, and the fewest it may have: 95% have one."""
 
+SEE_RARE = ("trimmed_mean", "plain")
+"""Aggregators by which also the few blocks with a row of a cluster move its centre."""
+
 MOST_ROWS, MOST_ROWS_OF_PAIRS = 1_024, 64
 
 FEW = 0.01
@@ -62,8 +65,9 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     labels_ : ndarray of int32, shape (n,)
         Nearest centre of each row; not for lakes.
     status_ : str
-        As for other learners; ``"cluster too small"`` if a block has on average fewer than three rows of the
-        smallest cluster, or if sampled rows lie together without a centre.
+        As for other learners; the gradient decides the end. ``"cluster too small"`` if sampled rows lie
+        together without a centre, or, with an aggregator that ignores what is rare, if a block has on average
+        fewer than three rows of the smallest cluster.
     feature_centre_, feature_scale_ : ndarray, shape (d,)
         What is subtracted from features, and what they are divided by, before distances are measured.
 
@@ -76,6 +80,8 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     centre, ``flags_`` has ``share far out``. Rows that the mean of a column would screen out are left out
     here, too, unless they lie as close together as the rows of a cluster.
 
+    Since no row costs more than the cap, the mean of the blocks without far ones is the direction. The
+    gradient is judged on held-out blocks, or else on those of the sample, in which the descent stops as well.
     Blocks hold five rows of the smallest cluster of the start, if there are enough rows (at most 1,024; 64
     for ``"pairs"``).
 
@@ -104,6 +110,7 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     loss: str = "kmeans"
     temperature: float = 1.0
     n_init: int = 10
+    aggregator: str = "trimmed_mean"
     max_iter: int = 300
 
     def fit(self, X: Any, y: Any = None, **lake: Any) -> RobustKMeans:
@@ -143,7 +150,7 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 "or check whether these rows are bad"
             )
             return replace(SMALL_CLUSTER, advice=advice)
-        if self._smallest * size < LEAST_SEEN:
+        if self._smallest * size < LEAST_SEEN and self.aggregator not in SEE_RARE:
             advice = (
                 f"the smallest cluster has {self._smallest:.2%} of the rows, {self._smallest * size:.1f} of "
                 f"a block of {size}; {SMALL_CLUSTER.advice}"
@@ -202,4 +209,4 @@ class RobustKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             return Problem(risk, start.points.ravel(), step, wanted=min(size, MOST_ROWS_OF_PAIRS))
         units = np.sqrt(np.maximum(start.shares, SEEN / MOST_ROWS))
         judge = QuantisationRisk(self.n_clusters, start.cap, tuple(units.tolist()))
-        return Problem(judge, judge.parameters(start.points), STEP, wanted=size)
+        return Problem(judge, judge.parameters(start.points), STEP, even=True, wanted=size)

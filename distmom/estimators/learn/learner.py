@@ -54,7 +54,7 @@ from distmom.numerics.random.philox import resolve_seed
 from distmom.passes.scan import as_scan
 from distmom.solvers.aggregators import AGGREGATORS
 from distmom.solvers.descent import Descent
-from distmom.solvers.status import DescentStatus
+from distmom.solvers.status import DescentStatus, advised
 from distmom.state.saved import with_states
 from distmom.status import Status
 
@@ -278,7 +278,7 @@ class Learner(SharedParameters, BaseEstimator):
         sample = replace(sample, shape=shape)
         judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
         begun: dict[str, Any] = {"judges": judges, "judge": judging(problem, sample.features)}
-        begun |= {"sample": (sample.features, sample.targets), "numbers": numbers}
+        begun |= {"sample": (sample.features, sample.targets), "numbers": numbers, "even": problem.even}
         if seen is not None and whitens:
             white = whitened(problem, sample, seen)
             begun |= white.of_training()
@@ -331,7 +331,7 @@ class Learner(SharedParameters, BaseEstimator):
 
     def _end(self, found: Training) -> DescentStatus:
         """How the training ended."""
-        return found.status
+        return advised(found.status, whiten=self._linear and self.scaling != "whitened")
 
     def _tell(self, seen: Survey | None, found: Training) -> None:
         """Set what the survey, the sample of the remaining rows and a fit to it found, as attributes."""

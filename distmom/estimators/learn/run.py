@@ -69,7 +69,7 @@ class Problem:
     median of the gradients of the blocks of the sample. Blocks of the `wanted` size hold what is rare.
 
     With a `curvature`, the largest second derivative of the loss in a linear predictor, features may be
-    whitened, and the gradient is judged.
+    whitened, and the gradient is judged. So it is where parameters are `even`: of one curvature as they are.
     """
 
     risk: BlockRisk
@@ -78,6 +78,7 @@ class Problem:
     projection: Projection = unconstrained
     blind: bool = False
     curvature: float | None = None
+    even: bool = False
     wanted: int = BLOCK_SIZE
 
 
@@ -130,6 +131,7 @@ class Training:
     coordinates: Coordinates | None = None  # in which steps are taken
     accused: Accused | None = None  # rows whose blocks are passed over
     judge: Coordinates | None = None  # in which the gradient is judged
+    even: bool = False  # whether these are the coordinates of the steps, which then go on until it is noise
     accused_share: float = 0.0  # of the rows of the sample
     too_many: float = 0.0  # share of them that would be accused, were they not too many
     step_seconds: float = field(init=False)  # mean time of a step, fetching its rows included
@@ -149,7 +151,7 @@ class Training:
 
     def stops_early(self, options: LearnOptions) -> bool:
         """Whether blocks of the sample may stop it if none are held out."""
-        return self.coordinates is not None and options.early_stopping is not False
+        return self.even and options.early_stopping is not False
 
     def held_out(self, blocks: RiskBlocks | SeenBlocks, tolerance: float) -> HeldOut:
         """Blocks by which convergence is judged."""
@@ -157,7 +159,7 @@ class Training:
         if self.judge is not None:
             # blocks in coordinates of their own have gradients by these
             judged_in = _as_they_are if self.coordinates is not None else self.judge.gradients
-        persistent, every = self.coordinates is not None, HeldOut.every
+        persistent, every = self.even, HeldOut.every
         if persistent:  # large steps need not be as many
             step = self.shape.n_blocks * self.shape.block_size
             every = max(FEWEST_STEPS, min(every, ROWS_OF_A_LOOK // step))

@@ -119,11 +119,11 @@ def clusters() -> Learners:
     import distmom as dm
 
     def centres(trim: float | None, s: int, n: int, d: int, k: int) -> Any:
-        return scaled(Centres(k, s, trim))
+        return Centres(k, s, trim)
 
     return Learners(
         lambda s, n, d, k: dm.RobustKMeans(k, scaling="none", random_state=s),
-        lambda s, n, d, k: scaled(KMeans(k, n_init=10, random_state=s), robust=False),
+        lambda s, n, d, k: KMeans(k, n_init=10, random_state=s),
         {
             "trimmed k-means": partial(centres, TRIM),
             "K-bMOM": partial(centres, None),

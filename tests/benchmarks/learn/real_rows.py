@@ -52,7 +52,17 @@ def of_sklearn() -> Iterator[DataSet]:
         yield DataSet(name, "classes", split(loads(which), True))
         yield DataSet(f"{name}, metric", "metric", split(loads(which, 600), True))
     for name in ("iris", "digits"):
-        yield DataSet(f"{name}, clusters", "clusters", split(loads(labelled[name]), True))
+        yield DataSet(f"{name}, clusters", "clusters", split(in_deviations(loads(labelled[name])), True))
+
+
+def in_deviations(load: Callable[[], Data]) -> Callable[[], Data]:
+    """Features in standard deviations, the units of the score: all learners of clusters have them."""
+
+    def loaded() -> Data:
+        X, y = load()
+        return X / np.where(X.std(axis=0) > 0.0, X.std(axis=0), 1.0), y
+
+    return loaded
 
 
 def cancer_area() -> Data:

@@ -38,17 +38,12 @@ def neighbours(model: Any, train: Data, test: Data) -> float:
 
 def squares_explained(model: Any, train: Data, test: Data) -> float:
     """Of the squared distances of scaled rows to their mean, what those to the nearest centres leave."""
-    centres = model.cluster_centers_ if hasattr(model, "cluster_centers_") else in_units(model)
+    centres = model.cluster_centers_
     spread = test[0].std(axis=0)
     unit = np.where(spread > 0.0, spread, 1.0)
     rows, centres = test[0] / unit, centres / unit
     left = ((rows[:, None, :] - centres) ** 2).sum(axis=2).min(axis=1).mean()
     return 1.0 - float(left / rows.var(axis=0).sum())
-
-
-def in_units(pipeline: Any) -> np.ndarray:
-    """Centres of scaled rows in units of the rows."""
-    return np.asarray(pipeline[0].inverse_transform(pipeline[-1].cluster_centers_))
 
 
 def score_of(one: DataSet) -> Callable[[Any, Data, Data], float]:

@@ -36,7 +36,8 @@ class Whitened:
     def of_training(self) -> dict[str, Any]:
         """What a training keeps of it."""
         place = self.coordinates
-        return {"coordinates": place, "judge": place, "accused": self.screen, "accused_share": self.share}
+        found = {"coordinates": place, "judge": place, "even": True}
+        return {**found, "accused": self.screen, "accused_share": self.share}
 
 
 def whitened(problem: Problem, sample: ScaledSample, seen: SeenSample) -> Whitened:
@@ -59,6 +60,8 @@ def whitened(problem: Problem, sample: ScaledSample, seen: SeenSample) -> Whiten
 
 def judging(problem: Problem, features: Floats) -> Coordinates | None:
     """Coordinates in which gradients of a descent in other coordinates are judged."""
+    if problem.even:
+        return Coordinates(np.eye(features.shape[1]))
     return None if problem.curvature is None else _coordinates(problem, wrapped(features))[0]
 
 
