@@ -78,7 +78,9 @@ class ReadAndReduce:
         if self.n_keys:
             encoder = KeyEncoder(self.n_keys, self.known, compiled=self.compiled)
             if self.within is not None:
-                key_hashes = KeyHashes(self.n_keys, self.unit_seed or 0, compiled=self.compiled)
+                key_hashes = KeyHashes(
+                    self.n_keys, self.unit_seed or 0, compiled=self.compiled, numbers=encoder.numbers
+                )
                 encoder = RangeEncoder(encoder, key_hashes, self.within, len(self.known))
         hashes = None
         if self.unit_seed is not None and self.reader.options.units:

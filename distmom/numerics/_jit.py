@@ -232,3 +232,18 @@ def _pointer(typingctx: Any, address: Any) -> Any:
 def values_at(address, n):  # type: ignore[no-untyped-def]
     """The n numbers at an address: for kernels of any number of columns, which arrive as their addresses."""
     return numba.carray(_pointer(address), (n,), dtype=np.float64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def word_at(typingctx: Any, array: Any, index: Any) -> Any:
+    """The eight bytes from a place on, which need not be aligned, as one number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        data = context.make_array(kind)(context, builder, arguments[0])
+        place = cgutils.get_item_pointer(
+            context, builder, kind, data, [arguments[1]], wraparound=False, boundscheck=False
+        )
+        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(array, types.intp), generate

@@ -1,4 +1,4 @@
-"""Compiled look-up of integers in a table; the NumPy twin is ``lake.codes.FirstSeen.look_up``."""
+"""Compiled look-up of integers in a table; the NumPy twin is ``lake.keys.first_seen.FirstSeen.look_up``."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 

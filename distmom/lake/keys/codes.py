@@ -1,12 +1,13 @@
 """Codes 0, 1, 2, … of the values of one column, by first appearance.
 
-Integers go through a table over their range, everything else through Arrow's dictionaries.
+Integers go through a table over their range, texts through a table of those met, everything else through
+Arrow's dictionaries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,98 +15,19 @@ from numpy.typing import NDArray
 from pyarrow import types as patypes
 
 from distmom.lake.columns.convert import int64_array, native_values, valid_rows
+from distmom.lake.keys.first_seen import FirstSeen, Mask, sized
 from distmom.lake.keys.keyvalues import NULL, Component, components
-from distmom.numerics.arrays import Bools, Ints, read_only
-from distmom.numerics.twins import compiled_twin
+from distmom.lake.keys.text_numbers import TextNumbers
+from distmom.numerics.arrays import Ints
 
 MOST_TABLE_ENTRIES = 2**21  # 16 MB: integer keys of a smaller range are looked up, not hashed
 SMALL_DICTIONARY = 4_096
-FEW_IDS = 32
-
-_kernels = compiled_twin("distmom.numerics.lookup")
-
-Mask = Bools | None
-Value = TypeVar("Value", bound=Hashable)
-ValuesOf = Callable[[Ints], list[Value]]
 
 
 def dictionary_places(array: pa.DictionaryArray) -> Ints:
     """Place in its dictionary of each row's value; behind the last one where the row is null."""
     places, valid = native_values(array.indices).astype(np.int64, copy=False), valid_rows(array)
     return places if valid is None else np.where(valid, places, len(array.dictionary))
-
-
-class FirstSeen(Generic[Value]):
-    """Values in the order of their first appearance."""
-
-    def __init__(self, *, compiled: bool = False) -> None:
-        self.values: list[Value] = []
-        self._compiled = compiled
-        self._codes: dict[Value, int] = {}
-        self._scratch = np.empty(0, np.int64)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def code(self, value: Value) -> int:
-        """Code of a value, a new one where it has none."""
-        code = self._codes.setdefault(value, len(self.values))
-        if code == len(self.values):
-            self.values.append(value)
-        return code
-
-    def get(self, value: Value) -> int:
-        """Code of a value, -1 where it has none."""
-        return self._codes.get(value, -1)
-
-    def known(self, values: NDArray[np.generic], base: int, n: int, table: Ints, keep: Mask) -> Ints | None:
-        """Codes of ``values - base`` by the first n entries of a table of codes, where all values have one.
-
-        None if one has none, or without compiled kernels: then `look_up` has to see to it. The result lies in
-        the same memory as that of `look_up`.
-        """
-        if not self._compiled or values.dtype not in (np.int32, np.int64) or not values.size:
-            return None
-        self._scratch, codes = sized(self._scratch, values.size)
-        if not _kernels.look_up_all(read_only(values), base, n, table, codes):
-            return None
-        if keep is not None:
-            codes[~keep] = -1
-        return codes
-
-    def look_up(self, ids: Ints, table: Ints, keep: Mask, values_of: ValuesOf[Value]) -> Ints:
-        """Codes of local ids by a table of the ids' codes, filled where an id appears first.
-
-        All ids must be within the table. The result lies in memory that the next call uses again.
-        """
-        self._scratch, codes = sized(self._scratch, ids.size)
-        table.take(ids, out=codes, mode="clip")  # with "raise" NumPy would copy the result
-        if codes.size and codes.min() < 0:
-            rows = np.flatnonzero(codes < 0 if keep is None else (codes < 0) & keep)
-            fresh = _distinct(ids[rows], table.size)
-            table[fresh] = [self.code(value) for value in values_of(fresh)]
-            codes[rows] = table.take(ids[rows])
-        if keep is not None:
-            codes[~keep] = -1
-        return codes
-
-
-def _distinct(ids: Ints, n: int) -> Ints:
-    """Distinct ids below n, in the order of their first appearance."""
-    if FEW_IDS * ids.size < n:  # sorting them takes less time than a table of all
-        distinct, first = np.unique(ids, return_index=True)
-        return distinct[np.argsort(first)]
-    first = np.full(n, -1, np.int64)
-    first[ids[::-1]] = np.arange(ids.size)[::-1]  # of equal ids the last one stays: the first row
-    distinct = np.flatnonzero(first >= 0)
-    return distinct[np.argsort(first[distinct])]
-
-
-def sized(scratch: Ints, size: int) -> tuple[Ints, Ints]:
-    """Scratch of at least ``size`` entries, and its first ``size`` ones."""
-    if scratch.size < size:
-        scratch = np.empty(size, np.int64)
-    return scratch, scratch[:size]
 
 
 def local_ids(
@@ -275,6 +197,45 @@ class DictionaryCodes:
             self._recorded, self._recorded_codes = values, self._codes[rows]
 
 
+class TextCodes:
+    """Codes of texts by their numbers in a table of all that were met."""
+
+    def __init__(self, seen: FirstSeen[Component]) -> None:
+        self.numbers = TextNumbers()
+        self._seen = seen
+        self._start = -1
+        self._codes = np.empty(0, np.int64)  # first that of null, then those of texts by their numbers
+        self._scratch = np.empty(0, np.int64)
+
+    def encode(self, array: pa.Array, keep: Mask) -> Ints | None:
+        """Codes of the rows of a batch, -1 for rows that ``keep`` drops; None if there are no numbers."""
+        found = self.numbers.of(array)
+        if found is None:
+            return None
+        if found.start != self._start:
+            self._start, self._codes = found.start, np.full(1, -1, np.int64)
+        more = found.n + 1 - self._codes.size
+        if more > 0:
+            self._codes = np.concatenate([self._codes, np.full(max(more, self._codes.size), -1, np.int64)])
+        if found.valid is None:
+            codes = self._seen.known(found.numbers, -1, self._codes.size, self._codes, keep)
+            if codes is not None:
+                return codes
+        self._scratch, ids = sized(self._scratch, found.numbers.size)
+        np.add(found.numbers, 1, out=ids)
+        if found.valid is not None:
+            ids[~found.valid] = 0
+        return self._seen.look_up(ids, self._codes, keep, lambda fresh: self._components(fresh, array.type))
+
+    def _components(self, fresh: Ints, type_: pa.DataType) -> list[Component]:
+        numbers = fresh[fresh > 0] - 1
+        first = int(numbers.min(initial=self._codes.size))
+        found = components(_take(self.numbers.texts(first, type_), numbers - first)) if numbers.size else []
+        if len(found) < fresh.size:
+            found.insert(int(np.flatnonzero(fresh == 0)[0]), NULL)
+        return found
+
+
 class ColumnCodes:
     """Codes of one column."""
 
@@ -282,7 +243,13 @@ class ColumnCodes:
         self.seen: FirstSeen[Component] = FirstSeen(compiled=compiled)
         self._span = SpanTable(np.int64(-1), 1)  # codes; behind them that of null
         self._dictionaries = DictionaryCodes(self.seen)
+        self._texts = TextCodes(self.seen) if compiled else None
         self._scratch = np.empty(0, np.int64)
+
+    @property
+    def numbers(self) -> TextNumbers | None:
+        """The numbers of texts, for others who need them too."""
+        return None if self._texts is None else self._texts.numbers
 
     def encode(self, array: pa.Array, keep: Mask) -> Ints:
         """Codes of the rows of a batch; -1 for rows that ``keep`` drops."""
@@ -295,6 +262,9 @@ class ColumnCodes:
             ids, table = np.zeros(len(array), np.int64), np.full(1, -1, np.int64)
             return self.seen.look_up(ids, table, keep, lambda fresh: [NULL] * fresh.size)
         if not isinstance(array, pa.DictionaryArray):
+            codes = None if self._texts is None else self._texts.encode(array, keep)
+            if codes is not None:
+                return codes
             array = array.dictionary_encode()
         return self._dictionaries.encode(array, keep)
 

@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from distmom.lake.columns.convert import native_values
-from distmom.lake.keys.codes import MOST_TABLE_ENTRIES, ColumnCodes, FirstSeen, Mask
+from distmom.lake.keys.codes import MOST_TABLE_ENTRIES, ColumnCodes
+from distmom.lake.keys.first_seen import FirstSeen, Mask
 from distmom.lake.keys.keyvalues import Key
+from distmom.lake.keys.text_numbers import TextNumbers
 from distmom.numerics.arrays import Ints
 
 
@@ -30,7 +32,7 @@ class KeyEncoder:
     Notes
     -----
     About 2 ns a row for integers whose range is below 2**21 and for texts that the file holds as a
-    dictionary, 10 ns or so where a batch has to be hashed; several columns add 2 ns each.
+    dictionary, 10 to 40 ns for other texts, more where Arrow hashes a batch; several columns add 2 ns each.
 
     Examples
     --------
@@ -75,6 +77,11 @@ class KeyEncoder:
         for column, pair, array in zip(self._columns[1:], self._pairs, keys[1:], strict=True):
             codes = pair.encode(codes, column.encode(array, keep), keep)
         return codes
+
+    @property
+    def numbers(self) -> list[TextNumbers | None]:
+        """Of each column, the numbers of its texts, if there are any."""
+        return [column.numbers for column in self._columns]
 
     @property
     def n_keys(self) -> int:

@@ -16,6 +16,7 @@ from pyarrow import types as patypes
 from distmom.lake.columns.convert import native_values, valid_rows
 from distmom.lake.keys.keybytes import Messages, component_bytes
 from distmom.lake.keys.keyvalues import NAN
+from distmom.lake.keys.text_numbers import TextNumbers
 from distmom.lake.keys.unit_hashes import ColumnHashes
 from distmom.numerics.arrays import Floats, Words
 from distmom.numerics.blocks.labels import GOLDEN, mix
@@ -27,7 +28,7 @@ NUMBER_BYTES, INT64 = 9, 2.0**63
 
 
 class KeyHashes:
-    """Hashes the keys of batches of rows; `seed` has 128 bits.
+    """Hashes the keys of batches of rows; `seed` has 128 bits, `numbers` are those of a `KeyEncoder`.
 
     Examples
     --------
@@ -37,8 +38,16 @@ class KeyHashes:
     (True, 3)
     """
 
-    def __init__(self, n_columns: int, seed: int, *, compiled: bool = False) -> None:
-        self._columns = [_KeyColumn(seed, compiled) for _ in range(n_columns)]
+    def __init__(
+        self,
+        n_columns: int,
+        seed: int,
+        *,
+        compiled: bool = False,
+        numbers: Sequence[TextNumbers | None] | None = None,
+    ) -> None:
+        shared = numbers or [None] * n_columns
+        self._columns = [_KeyColumn(seed, compiled, own) for own in shared]
 
     def of(self, keys: Sequence[pa.Array]) -> Words:
         """Hash of the key of each row."""
@@ -51,9 +60,9 @@ class KeyHashes:
 class _KeyColumn(ColumnHashes):
     """Hashes of the values of one column."""
 
-    def __init__(self, seed: int, compiled: bool) -> None:
+    def __init__(self, seed: int, compiled: bool, numbers: TextNumbers | None) -> None:
         self._key = np.uint64(seed % ALL_WORDS)
-        super().__init__(seed, compiled)
+        super().__init__(seed, compiled, numbers)
         self._nan = self._hash(Messages.of([component_bytes(NAN)]))[0]
 
     def of(self, array: pa.Array) -> Words:

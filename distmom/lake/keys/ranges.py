@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from distmom.lake.keys.codes import Mask, some_of
+from distmom.lake.keys.codes import some_of
 from distmom.lake.keys.encoder import KeyEncoder
+from distmom.lake.keys.first_seen import Mask
 from distmom.lake.keys.key_hashes import KeyHashes
 from distmom.lake.keys.keyvalues import Key
 from distmom.numerics.arrays import Bools, Ints, Words
