@@ -74,7 +74,9 @@ class SparseState:
             n_rows[where] += one.n_rows
             counts[:, where] += one.counts
         cells = (
-            a.renumbered(mine, self.width).merge(b.renumbered(others, self.width), compiled=compiled)
+            a.renumbered(mine, self.width, compiled=compiled).merge(
+                b.renumbered(others, self.width, compiled=compiled), compiled=compiled
+            )
             for a, b in zip(self.cells, other.cells, strict=True)
         )
         samples = (

@@ -25,7 +25,7 @@ ROOM, ROOM_BYTES = 1 << 10, 1 << 14
 _kernels = compiled_twin("distmom.numerics.texts")
 
 
-class Numbered(NamedTuple):
+class NumberedTexts(NamedTuple):
     """The numbers of a batch.
 
     Attributes
@@ -51,7 +51,7 @@ class TextNumbers:
 
     def __init__(self) -> None:
         self._start = -1
-        self._last: tuple[pa.Array, Numbered] | None = None
+        self._last: tuple[pa.Array, NumberedTexts] | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -61,7 +61,7 @@ class TextNumbers:
         self._edges = np.zeros(ROOM + 1, np.int64)
         self._texts = np.zeros(ROOM_BYTES, np.uint8)
 
-    def of(self, array: pa.Array) -> Numbered | None:
+    def of(self, array: pa.Array) -> NumberedTexts | None:
         """Numbers of the texts; None where it is better to let Arrow do it: of other types, or to start with.
 
         The numbers of the array that was given last are not made again.
@@ -80,7 +80,7 @@ class TextNumbers:
         width = 8 if wide else 4
         edges = np.frombuffer(offsets, f"i{width}", len(array) + 1, array.offset * width)
         numbers = self._number(edges.astype(np.int64), np.frombuffer(buffer, np.uint8))
-        found = Numbered(numbers, valid_rows(array), self._n, self._start)
+        found = NumberedTexts(numbers, valid_rows(array), self._n, self._start)
         self._last = array, found
         return found
 

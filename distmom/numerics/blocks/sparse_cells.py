@@ -9,10 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from distmom.numerics.arrays import Bools, Floats, Ints
+from distmom.numerics.arrays import Bools, Floats, Ints, read_only
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.cells import Cells
+from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.ranks.order import regrouped, run_starts, stable_order
+from distmom.numerics.twins import compiled_twin
+
+_kernels = compiled_twin(__name__)
 
 ROWS_TOGETHER = 1 << 18
 """This many rows wait before they are sorted by cell."""
@@ -36,8 +40,22 @@ class CellTable(NamedTuple):
         """Some of the cells."""
         return CellTable(self.ids[index], self.moments.at(index))
 
-    def renumbered(self, where: Ints, width: int) -> CellTable:
+    def room(self, n: int) -> CellTable:
+        """Room for `n` cells of the same kind; the system gives memory only to those that are filled."""
+        return CellTable(np.empty(n, np.int64), self.moments.unfilled(n))
+
+    def _ready(self, kernel: str, n: int, *, compiled: bool) -> bool:
+        """Whether there is a kernel for these cells, and it is ready."""
+        return compiled and isinstance(self.moments, Moments) and bool(_kernels.ready(kernel, n))
+
+    def renumbered(self, where: Ints, width: int, *, compiled: bool = False) -> CellTable:
         """The same cells where group g, of `width` cells, is number ``where[g]``; -1: it is left out."""
+        if np.array_equal(where, np.arange(where.size)):
+            return self
+        if self._ready("renumber", self.ids.size, compiled=compiled):
+            out, places = self.room(self.ids.size), np.zeros(int(where.max(initial=-1)) + 2, np.int64)
+            moved = _kernels.renumber(*_flat(self), where, width, places, *_flat(out))
+            return out.at(slice(moved))
         groups, places = np.divmod(self.ids, width)
         index, groups = regrouped(groups, where)
         return CellTable(groups * width + places[index], self.moments.at(index))
@@ -50,6 +68,10 @@ class CellTable(NamedTuple):
 
     def merge(self, other: CellTable, *, compiled: bool = False) -> CellTable:
         """The union of two disjoint sets of rows, cell by cell; these come first."""
+        n = self.ids.size + other.ids.size
+        if self._ready("merge_tables", n, compiled=compiled):
+            room = self.room(n)
+            return room.at(slice(_kernels.merge_tables(*_flat(self), *_flat(other), *_flat(room))))
         ids, mine, others = united(self.ids, other.ids)
         out = self.moments.unfilled(ids.size)
         for target, left, right in zip(out, self.moments, other.moments, strict=True):
@@ -72,6 +94,11 @@ class CellTable(NamedTuple):
         for target, values in zip(out, self.moments, strict=True):
             target[self.ids] = values
         return out.each(lambda a: a.reshape(n_groups, width))
+
+
+def _flat(table: CellTable) -> tuple[Ints, tuple[Any, ...]]:
+    """A table as kernels take it."""
+    return table.ids, tuple(table.moments)
 
 
 def united(left: Any, right: Any) -> tuple[Any, Ints, Ints]:
@@ -132,6 +159,12 @@ class SparseCells(Cells):
         weights = [part[2] for part in self._waiting if part[2] is not None]
         self._waiting, self._n_waiting = [], 0
         order = stable_order(cells, compiled=self._compiled)
+        if self._compiled and not weights and _kernels.ready("settle_rows", cells.size):
+            n = self._ids.size + cells.size
+            ids, table = np.empty(n, np.int64), np.empty((n, self._cells.shape[1]))
+            n = _kernels.settle_rows(self._ids, self._cells, order, cells, read_only(x), ids, table)
+            self._ids, self._cells = ids[:n], table[:n]
+            return
         cells = cells[order]
         runs = run_starts(cells)
         ids, mine, fresh = united(self._ids, cells[runs[:-1]])
@@ -154,6 +187,14 @@ class SparseCells(Cells):
         more cell, for the total of these blocks.
         """
         self._settle()
+        kernel = self._kind is Moments and self._compiled and _kernels.ready("with_totals", self._ids.size)
+        if n_once and kernel and self._ids.size:
+            n_groups = int(self._ids[-1]) // n_blocks + 1
+            n = self._ids.size + min(self._ids.size, n_groups)
+            room = CellTable(np.empty(n, np.int64), Moments.unfilled(n))
+            n = _kernels.with_totals(self._ids, self._cells, n_blocks, n_once, *_flat(room))
+            self._ids, self._cells = self._ids[:0], self._cells[:0]
+            return room.at(slice(n))
         count, *rest = self._cells.T
         found = CellTable(self._ids, self._kind(count.astype(np.int64), *(a.copy() for a in rest)))
         self._ids, self._cells = self._ids[:0], self._cells[:0]

@@ -126,7 +126,7 @@ class SparseMeans(RowwiseMeans):
         codes = codes[np.argsort(hashes[codes])]
         where = np.full(hashes.size, -1)
         where[codes] = np.arange(codes.size)
-        cells = tuple(table.renumbered(where, self._all) for table in tables)
+        cells = tuple(table.renumbered(where, self._all, compiled=self._spec.compiled) for table in tables)
         samples = tuple(sampler.rows().renumbered(where) for sampler in self._sampled)
         counts = self._group_counts.counts[:, codes]
         mine = hashes[codes]

@@ -57,22 +57,29 @@ def test_leaves_and_their_merges_have_the_bits_of_all_cells(
     assert same(a.merge(b, compiled=compiled), p.merge(q, compiled=compiled).dense(GROUPS, width))
 
 
-def test_groups_are_renumbered_left_out_and_cut() -> None:
-    cells = SparseCells((0, 0))
+@pytest.mark.parametrize("compiled", [False, True])
+def test_groups_are_renumbered_left_out_and_cut(compiled: bool) -> None:
+    cells = SparseCells((0, 0), compiled=compiled)
     x, gone, _, ids, _ = rows(1)
     cells.add(x, gone, ids)
     table = cells.take(BLOCKS, 0)
     whole = table.dense(GROUPS, BLOCKS)
     where = np.random.default_rng(2).permutation(GROUPS)
     where[5] = -1
-    moved = table.renumbered(where, BLOCKS).dense(GROUPS, BLOCKS)
+    moved = table.renumbered(where, BLOCKS, compiled=compiled).dense(GROUPS, BLOCKS)
+    assert table.renumbered(np.arange(GROUPS), BLOCKS, compiled=compiled) is table
+    few = np.where(where % 9 == 0, where // 9, -1)
+    slow, fast = (table.renumbered(few, BLOCKS, compiled=one) for one in (False, compiled))
+    assert np.array_equal(slow.ids, fast.ids) and same(slow.moments, fast.moments)
+    none = table.renumbered(np.full(GROUPS, -1), BLOCKS, compiled=compiled)
+    assert not none.ids.size and not none.moments.count.size
     for g in range(GROUPS):
         if where[g] >= 0:
             assert same(whole.at(g), moved.at(where[g]))
     assert same(whole.at(slice(10, 20)), table.groups(10, 20, BLOCKS).dense(10, BLOCKS))
     nothing = CellTable(np.empty(0, np.int64), Moments.empty(0))
-    assert same(table.merge(nothing).dense(GROUPS, BLOCKS), whole)
-    assert same(nothing.merge(table).dense(GROUPS, BLOCKS), whole)
+    assert same(table.merge(nothing, compiled=compiled).dense(GROUPS, BLOCKS), whole)
+    assert same(nothing.merge(table, compiled=compiled).dense(GROUPS, BLOCKS), whole)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
