@@ -29,6 +29,11 @@ class Coordinates:
         """The parameters."""
         return np.asarray((v.reshape(-1, len(self.basis)) @ self.basis).ravel())
 
+    def place(self, x: Floats) -> Floats:
+        """The coordinates of these parameters."""
+        found = np.linalg.solve(self.basis, x.reshape(-1, len(self.basis)).T)
+        return np.asarray(found.T.ravel(), np.float64)
+
     def gradients(self, gradients: Floats) -> Floats:
         """Gradients with respect to v, one per row, from those with respect to x."""
         found = gradients.reshape(len(gradients), -1, len(self.basis)) @ self.basis

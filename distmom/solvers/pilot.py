@@ -64,6 +64,7 @@ class Pilot:
     screen: RowScreen
     accused: Bools  # flags of the rows of the sample
     risk: PilotRisk | None = None
+    n_fitted: int = 0  # rows of the fit
 
 
 def pilot(
@@ -123,7 +124,8 @@ def finished(risk: PilotRisk | None, rows: Floats, targets: Floats, screen: RowS
             found = begin if at[0] < at[1] else found  # a kink leads away from a fit without residuals
         fit = None if found is None else basis @ found
         fit = fit if fit is None or np.isfinite(fit).all() else None
-    return Pilot(basis, fit, screen, accused, risk)
+    n_fitted = 0 if fit is None else len(x[few])
+    return Pilot(basis, fit, screen, accused, risk, n_fitted)
 
 
 def _together(away: Floats, far: float, surprising: Bools, mostly: float) -> bool:

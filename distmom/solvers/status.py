@@ -31,6 +31,14 @@ NOT_CONVERGED = DescentStatus(
     "the gradient on the validation blocks exceeds its noise, so the risk has not reached its minimum; allow "
     "more steps (max_iter)",
 )
+FITTED = DescentStatus(
+    "converged", "the model is the fit to all rows that are not accused; steps on blocks found no better one"
+)
+WORSE_STEPS = DescentStatus(
+    "not converged",
+    "the steps ended at a model worse than the fit to a sample of the rows, which is taken: blocks are too "
+    "small for what is rare, or steps are too few; leave out rows that are accused, or allow more steps",
+)
 STATIONARY = DescentStatus("stationary", "the gradient has been zero for many steps")
 ALL_SKIPPED = DescentStatus(
     "no usable block",

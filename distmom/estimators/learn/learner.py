@@ -24,6 +24,7 @@ from distmom.estimators.learn.parameters import LearnOptions, Shape, SharedParam
 from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import ArrayRows, TrainingRows
 from distmom.estimators.learn.run import (
+    SAMPLE,
     Problem,
     ScaledSample,
     Training,
@@ -68,7 +69,7 @@ class Learner(SharedParameters, BaseEstimator):
     _needs_target = True
     _scale_targets = False
     _most_labels: int | None = None
-    """Most distinct targets of a lake, for learners that take labels of any type."""
+    """Most distinct targets of a lake, for learners of labels."""
     _pairs_given = False
     """Whether rows are differences of two rows in either order: their centre is then zero."""
     _linear = False
@@ -255,15 +256,14 @@ class Learner(SharedParameters, BaseEstimator):
         """Scales, blocks, start and step size from a sample of the rows."""
         features, targets, share, numbers = sample_of(rows, seed)
         scaled, centred = options.scaling != "none", not self._pairs_given
-        of_targets = targets if self._scale_targets else None
-        scale = robust_scale(features, of_targets, scaled=scaled, centred=centred)
+        of = features, targets if self._scale_targets else None
+        scale = robust_scale(*of, scaled=scaled, centred=centred)
         n_rows = math.floor(share * rows.n_rows)
+        of_sample = scale.features(features), scale.targets(targets)
         shape = Shape(options.n_blocks, parameters.BLOCK_SIZE, 0, 0)  # not known yet
-        of_scale = scale.features(features), scale.targets(targets)
-        sample = ScaledSample(*of_scale, shape, seed, scale.clumped_target)
-        problem, whitens = self._problem(sample), options.scaling == "whitened"
+        sample = ScaledSample(*of_sample, shape, seed, scale.clumped_target)
+        problem, seen, whitens = self._problem(sample), None, options.scaling == "whitened"
         sizes: dict[str, Any] = {"share": scale.outlier_share, "wanted": problem.wanted}
-        seen = None
         # blocks of a given size may all have rows that are far out
         free = options.block_size is None and options.aggregator != "plain"
         if self._linear:
@@ -280,7 +280,7 @@ class Learner(SharedParameters, BaseEstimator):
         begun: dict[str, Any] = {"judges": judges, "judge": judging(problem, sample.features)}
         begun |= {"sample": (sample.features, sample.targets), "numbers": numbers, "even": problem.even}
         if seen is not None and whitens:
-            white = whitened(problem, sample, seen)
+            white = whitened(problem, sample, seen, whole=rows.n_rows <= SAMPLE)
             begun |= white.of_training()
             problem, start, step = replace(problem, risk=white.risk), white.start, white.step
         else:
@@ -289,9 +289,9 @@ class Learner(SharedParameters, BaseEstimator):
             problem = self._problem(sample) if self._linear else problem
             start = seeing_start(problem, sample) if problem.blind else problem.start
             step = problem.step
-        of = AGGREGATORS[options.aggregator], options.steps(step), problem.projection
-        descent = Descent(*of, options.clip, options.averaging)
-        begun["too_many"] = 0.0 if seen is None else seen.too_many
+        rules = AGGREGATORS[options.aggregator], options.steps(step), problem.projection, options.clip
+        descent = Descent(*rules, options.averaging)
+        begun |= {"too_many": 0.0 if seen is None else seen.too_many}
         return Training(seed, scale, shape, problem.risk, descent, descent.begin(start), **begun)
 
     def _check_own(self) -> None:

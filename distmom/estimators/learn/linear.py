@@ -28,9 +28,6 @@ MOST_CLASSES = 1_000
 OF_SQUARES = 256
 """Rows of a block for squares of residuals: the mean without far blocks of 64 skewed ones is too low."""
 
-LEAST_PENALTY = 1e-3
-"""Of a classifier by default: that of a thousand rows or more."""
-
 
 @with_shared_parameters
 class RobustLinearRegression(RegressorMixin, Learner):
@@ -59,8 +56,9 @@ class RobustLinearRegression(RegressorMixin, Learner):
     -----
     The model starts at a robust fit to a sample of rows, in which far rows and rows with large residuals have
     less weight. Steps are taken in coordinates in which the features of that sample are uncorrelated, so
-    correlated features need no more steps than others. With more than 512 features only scales are equalised,
-    and there is no such fit.
+    correlated features need no more steps than others. If there are at most 8,192 rows, the fit to those that
+    are not accused is the model, unless the steps end at a better one. With more than 512 features only
+    scales are equalised, and there is no such fit.
 
     A sampled row is accused if its residual is more than five scales and its distance more than 1.5 times the
     median distance, provided that most of the farthest rows have such residuals. Rows beyond a gap in the
@@ -132,8 +130,8 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
     ----------
     alpha : float or "auto"
         L2 penalty: half of this times the squared norm of the coefficients of scaled features is added.
-        ``"auto"`` is one over the number of rows, as if each coefficient were drawn with variance one, and at
-        least 0.001: fewer rows leave more of wrong labels to follow.
+        ``"auto"`` is one over the number of sampled rows, at most 8,192, as if each coefficient were drawn
+        with variance one.
 
     Attributes
     ----------
@@ -244,8 +242,8 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
 
     def _problem(self, sample: ScaledSample) -> Problem:
         n, alpha = len(self.classes_), self.alpha
-        if isinstance(alpha, str):  # a sample of more rows than a thousand need not be all of them
-            alpha = max(LEAST_PENALTY, 1.0 / len(sample.targets))
+        if isinstance(alpha, str):
+            alpha = 1.0 / len(sample.targets)
         risk: BlockRisk = LogisticRisk(alpha) if n == 2 else SoftmaxRisk(n, alpha)
         steepest = (n - 1) / n**2  # of the loss by the log odds, where the descent begins
         step = 1.0 / (steepest * largest_curvature(sample.blocks()[0]) + alpha)

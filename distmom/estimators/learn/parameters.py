@@ -71,7 +71,8 @@ class SharedParameters:
     scaling : {"whitened", "robust", "none"}
         Whether features are divided by their median absolute deviations; "whitened" (linear models only) also
         decorrelates them, starts at a robust fit to a sample of 8,192 rows, and skips blocks with rows that
-        this fit accuses.
+        this fit accuses. The fit to all other rows is the model if there are no more, or if steps end at a
+        worse one.
     random_state : int, RandomState, Generator, SeedSequence or None
         Decides which rows share a block.
 

@@ -13,20 +13,21 @@ import numpy as np
 
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
-from distmom.estimators.learn.doubts.doubts import Doubts, doubts_of
+from distmom.estimators.learn.doubts.doubts import Doubts
+from distmom.estimators.learn.end.finish import finish
+from distmom.estimators.learn.end.fits import SampleFit
 from distmom.estimators.learn.parameters import BLOCK_SIZE, LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.shared import SharedBlocks
 from distmom.estimators.learn.steps import StepPosition, step_rows
-from distmom.estimators.learn.survey import loss_flags
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.block_risk import BlockRisk
 from distmom.numerics.median import lower_median
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.solvers.blocks import RiskBlocks
 from distmom.solvers.coordinates import Accused, Coordinates, SeenBlocks
-from distmom.solvers.descent import Descent, descend, judged
+from distmom.solvers.descent import Descent, descend
 from distmom.solvers.held_out import HeldOut
 from distmom.solvers.projections import Projection, unconstrained
 from distmom.solvers.state import DescentState
@@ -130,6 +131,7 @@ class Training:
     loss_flags: tuple[Status, ...] = ()  # what the mean says of their losses
     coordinates: Coordinates | None = None  # in which steps are taken
     accused: Accused | None = None  # rows whose blocks are passed over
+    fit: SampleFit | None = None  # to the rows of the sample that are not accused
     judge: Coordinates | None = None  # in which the gradient is judged
     even: bool = False  # whether these are the coordinates of the steps, which then go on until it is noise
     accused_share: float = 0.0  # of the rows of the sample
@@ -225,14 +227,7 @@ def learn(
     steered = looks if held_out is not None or training.stops_early(options) else None
     walk(training, source, options.max_iter, 0, steered, keeper, watch, crew)
     training.place = training.place._replace(met=training.place.met.joined(met))
-    if looks is not None and steered is None:
-        training.status = judged(training.status, looks, training.found)
-    if training.sample is not None:
-        of = training.risk, training.x, training.sample, training.accused, training.scale
-        training.doubts = doubts_of(*of, source.files, training.numbers)
-        training.sample = training.numbers = None
-    if judges is not None:
-        training.loss_flags = loss_flags(training.risk, training.x, *judges, training.seed)
+    finish(training, source.files, judges, looks if steered is None else None)
 
 
 def walk(

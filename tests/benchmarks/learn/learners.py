@@ -121,7 +121,7 @@ def clusters() -> Learners:
     def centres(trim: float | None, s: int, n: int, d: int, k: int) -> Any:
         return Centres(k, s, trim)
 
-    return Learners(
+    return Learners(  # all on rows as they are, in whose units they are scored
         lambda s, n, d, k: dm.RobustKMeans(k, scaling="none", random_state=s),
         lambda s, n, d, k: KMeans(k, n_init=10, random_state=s),
         {

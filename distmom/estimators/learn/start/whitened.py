@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from distmom.estimators.learn.end.fits import SampleFit, has_bounded_slope
 from distmom.estimators.learn.run import Problem, ScaledSample
 from distmom.estimators.learn.start.look import SeenSample
 from distmom.numerics.arrays import Floats
@@ -32,30 +33,34 @@ class Whitened:
     start: Floats  # in these coordinates
     step: float
     share: float  # accused rows of the sample
+    fit: SampleFit | None  # to the others
 
     def of_training(self) -> dict[str, Any]:
         """What a training keeps of it."""
         place = self.coordinates
-        found = {"coordinates": place, "judge": place, "even": True}
-        return {**found, "accused": self.screen, "accused_share": self.share}
+        known = {"coordinates": place, "judge": place, "accused": self.screen, "accused_share": self.share}
+        return known | {"fit": self.fit, "even": True}
 
 
-def whitened(problem: Problem, sample: ScaledSample, seen: SeenSample) -> Whitened:
-    """Coordinates, start and step for the blocks of a sample that was looked at."""
+def whitened(problem: Problem, sample: ScaledSample, seen: SeenSample, *, whole: bool) -> Whitened:
+    """Coordinates, start and step for the blocks of a sample that was looked at, and that may be `whole`."""
     found, shape = seen.pilot, sample.shape
     if found.risk is not None:
         problem = replace(problem, risk=found.risk)
     kept = sample.features[~found.accused]
     coordinates, rows = _coordinates(problem, kept, _bends(problem, found, sample))
     assert problem.curvature is not None
-    start = problem.start
+    start, fit = problem.start, None
     if found.fit is not None:
-        start = np.asarray(np.linalg.solve(coordinates.basis, found.fit), np.float64).T.ravel()
+        x = np.asarray(found.fit.T.ravel(), np.float64)
+        start = coordinates.place(x)
+        if found.risk is not None and has_bounded_slope(found.risk):
+            fit = SampleFit(x, found.n_fitted, whole and found.n_fitted == len(kept))
     width = shape.n_blocks * shape.block_size
     n = max(1, len(rows) // width)
     blocks = (rows[: n * width] @ coordinates.basis).reshape(n, -1, len(coordinates.basis))
     step = 1.0 / (problem.curvature * max(1.0, largest_of(blocks[:MOST_BLOCKS])))
-    return Whitened(problem.risk, coordinates, found.screen, start, step, seen.accused_share)
+    return Whitened(problem.risk, coordinates, found.screen, start, step, seen.accused_share, fit)
 
 
 def judging(problem: Problem, features: Floats) -> Coordinates | None:
