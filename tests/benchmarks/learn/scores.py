@@ -37,13 +37,9 @@ def neighbours(model: Any, train: Data, test: Data) -> float:
 
 
 def squares_explained(model: Any, train: Data, test: Data) -> float:
-    """Of the squared distances of scaled rows to their mean, what those to the nearest centres leave."""
-    centres = model.cluster_centers_
-    spread = test[0].std(axis=0)
-    unit = np.where(spread > 0.0, spread, 1.0)
-    rows, centres = test[0] / unit, centres / unit
-    left = ((rows[:, None, :] - centres) ** 2).sum(axis=2).min(axis=1).mean()
-    return 1.0 - float(left / rows.var(axis=0).sum())
+    """Of the squared distances of rows to their mean, what those to the nearest centres leave."""
+    left = ((test[0][:, None, :] - model.cluster_centers_) ** 2).sum(axis=2).min(axis=1).mean()
+    return 1.0 - float(left / test[0].var(axis=0).sum())
 
 
 def score_of(one: DataSet) -> Callable[[Any, Data, Data], float]:
