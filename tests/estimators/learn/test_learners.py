@@ -341,9 +341,9 @@ def test_history_status_and_seed():
     assert history["held_out_step"].tolist() == list(range(25, by_block.n_iter_ + 1, 25))
     again = dm.RobustLinearRegression(random_state=found.seed_).fit(X, y)
     assert again.coef_.tobytes() == found.coef_.tobytes()
-    fresh = dm.RobustLinearRegression().fit(X, y)
-    same = dm.RobustLinearRegression(random_state=fresh.seed_).fit(X, y)
-    assert same.coef_.tobytes() == fresh.coef_.tobytes() != found.coef_.tobytes()
+    fresh = dm.RobustLinearRegression(**PAPER).fit(X, y)
+    same = dm.RobustLinearRegression(random_state=fresh.seed_, **PAPER).fit(X, y)
+    assert same.coef_.tobytes() == fresh.coef_.tobytes() != by_block.coef_.tobytes()
     short = dm.RobustLinearRegression(random_state=1, max_iter=26, step_size=0.01, **PAPER).fit(X, y)
     assert short.status_ == "still improving" and "more steps" in short.advice_
 
