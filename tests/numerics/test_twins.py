@@ -18,7 +18,8 @@ from distmom.numerics.twins import compiled_twin
 PACKAGE = Path(__file__).parent.parent.parent / "distmom"
 USERS = [path for path in sorted(PACKAGE.rglob("*.py")) if " = compiled_twin(" in path.read_text("utf-8")]
 TWIN = re.compile(r"^ *(\w+)(?:: ClassVar\[Any\])? = compiled_twin\((.*?)\)$", re.MULTILINE)
-OTHERS = {"MAGIC_BITS", "compile_function", "values"}  # a number, and what calls kernels that are never kept
+OTHERS = {"MAGIC_BITS", "ROOM", "WIDTH", "compile_function", "values"}
+"""Numbers, and what calls kernels that are never kept."""
 
 
 def users_of(path: Path) -> list[tuple[str, str, Path]]:

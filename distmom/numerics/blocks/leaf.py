@@ -97,7 +97,7 @@ def leaf_moments(
     block, six with weights.
     """
     draws = first_row, key, table
-    if compiled and _ready(x.size + rest.size, chunk_rows, weights):
+    if compiled and moments_ready(x.size + rest.size, chunk_rows, weights):
         if chunk_rows > 1:
             return _compiled_chunks(together(x, rest), gone, draws, chunk_rows)
         return _compiled_moments(x, rest, gone, draws, weights, known)
@@ -106,7 +106,8 @@ def leaf_moments(
     return labelled_moments(x, w, gone, labels, table.n_blocks, compiled=compiled)
 
 
-def _ready(n: int, chunk_rows: int, weights: Weights | None) -> bool:
+def moments_ready(n: int, chunk_rows: int = 1, weights: Weights | None = None) -> bool:
+    """Whether compiled kernels take the moments of so many rows; if not, NumPy does this work."""
     if weights is not None:
         return chunk_rows == 1 and bool(_weighted.ready("weighted_leaf_about", n))
     return bool(_kernels.ready("leaf_amid", n) if chunk_rows == 1 else _chunks.ready("leaf_chunks", n))

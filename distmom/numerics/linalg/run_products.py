@@ -11,19 +11,18 @@ import numpy as np
 
 from distmom.numerics.arrays import NOTHING, Bools, Floats, Ints
 from distmom.numerics.blocks.labels import SHORT
-from distmom.numerics.blocks.leaf import NONE_GONE, Draws, Known, raw_moments
+from distmom.numerics.blocks.leaf import NONE_GONE, Draws, Known, moments_ready, raw_moments
 from distmom.numerics.linalg.comoments import Comoments
 from distmom.numerics.twins import compiled_twin
 
 _kernels = compiled_twin(__name__)
-_leaf = compiled_twin("distmom.numerics.blocks.leaf")
 
 
 def runs_ready(n_rows: int, n_columns: int, draws: Draws) -> bool:
     """Whether the kernels take the leaves of so many rows and columns; if not, NumPy does this work."""
     n_pairs = n_columns * (n_columns + 1) // 2
     short = draws[2].n_blocks <= SHORT
-    return short and bool(_leaf.ready("leaf_amid", n_rows) and _kernels.ready("add_runs", n_rows * n_pairs))
+    return short and moments_ready(n_rows) and bool(_kernels.ready("add_runs", n_rows * n_pairs))
 
 
 class RunColumns:
