@@ -200,16 +200,21 @@ When the next kernel that uses it is compiled, Numba does not know a generator t
 """
 
 
+def _item_pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Where an item lies, of an array and an index."""
+    kind = signature.args[0]
+    data = context.make_array(kind)(context, builder, arguments[0])
+    return cgutils.get_item_pointer(
+        context, builder, kind, data, [arguments[1]], wraparound=False, boundscheck=False
+    )
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Make the processor fetch a value of an array into its cache; a hint that changes no result."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = signature.args[0]
-        data = context.make_array(kind)(context, builder, arguments[0])
-        place = cgutils.get_item_pointer(
-            context, builder, kind, data, [arguments[1]], wraparound=False, boundscheck=False
-        )
+        place = _item_pointer(context, builder, signature, arguments)
         i32, byte = ir.IntType(32), ir.IntType(8).as_pointer()
         hint = ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
         function = builder.module.declare_intrinsic("llvm.prefetch", [byte], hint)
@@ -239,11 +244,7 @@ def word_at(typingctx: Any, array: Any, index: Any) -> Any:
     """The eight bytes from a place on, which need not be aligned, as one number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = signature.args[0]
-        data = context.make_array(kind)(context, builder, arguments[0])
-        place = cgutils.get_item_pointer(
-            context, builder, kind, data, [arguments[1]], wraparound=False, boundscheck=False
-        )
+        place = _item_pointer(context, builder, signature, arguments)
         return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
 
     return types.uint64(array, types.intp), generate
