@@ -58,8 +58,8 @@ class Cluster:
         """A client, once so many workers are there."""
         from distributed import Client
 
-        with Client(address or self.address, timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(n_workers, timeout=60)
+        with Client(address or self.address, timeout=240, set_as_default=False) as client:
+            client.wait_for_workers(n_workers, timeout=240)
             yield client
 
 

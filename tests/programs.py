@@ -32,7 +32,7 @@ def program(*words: object, log: Path, **settings: str) -> Iterator[subprocess.P
                 process.kill()
 
 
-def run(*words: object, seconds: float = 90, **settings: str) -> tuple[int, str, str]:
+def run(*words: object, seconds: float = 300, **settings: str) -> tuple[int, str, str]:
     """Run a program to its end: exit code, output, errors."""
     done = subprocess.run(
         list(map(str, words)),
@@ -46,11 +46,11 @@ def run(*words: object, seconds: float = 90, **settings: str) -> tuple[int, str,
     return done.returncode, done.stdout, done.stderr
 
 
-def distmom(*words: object, seconds: float = 90, **settings: str) -> tuple[int, str, str]:
+def distmom(*words: object, seconds: float = 300, **settings: str) -> tuple[int, str, str]:
     return run(sys.executable, "-m", "distmom", *words, seconds=seconds, **settings)
 
 
-def wait_until(true: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+def wait_until(true: Callable[[], object], what: str, seconds: float = 180.0) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, f"no {what} within {seconds:g} seconds"

@@ -21,7 +21,7 @@ def command(*words: object) -> list[str]:
 
 def process(*words: object, **settings: Any) -> Ended:
     """The command line in a process of its own."""
-    done = subprocess.run(command(*words), capture_output=True, timeout=60, check=False, **settings)
+    done = subprocess.run(command(*words), capture_output=True, timeout=240, check=False, **settings)
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

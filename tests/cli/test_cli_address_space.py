@@ -23,7 +23,7 @@ def limited(limit: int, *words: object) -> subprocess.CompletedProcess[str]:
         ["env", "OPENBLAS_NUM_THREADS=1", *command(*words)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
         preexec_fn=lower,
     )

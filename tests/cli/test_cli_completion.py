@@ -97,7 +97,7 @@ def bash(room: Path, lines: list[tuple[str, str]]) -> list[list[str]]:
         env=environment(room),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=240,
         check=True,
     )
     assert done.stderr == ""
@@ -157,7 +157,7 @@ def test_in_other_shells_that_are_there(room: Path, shell: str) -> None:
     flag, script = OTHERS[shell]
     words = [program, flag, "-c", script]
     done = subprocess.run(
-        words, cwd=room, env=environment(room), capture_output=True, text=True, timeout=60, check=False
+        words, cwd=room, env=environment(room), capture_output=True, text=True, timeout=240, check=False
     )
     assert (done.stdout.split(), done.stderr) == (["arrival"], "")
 
@@ -174,7 +174,7 @@ def test_every_shell_has_a_script_and_answers(room: Path, shell: str) -> None:
             cwd=room,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         loaded = {line.rpartition("|")[2].strip().split(".")[0] for line in done.stderr.splitlines()}

@@ -127,6 +127,6 @@ def test_an_interrupt_is_an_object(long_lake: Path, number: int) -> None:
         wait_until(lambda: watched.num_threads() > 3, "threads that read")
         time.sleep(0.2)
         running.send_signal(number)
-        _, err = running.communicate(timeout=30)
+        _, err = running.communicate(timeout=240)
     error, finish = objects(err.decode())
     assert running.returncode == error["exit_code"] == finish["exit_code"] == 128 + number

@@ -52,7 +52,7 @@ def test_on_threads(long_lake: Path, room: Path, tmp_path: Path, number: int, co
         wait_until(lambda: watched.num_threads() > 2, "threads that read")
         time.sleep(0.2)
         running.send_signal(number)
-        _, err = running.communicate(timeout=120)
+        _, err = running.communicate(timeout=240)
     assert (running.returncode, err.decode()) == (code, f"distmom: {word}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["room"]
 
@@ -84,7 +84,7 @@ def test_while_rows_are_sorted_on_disk(
     with start(room, *sorting(room, wide_lake)) as running:
         wait_until(lambda: any(path.suffix == ".arrow" for path in room.rglob("*")), "sorted rows")
         running.send_signal(number)
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=240)
     assert (running.returncode, err.decode().splitlines()[-1]) == (code, f"distmom: {word}")
     assert "Traceback" not in err.decode()
 
@@ -105,7 +105,7 @@ def test_with_workers(
         if busy:
             wait_until(lambda: sum(sum(c.cpu_times()[:2]) for c in children) > 5, "work")
         (os.killpg if to_all else os.kill)(running.pid, number)
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=240)
     assert (running.returncode, err.decode()) == (code, f"distmom: {word}\n")
     _, alive = psutil.wait_procs(children, timeout=10)
     assert alive == []
@@ -126,5 +126,5 @@ def test_a_program_told_to_ignore_the_end_of_its_terminal_does(long_lake: Path, 
         time.sleep(0.5)
         assert running.poll() is None
         running.send_signal(signal.SIGTERM)
-        _, err = running.communicate(timeout=120)
+        _, err = running.communicate(timeout=240)
     assert (running.returncode, err) == (143, b"distmom: terminated\n")

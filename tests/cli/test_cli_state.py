@@ -83,7 +83,7 @@ def test_a_disk_that_is_full(growing: Path, tmp_path: Path) -> None:
         command("mean", growing, "-c", "x", "--state", state),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)),
     )
@@ -124,7 +124,7 @@ def test_an_interrupt_saves_what_was_read(distmom: Run, tmp_path: Path) -> None:
         [sys.executable, "-c", INTERRUPTED, *map(str, words)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 130, done.stderr

@@ -76,7 +76,7 @@ def slurm(folder: Path) -> Iterator[dict[str, str]]:
     def munged(*words: object) -> None:
         """Call munged as the user it insists on."""
         command = ["munged", f"--socket={folder}/munge/socket", *map(str, words)]
-        subprocess.run(command, user="munge", env={**os.environ, **settings}, check=True, timeout=30)
+        subprocess.run(command, user="munge", env={**os.environ, **settings}, check=True, timeout=240)
 
     munged("--key-file", key, *[f"--{name}-file={folder}/munge/{name}" for name in ("pid", "log", "seed")])
     try:
@@ -84,9 +84,9 @@ def slurm(folder: Path) -> Iterator[dict[str, str]]:
             program("slurmctld", "-D", log=folder / "slurmctld.log", **settings),
             program("slurmd", "-D", "-N", host, log=folder / "slurmd.log", **settings),
         ):
-            wait_until(lambda: "idle" in run("sinfo", "-h", "-o", "%t", **settings)[1], "idle node", 60)
+            wait_until(lambda: "idle" in run("sinfo", "-h", "-o", "%t", **settings)[1], "idle node")
             yield settings
             run("scancel", "--user=root", **settings)
-            wait_until(lambda: not run("squeue", "-h", **settings)[1].strip(), "empty queue", 60)
+            wait_until(lambda: not run("squeue", "-h", **settings)[1].strip(), "empty queue")
     finally:
         munged("--stop")

@@ -67,7 +67,7 @@ def test_a_wrong_compose_file_is_refused(wrong: Mapping) -> None:
         check(compose)
 
 
-@pytest.mark.timeout(600)  # the first build on a machine
+@pytest.mark.timeout(2_000)  # the first build on a machine
 def test_the_image(buildah: Buildah, image: str, lake: Path) -> None:
     """Nobody in particular runs what the list says, and gets the numbers of this machine."""
     script = "id -u; touch /opt/distmom/x 2>&1; distmom mean /lake -c x --json"
@@ -144,7 +144,7 @@ fs.copy_files(sys.argv[3], "lake", destination_filesystem=store)
 """
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(2_000)
 def test_a_job_among_the_services(services: Services, lake: Path, tmp_path: Path) -> None:
     for file in lake.iterdir():
         pq.write_table(pq.read_table(file).rename_columns(["amount"]), tmp_path / file.name)

@@ -62,7 +62,7 @@ def ended(queue: dict[str, str], job: str, folder: Path) -> tuple[str, str]:
         return dict(re.findall(r"(\w+)=(\S+)", run("scontrol", "show", "job", job, **queue)[1]))
 
     over = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
-    wait_until(lambda: facts().get("JobState") in over, f"end of job {job}", 90)
+    wait_until(lambda: facts().get("JobState") in over, f"end of job {job}", 360)
     if facts()["JobState"] != "COMPLETED":
         print((folder / f"job-{job}.log").read_text())
     return facts()["JobState"], facts()["ExitCode"]

@@ -28,7 +28,7 @@ def test_a_folder_with_a_package_of_the_same_name(folder: Path, words: tuple[str
     command = [sys.executable, "-m", "distmom", *words, "job.toml"]
     path = {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        command, cwd=folder, env={**os.environ, **path}, capture_output=True, timeout=100, check=False
+        command, cwd=folder, env={**os.environ, **path}, capture_output=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr
     assert len(json.loads((folder / "out.json").read_text())["results"]) == 2

@@ -30,7 +30,7 @@ def test_an_interrupt_ends_with_one_line_and_leaves_nothing_half_written(
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.01)
         process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=240)
     assert (process.returncode, errors) == (code, f"flights: {word}; nothing half written was left\n")
     assert [p.name for p in folder.iterdir() if p.name != "clean"] == []
 

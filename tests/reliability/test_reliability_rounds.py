@@ -95,7 +95,7 @@ def test_a_driver_inside_of_the_only_worker(how: str, lake: Path, right: Right, 
         with own.client(1) as client:
             words = (str(lake), str(tmp_path / "state"), str(tmp_path / "died"))
             task = client.submit(driver(how), *words, pure=False)
-            estimate, n_before = task.result(timeout=60)
+            estimate, n_before = task.result(timeout=240)
     assert (tmp_path / "died").exists() and n_before >= 11
     assert estimate == right["mean"][0].estimate.hex()
     assert dm.mean(lake, "x", rng=7, state=tmp_path / "state") == right["mean"][0]

@@ -106,7 +106,7 @@ def test_the_network_between_a_worker_and_the_scheduler_is_cut(
     one_file_a_unit(monkeypatch)
     with Wire(cluster.port) as wire, cluster.client(2) as client:
         third = cluster.workers(1, wire.address)
-        client.wait_for_workers(3, timeout=60)
+        client.wait_for_workers(3, timeout=240)
         Meanwhile(monkeypatch, lambda n_done: wire.cut() if n_done == n_units // 2 else None)
         try:
             assert same(JOBS["tournament"](lake, tmp_path, executor=client), answer)

@@ -78,5 +78,5 @@ def test_a_worker_that_runs_out_of_memory(lake: Path, client: Any, monkeypatch: 
     text = str(caught.value)
     assert text.startswith("05.parquet: every worker that read it died, most likely out of memory"), text
     assert "\n" not in text
-    client.wait_for_workers(1, timeout=60)
+    client.wait_for_workers(1, timeout=240)
     assert dm.tournament(lake, ["p0", "p1"], "y", **options)

@@ -41,7 +41,7 @@ def bits(found: Any) -> tuple[object, ...]:
 def process(*words: object) -> tuple[int, str, str]:
     """The command line in a process of its own."""
     command = [sys.executable, "-m", "distmom", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False, text=True)
+    done = subprocess.run(command, capture_output=True, timeout=240, check=False, text=True)
     return done.returncode, done.stdout, done.stderr
 
 

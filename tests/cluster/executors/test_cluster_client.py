@@ -61,7 +61,7 @@ class TestWorkerProcesses:
         assert calls(tmp_path, UNITS[5]) == 2 * 3
 
     def test_all_workers_killed_at_half_time_change_nothing(self, processes_client: Any) -> None:
-        processes_client.wait_for_workers(2, timeout=30)
+        processes_client.wait_for_workers(2, timeout=240)
         workers = list(processes_client.run(os.getpid).values())
         seen: list[int] = []
 

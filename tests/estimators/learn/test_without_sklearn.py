@@ -21,7 +21,7 @@ import distmom as dm
 
 def run(code: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     told = [sys.executable, "-c", HIDDEN + code]
-    return subprocess.run(told, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+    return subprocess.run(told, capture_output=True, text=True, timeout=240, check=False, cwd=folder)
 
 
 @pytest.mark.slow

@@ -176,7 +176,7 @@ def test_a_file_that_always_kills_its_worker_is_named(eight_files: Path, client_
         run(eight_files, {}, client=client)
     assert "\n" not in str(caught.value)
     (eight_files / "_fatal").write_text("none\n0")
-    client.wait_for_workers(1, timeout=30)
+    client.wait_for_workers(1, timeout=240)
     assert run(eight_files, {}, client=client).n_rows == 8_000, "the cluster goes on"
 
 
@@ -322,6 +322,6 @@ def test_a_plain_script_without_a_main_guard(way: str, tmp_path: Path) -> None:
         "print('estimate of', 'x')\n"
         f"print(dm.mean({str(tmp_path / 't')!r}, rng=0{more}).plain_estimate)\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:2] == ["estimate of x", "2.0"] and not done.stderr

@@ -60,7 +60,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def killed(lake: Path, state: Path, at: int, place: str, by: str = "") -> bool:
     """Run and die at the given save; False if the run ended before."""
     words = [sys.executable, "-c", SCRIPT, str(lake), str(state), str(at), place, by]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode != 0
 

@@ -71,7 +71,7 @@ def test_killed_between_all_rounds(kind: str, tmp_path: Path, monkeypatch: pytes
     # three rounds: the first run dies while it saves its first one, each other one with its second
     for run, (at, place) in enumerate([(1, "within"), (2, "before"), (2, "within")]):
         words = [sys.executable, "-c", SCRIPT, str(lake), str(state), str(at), place, json.dumps(given)]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert state.exists() == (run > 0)
     found = dm.tournament(lake, **given, match=match, state=state)

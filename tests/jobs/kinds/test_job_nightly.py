@@ -55,7 +55,7 @@ def test_each_night_reads_the_new_file_alone(run: Run, nightly: Path) -> None:
     for number in range(2):
         pq.write_table(rows(number), lake / f"{number}.parquet")
     words = [sys.executable, "-m", "distmom", "run", str(nightly), "--log-json"]
-    first = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
+    first = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False)
     assert first.returncode == 0, first.stderr
     pq.write_table(rows(2), lake / "2.parquet")
     planned = run(nightly, dry_run=True, log_json=True)

@@ -265,7 +265,7 @@ def test_a_job_of_ones_own_is_a_module(folder: Path, capsys: pytest.CaptureFixtu
         [sys.executable, "-m", "own.job", folder / "job.toml", "--log-json"],
         cwd=folder,
         capture_output=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0
@@ -276,7 +276,7 @@ def test_a_job_of_ones_own_is_a_module(folder: Path, capsys: pytest.CaptureFixtu
         [sys.executable, "-m", "own.job", folder / "none.toml"],
         cwd=folder,
         capture_output=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert refused.returncode == 2
@@ -315,7 +315,7 @@ def test_signals_end_it_cleanly(tmp_path: Path, number: int, code: int, word: st
         if number == signal.SIGINT:  # which imports may swallow; SIGTERM is remembered
             wait_until_it_reads(lake, running)
         running.send_signal(number)
-        _, err = running.communicate(timeout=30)
+        _, err = running.communicate(timeout=240)
     lines = [json.loads(line) for line in err.splitlines()]
     assert [line["event"] for line in lines] == ["error", "finish"]
     assert lines[0]["message"] == word
@@ -358,7 +358,7 @@ def test_a_signal_while_modules_load_ends_it_with_its_code(
         [sys.executable, "-m", *words, folder / "job.toml", "--quiet"],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert (done.returncode, done.stderr.decode()) == (code, f"distmom: {word}\n")

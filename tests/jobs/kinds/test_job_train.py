@@ -130,7 +130,7 @@ def test_a_job_that_is_stopped_goes_on_with_the_same_bits(
         while not state.exists() and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(how)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=240)
     assert process.returncode == (130 if how is signal.SIGINT else -9) and "Traceback" not in err
     saved = State(state).load("training")
     assert saved is not None

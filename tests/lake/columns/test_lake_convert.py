@@ -167,7 +167,7 @@ assert "pandas" not in sys.modules, "pandas was imported"
 """
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program, str(tmp_path / "t")],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     pytest.importorskip("pandas")  # without it the test would prove nothing

@@ -62,7 +62,7 @@ def commands(*several: Sequence[object]) -> list[Any]:
     """One after the other in a process of their own, which PyArrow may end."""
     words = json.dumps([list(map(str, one)) for one in several])
     told = [sys.executable, "-c", PROGRAM, words]
-    done = subprocess.run(told, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(told, capture_output=True, text=True, timeout=240, check=True)
     return [Ended(*json.loads(line)) for line in done.stdout.splitlines()]
 
 
