@@ -18,6 +18,7 @@ from distmom.lake.filters import Filter
 from distmom.lake.within import Bound, Within
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
+from distmom.numerics.losses.cell_sums import row_losses
 from distmom.reductions.losses.candidates import Candidate, RowLoss
 
 COMMON = 32
@@ -39,12 +40,15 @@ class Losses:
     loss : RowLoss
     columns : tuple of str
         The columns to which the candidates' places refer, the target first.
+    compiled : bool
+        Use compiled kernels (bit-for-bit identical).
     """
 
     candidates: dict[str, Candidate]
     common: str
     loss: RowLoss
     columns: tuple[str, ...]
+    compiled: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,14 +76,13 @@ class Losses:
         counted = some if rows.keep is None else some & rows.keep
         truth = np.where(counted, truth, 0.0)
         found: dict[str, Floats] = {}
+        named = self.loss.compiled if self.compiled else None
 
         def loss(one: Candidate) -> Floats:
             if one.name not in found:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    values = self.loss(truth, one.predict(rows, path, counted))
-                    finite = bool(np.isfinite(values.sum()))  # an overflow only takes the slower path
-                    values = values if finite else np.where(np.isfinite(values), values, np.inf)
-                found[one.name] = np.ascontiguousarray(values)
+                    predicted = one.predict(rows, path, counted)
+                found[one.name] = row_losses(truth, predicted, self.loss, named)
             return found[one.name]
 
         told = {name: loss(self.candidates[name]) for name in names if name != self.common}

@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distmom.errors import NoAnswerError
-from distmom.numerics.losses.cell_sums import add_distances, add_losses, add_measures, add_to_cells
+from distmom.numerics.losses.cell_sums import (
+    add_distances,
+    add_losses,
+    add_measures,
+    add_to_cells,
+    row_losses,
+)
 from distmom.numerics.losses.duels import duels, least_distances
 from distmom.numerics.losses.table import LOSSES, names_of
 from distmom.reductions.losses.candidates import RowLoss
@@ -128,7 +134,7 @@ def test_compiled_sums_have_the_bits_of_their_twins() -> None:
         a[place] = value
     b[6], b[7] = np.inf, np.nan
     cells = g.integers(0, 11, 5_000).astype(np.int32)
-    pairs = np.array([[0, 1], [0, 0], [1, 0]], np.int32)
+    pairs = np.array([[0, 1], [0, 0], [1, 0], [1, 1], [0, 1], [1, 0]], np.int32)  # four together, and others
     mine, theirs, cut = np.ones(11), np.ones(11), np.ones(11)
     add_to_cells(a, cells, mine, compiled=True)
     add_to_cells(a, cells, theirs)
@@ -136,13 +142,15 @@ def test_compiled_sums_have_the_bits_of_their_twins() -> None:
         add_to_cells(a[start : start + 700], cells[start : start + 700], cut)
     assert np.array_equal(mine, theirs, equal_nan=True) and np.array_equal(mine, cut, equal_nan=True)
     both = np.stack([a, b])
-    mine, theirs, cut = np.ones((3, 11)), np.ones((3, 11)), np.ones((3, 11))
+    mine, theirs, cut, by_cell = np.ones((4, 6, 11))
     add_distances(both, pairs, cells, mine, compiled=True)
     add_distances(both, pairs, cells, theirs)
     for start in range(0, 5_000, 700):
         part = slice(start, start + 700)
         add_distances(both[:, part], pairs, cells[part], cut)
-    assert np.array_equal(mine, theirs) and np.array_equal(mine, cut)
+    order = np.argsort(cells, kind="stable")  # the rows of each cell keep their order
+    add_distances(np.ascontiguousarray(both[:, order]), pairs, cells[order], by_cell, compiled=True)
+    assert np.array_equal(mine, theirs) and np.array_equal(mine, cut) and np.array_equal(mine, by_cell)
     assert np.isinf(theirs).any() and not np.isnan(theirs).any() and (theirs[1] == 1.0).all()
 
 
@@ -170,3 +178,6 @@ def test_compiled_losses_have_the_bits_of_the_named_ones(name: str, root: bool) 
         own = add_measures(truth, predicted, cells, rows, mine[1], measure, named, root=root)
         assert own == add_measures(truth, predicted, cells, rows, theirs[1], measure)
         assert np.array_equal(mine, theirs, equal_nan=True)
+        each = row_losses(truth, predicted, loss, named)
+        assert np.array_equal(each, row_losses(truth, predicted, loss))
+        assert not np.isnan(each).any()

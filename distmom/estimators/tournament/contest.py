@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from distmom.checks import names_of
 from distmom.designs.blocks import RandomBlocks
 from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.survey import BORNE, PASS, Surveyor, unrepaired, within
 from distmom.estimators.surveyed import Survey
 from distmom.estimators.tournament.answer import (
@@ -30,6 +31,7 @@ from distmom.estimators.tournament.answer import (
 from distmom.estimators.tournament.row_oracle import STATES, declare
 from distmom.lake.filters import as_filter
 from distmom.memory import Held, Memory
+from distmom.passes.census import column_share
 from distmom.passes.losses import Losses, LossSource
 from distmom.passes.riding import Rider
 from distmom.reductions.losses.block_losses import beside
@@ -172,16 +174,16 @@ class Contest:
     @cached_property
     def losses(self) -> Losses:
         """The losses of all candidates, under names that no column has."""
-        source, _, found = self.question.opened
+        source, read, found = self.question.opened
         names = source.schema().names
 
         def free(name: str) -> str:
             return name if name not in names else free(f"{name} (loss)")
 
         by_name = {free(f"the loss of {one.name}"): one for one in found.candidates}
-        return Losses(
-            by_name, free("the least loss of all candidates"), self.matches.options.row_loss(), found.columns
-        )
+        loss, common = self.matches.options.row_loss(), free("the least loss of all candidates")
+        compiled = worth_compiling(source.files, column_share(source, read))
+        return Losses(by_name, common, loss, found.columns, compiled)
 
     def _columns(self) -> tuple[list[str], list[str]]:
         """Columns of data, and those of single candidates."""

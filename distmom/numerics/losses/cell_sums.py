@@ -34,7 +34,8 @@ def add_distances(
 ) -> None:
     """Add |a - b| of each pair and row to the sum of the pair and the row's cell.
 
-    If neither is finite the distance is 0; if one of them is not, it is infinite.
+    If neither is finite the distance is 0; if one of them is not, it is infinite. It is fastest if rows of a
+    cell are neighbours.
 
     Parameters
     ----------
@@ -55,6 +56,24 @@ def add_distances(
                 odd = ~(finite[f] & finite[g])
                 gap[odd] = np.where(finite[f][odd] | finite[g][odd], np.inf, 0.0)
             np.add.at(sums[place], cells, gap)
+
+
+def row_losses(
+    truth: Floats,
+    predicted: Floats,
+    loss: Callable[[Floats, Floats], Floats],
+    named: tuple[LossFunction, float] | None = None,
+) -> Floats:
+    """The loss of each row, infinite if it is not finite; by the compiled kernel of a `named` loss."""
+    if named is not None:
+        (chosen, parameter), losses = named, np.empty(truth.size)
+        predicted = read_only(np.ascontiguousarray(predicted))
+        _kernels.row_losses(chosen)(read_only(truth), predicted, parameter, losses)
+        return losses
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses = loss(truth, predicted)
+        finite = bool(np.isfinite(losses.sum()))  # an overflow only takes the slower path
+    return np.ascontiguousarray(losses if finite else np.where(np.isfinite(losses), losses, np.inf))
 
 
 def add_losses(

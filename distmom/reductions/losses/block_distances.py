@@ -50,7 +50,10 @@ class _LeafDistances:
         return self._sums
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
-        """Add the leaf's rows of the part, a piece at a time, so that a block of pairs stays in cache."""
+        """Add the leaf's rows of the part, a piece at a time, so that a block of pairs stays in cache.
+
+        Rows are added block by block, those of a block in their order.
+        """
         of, rows = self._spec.of, rows.whole()
         blocks = of.parts.n_blocks
         cells = of.parts.cells(rows, key)
@@ -61,8 +64,9 @@ class _LeafDistances:
         computed = [c.predict(rows, path, there) for c in of.candidates]
         for start in range(0, rows.n_rows, PIECE):
             those = start + np.flatnonzero(counted[start : start + PIECE])
+            those = those[np.argsort(cells[those], kind="stable")]
             y = truth[those]
             measured = np.empty((len(computed), those.size))
             for place, predicted in enumerate(computed):
-                measured[place] = of.measure(y, predicted[those])
+                measured[place] = of.measure(y, predicted.take(those))
             add_distances(measured, self._spec.pairs, cells[those], self._sums, compiled=of.compiled)
