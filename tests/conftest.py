@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mean_lakes import SomeWorkers
 
 settings.register_profile("default", derandomize=True, deadline=None, max_examples=10)
-settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("thorough", derandomize=True, deadline=None, max_examples=100)
 settings.load_profile("default")
 
 # Hundreds of processes start here: they find bytecode, whatever the shell says about writing it.

@@ -45,14 +45,16 @@ class Buildah:
         if not self("images", "--quiet", "--filter", f"reference={base}"):
             self.make_base(base)
         ignored = ("--ignorefile", FOLDER / "Dockerfile.dockerignore", "--format", "docker", "--layers")
-        self("build", *CHROOT, *ignored, *self._registry(), "--file", file, "--tag", "distmom", ROOT, seconds=BUILD)
+        words = (*CHROOT, *ignored, *self._registry(), "--file", file, "--tag", "distmom", ROOT)
+        self("build", *words, seconds=BUILD)
         return "localhost/distmom"
 
     def make_base(self, name: str) -> None:
         """Debian's essential packages and apt; as in the published image, dpkg does not wait for the disk."""
         archive = self.folder / "base.tar"
         hook = "--customize-hook=echo force-unsafe-io > $1/etc/dpkg/dpkg.cfg.d/docker-apt-speedup"
-        code, _, err = run("mmdebstrap", "--quiet", "--variant=minbase", hook, "trixie", archive, seconds=BUILD)
+        words = ("mmdebstrap", "--quiet", "--variant=minbase", hook, "trixie", archive)
+        code, _, err = run(*words, seconds=BUILD)
         assert code == 0, err
         container = self("from", "scratch").strip()
         self("add", "--quiet", container, archive, "/")

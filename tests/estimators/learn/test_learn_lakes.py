@@ -101,14 +101,15 @@ def test_threads_that_compute_blocks_change_no_bit(learner, lake, monkeypatch):
 @pytest.mark.xdist_group("workers")
 @pytest.mark.parametrize("workers", [2, 4])
 @pytest.mark.parametrize("learner", [LEARNERS[0], LEARNERS[3]], ids=["metric", "linear"])
-def test_any_number_of_workers_in_any_mode_changes_no_bit(learner, lake, workers):
+def test_any_number_of_workers_in_any_mode_changes_no_bit(learner, lake, workers, client_of):
     right = model(fitted(learner, lake))
-    for mode in ("resident", "streaming"):
-        for compute in ("here", "workers"):
-            assert (
-                model(fitted(learner, lake, executor=dm.Processes(workers), mode=mode, compute=compute))
-                == right
-            )
+    for executor, mode, compute in (
+        (client_of(workers), "resident", "here"),
+        (client_of(workers), "resident", "workers"),
+        (client_of(workers), "streaming", "here"),
+        (dm.Processes(workers), "streaming", "workers"),
+    ):
+        assert model(fitted(learner, lake, executor=executor, mode=mode, compute=compute)) == right
 
 
 @pytest.mark.slow
