@@ -13,8 +13,9 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import with_ones
+from distmom.numerics.losses.touching import solved
 from distmom.numerics.median import MAD
-from distmom.solvers.pilot import OPERATIONS, solved
+from distmom.solvers.pilot import OPERATIONS
 
 FAR, NEAR = 10.0, 3.0
 """Scales of the residuals from which a row belongs to another group, and up to which it fits."""

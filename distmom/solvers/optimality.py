@@ -27,6 +27,10 @@ SPREADS, SHARED = 5.0, 1.5
 """The mean square may be `SHARED`, as the point has noise of its own, plus this many standard deviations."""
 
 
+ERRORS = 4.0
+"""Standard errors by which a fit must be better to replace the one that is expected to be."""
+
+
 def noise_ratio(gradients: Floats) -> float:
     """Mean over coordinates of the squared ratio of the mean gradient to its standard error.
 
@@ -56,3 +60,15 @@ def noise_ratio(gradients: Floats) -> float:
 def most_ratio(n_coordinates: int) -> float:
     """The largest `noise_ratio` expected at the minimum: the variance of a squared t is near 2.5."""
     return SHARED + SPREADS * math.sqrt(2.5 / n_coordinates)
+
+
+def standard_errors(values: Floats) -> float:
+    """The mean in units of its standard error; 0 if all values are equal or not all are finite.
+
+    Examples
+    --------
+    >>> round(standard_errors(np.array([1.0, 2.0, 3.0])), 2), standard_errors(np.zeros(9))
+    (3.46, 0.0)
+    """
+    error = float(values.std(ddof=1)) / math.sqrt(values.size)
+    return float(values.mean()) / error if 0.0 < error < math.inf else 0.0

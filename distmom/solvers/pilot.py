@@ -17,11 +17,14 @@ from scipy.special import betainc
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import MOST_WHITENED, whitening, with_ones, wrapped
+from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk, SoftmaxRisk
+from distmom.numerics.losses.touching import solved, touched
 from distmom.numerics.median import MAD
+from distmom.solvers.fits.rankings import fit_of_rankings
+from distmom.solvers.fits.several_classes import fit_of_classes
 from distmom.solvers.moved import moved
 from distmom.solvers.screen import HUGE, PilotRisk, RowScreen, distances
-from distmom.solvers.several_classes import fit_of_classes
 
 NEAREST, CONCENTRATIONS = 0.75, 4
 """Share of the rows whose moments define distances, and the number of rounds that select these rows."""
@@ -37,15 +40,13 @@ MOSTLY, OF_LABELS, CHANCE = 0.6, 0.25, 1e-4
 time anyway, the second number), and chance makes that less probable than the third. If the noise grows with
 the features many of them are surprising, but hardly most."""
 
-MOST_ITERATIONS, CLOSE = 30, 1e-6
+MOST_ITERATIONS = 30
 HUBER, BISQUARE = 1.345, 4.685
 LEAST_SPREAD = 1e-6
 """Least scale of residuals, in scales of the targets: smaller ones are rounding."""
 
 OPERATIONS = 1 << 28
 """Approximate operations of one iteration: with many features the fit uses fewer rows."""
-
-RIDGE = 1e-12
 
 Furthest = Callable[[Floats, bool], float]
 """The least of some numbers that stand apart far above all others; infinity if none do. If the second
@@ -84,7 +85,8 @@ def pilot(
     z = with_ones(x) @ basis
     away = distances(z)
     screen = RowScreen(basis, most_distance=furthest(away, False))
-    if risk is not None and x.shape[1] < MOST_WHITENED:
+    # the outcome of one row tells nothing of its score, so that none is surprising
+    if risk is not None and not isinstance(risk, RankingRisk) and x.shape[1] < MOST_WHITENED:
         fit = _fit(risk, z[few], y[few], away[few], basis, clumped)
         if fit is not None:
             surprise = risk.surprise(z @ fit, y)
@@ -115,6 +117,9 @@ def finished(risk: PilotRisk | None, rows: Floats, targets: Floats, screen: RowS
         found: Floats | None
         if isinstance(risk, SoftmaxRisk):
             found = fit_of_classes(risk, *of)
+        elif isinstance(risk, RankingRisk):
+            weights = weights_of(screen.distances(x[few]))
+            found = fit_of_rankings(risk, *of[:2], weights, basis)
         else:
             begin = np.zeros(len(basis))
             if screen.fit is not None:
@@ -141,7 +146,7 @@ def _together(away: Floats, far: float, surprising: Bools, mostly: float) -> boo
     return bool(hits >= mostly * k and by_chance < CHANCE)
 
 
-def _moved(risk: PilotRisk, z: Floats, y: Floats, group: Bools, basis: Floats) -> bool:
+def _moved(risk: PredictorRisk | SoftmaxRisk, z: Floats, y: Floats, group: Bools, basis: Floats) -> bool:
     """Whether a fit to all rows differs from one to those outside a group; not asked of several classes."""
     if isinstance(risk, SoftmaxRisk):
         return False
@@ -163,9 +168,11 @@ def _concentrated(rows: Floats) -> Floats:
     return basis
 
 
-def _fit(risk: PilotRisk, z: Floats, y: Floats, away: Floats, basis: Floats, clumped: bool) -> Floats | None:
+def _fit(
+    risk: PredictorRisk | SoftmaxRisk, z: Floats, y: Floats, away: Floats, basis: Floats, clumped: bool
+) -> Floats | None:
     """Parameters in the coordinates of z; None if most targets have one value: far ones are usual then."""
-    weights = np.minimum(1.0, FAR_OUT * float(np.median(away)) / np.maximum(away, 1e-300)) ** 2
+    weights = weights_of(away)
     if isinstance(risk, SoftmaxRisk):
         return fit_of_classes(risk, z, y, weights, basis)
     begin = np.zeros(z.shape[1])
@@ -174,6 +181,11 @@ def _fit(risk: PilotRisk, z: Floats, y: Floats, away: Floats, basis: Floats, clu
     if not np.median(np.abs(y - np.median(y))) > 0.0:
         return None
     return _reweighted(z, y, weights)
+
+
+def weights_of(away: Floats) -> Floats:
+    """Weights of rows at these distances from the middle: less for those far out, whatever their targets."""
+    return np.minimum(1.0, FAR_OUT * float(np.median(away)) / np.maximum(away, 1e-300)) ** 2
 
 
 def _reweighted(z: Floats, y: Floats, weights: Floats) -> Floats:
@@ -195,45 +207,6 @@ def _reweighted(z: Floats, y: Floats, weights: Floats) -> Floats:
         if np.abs(found - before).max() <= 1e-3 * _spread(np.abs(y - z @ found)):
             break
     return found
-
-
-def touched(
-    risk: PredictorRisk, z: Floats, y: Floats, weights: Floats, basis: Floats, found: Floats
-) -> Floats:
-    """Minimum of the weighted risk, in the coordinates of z, by majorisation with touching parabolas.
-
-    If Newton's step reduces the sum of squares of the gradient it is taken instead.
-    """
-    free = basis.copy()
-    free[-1] = 0.0  # the intercept has no penalty
-    penalty, total = risk.penalty * (free.T @ free), float(weights.sum())
-
-    def gradient_at(v: Floats) -> Floats:
-        slope = risk.touching(z @ v, y)[0]
-        return np.asarray(z.T @ (weights * slope) / total + penalty @ v)
-
-    def step(bends: Floats) -> Floats:
-        return solved((z * (weights * bends)[:, None]).T @ z / total + penalty, gradient)
-
-    gradient = gradient_at(found)
-    for _ in range(MOST_ITERATIONS):
-        predicted = z @ found
-        away = step(risk.bends(predicted, y))
-        there = gradient_at(found - away)
-        if not there @ there < gradient @ gradient:
-            away = step(risk.touching(predicted, y)[1])
-            there = gradient_at(found - away)
-        found, gradient = found - away, there
-        if np.abs(away).max(initial=0.0) <= CLOSE * (1.0 + np.abs(found).max(initial=0.0)):
-            break
-    return found
-
-
-def solved(matrix: Floats, right: Floats) -> Floats:
-    """The solution; zero in directions without information."""
-    diagonal = np.diag(matrix)
-    ridge = RIDGE * max(float(diagonal.max(initial=0.0)), np.finfo(np.float64).tiny)
-    return np.asarray(np.linalg.solve(matrix + ridge * np.eye(len(matrix)), right))
 
 
 def _spread(away: Floats) -> float:

@@ -9,13 +9,14 @@ import numpy as np
 
 from distmom.numerics.arrays import Bools, Floats
 from distmom.numerics.linalg.whitening import with_ones
+from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.row_risks import PredictorRisk, SoftmaxRisk
 
 HUGE = 1e100
 """Scaled values above this would overflow: their rows are flagged."""
 
-PilotRisk = PredictorRisk | SoftmaxRisk
-"""Risks of linear predictors, one for each row or one for each class."""
+PilotRisk = PredictorRisk | SoftmaxRisk | RankingRisk
+"""Risks of linear predictors: one for each row, one for each class, or one whose differences count."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class RowScreen:
     ----------
     basis : ndarray of float64, shape (d + 1, d + 1)
         Distance is the length of (x, 1) in its coordinates, those of the rows that were not flagged.
-    risk, fit : PilotRisk and ndarray, optional
+    risk, fit : optional
         Loss and parameters that measure surprise; with several classes a column of parameters for each.
     distance, surprise : float
         Rows with more of both are flagged,
@@ -35,7 +36,7 @@ class RowScreen:
     """
 
     basis: Floats
-    risk: PilotRisk | None = None
+    risk: PredictorRisk | SoftmaxRisk | None = None
     fit: Floats | None = None
     distance: float = math.inf
     surprise: float = math.inf

@@ -16,6 +16,7 @@ from distmom.estimators.learn.labels import labels_of
 from distmom.estimators.learn.learner import Learner
 from distmom.estimators.learn.parameters import BLOCK_SIZE, with_shared_parameters
 from distmom.estimators.learn.run import Problem, ScaledSample, Training
+from distmom.estimators.learn.start.penalty import check_penalty, penalty_of
 from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.curvature import largest_curvature
 from distmom.numerics.losses.block_risk import BlockRisk
@@ -235,15 +236,10 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
             )
 
     def _check_own(self) -> None:
-        if isinstance(self.alpha, str) and self.alpha != "auto":
-            raise ConfigError(f'alpha: must be "auto" or a number of at least 0, not {self.alpha!r}')
-        if not isinstance(self.alpha, str):
-            check_positive("alpha", self.alpha, zero=True)
+        check_penalty(self.alpha)
 
     def _problem(self, sample: ScaledSample) -> Problem:
-        n, alpha = len(self.classes_), self.alpha
-        if isinstance(alpha, str):
-            alpha = 1.0 / len(sample.targets)
+        n, alpha = len(self.classes_), penalty_of(self.alpha, sample)
         risk: BlockRisk = LogisticRisk(alpha) if n == 2 else SoftmaxRisk(n, alpha)
         steepest = (n - 1) / n**2  # of the loss by the log odds, where the descent begins
         step = 1.0 / (steepest * largest_curvature(sample.blocks()[0]) + alpha)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distmom.numerics.arrays import Bools, Floats
-from distmom.numerics.losses.block_risk import BlockRisk
+from distmom.numerics.losses.block_risk import MOST_PAIRS, BlockRisk, pairs_in_turn
 from distmom.numerics.losses.table import LOSSES
 
 Tile: TypeAlias = tuple[slice, slice, Floats, NDArray[Any]]
@@ -184,6 +184,17 @@ class RankingRisk(BlockRisk):
             share[j] += slope.sum(axis=0)
         n_pairs = max(1, targets.size * (targets.size - 1) // 2)
         return np.array(rows.T @ share / n_pairs + self.penalty * parameters)
+
+    def row_losses(self, parameters: Floats, rows: Floats, targets: Floats) -> Floats:  # noqa: D102
+        n = len(targets)
+        i, j = pairs_in_turn(n, MOST_PAIRS)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = rows @ parameters
+            sign = np.sign(targets[i] - targets[j])
+            values = LOSSES[self.loss].at((scores[j] - scores[i]) * sign) * (sign != 0.0)
+            sums = np.bincount(i, values, n) + np.bincount(j, values, n)
+            each = sums * (n / (2 * len(i)))
+            return np.asarray(each + 0.5 * self.penalty * float(parameters @ parameters))
 
     def _margins(self, scores: Floats, targets: Floats) -> Iterator[Tile]:
         """Tiles of -(s - s') sign(y - y'), and of the signs."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import tests.benchmarks.learn as package
 from tests.benchmarks.learn.data_sets import data_sets
+from tests.benchmarks.learn.rankings import rankings
 from tests.benchmarks.learn.reach import reach
 from tests.benchmarks.learn.steps import steps
 from tests.benchmarks.learn.summary import run, summary
@@ -35,6 +36,9 @@ def main() -> None:
     four.add_argument("--rows", type=int, default=20_000_000, help="4000000 on a small machine")
     four.add_argument("--limit", type=float, default=2e9, help="bytes of memory")
     four.add_argument("--source", type=Path, default=Path(), help="checkout whose package is measured")
+    five = commands.add_parser("rankings")
+    five.add_argument("--seeds", type=int, default=3)
+    five.add_argument("--only", nargs="+", metavar="WORD", help="data sets whose name or task has a word")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.command == "accuracy":
@@ -44,6 +48,8 @@ def main() -> None:
         print("\n" + "\n".join(summary(cells)))
     elif given.command == "tables":
         tables(given.seeds)
+    elif given.command == "rankings":
+        rankings(data_sets(given.only), given.seeds)
     elif given.command == "reach":
         reach(given.folder, given.rows, given.limit, given.source)
     else:

@@ -11,6 +11,7 @@ import pytest
 from quick import quick
 
 import distmom as dm
+from distmom.estimators.learn.ranker import share_in_order
 
 pytest.importorskip("sklearn")
 
@@ -269,3 +270,24 @@ def test_whitening_is_refused_where_there_is_no_linear_predictor() -> None:
         dm.RobustKMeans(2, scaling="whitened").fit(np.zeros((50, 2)))
     with pytest.raises(dm.errors.ConfigError, match="contamination"):
         dm.RobustLinearRegression(contamination="some").fit(np.zeros((50, 2)), np.zeros(50))
+
+
+def differences(train: Data) -> LogisticRegression:
+    """Logistic regression on pairs, as scikit-learn fits it: a pair either way."""
+    X, y = train
+    g = np.random.default_rng(0)
+    i, j = g.integers(len(y), size=(2, 60_000))
+    return LogisticRegression(fit_intercept=False, max_iter=1_000).fit(X[i] - X[j], y[i] > y[j])
+
+
+@pytest.mark.parametrize("make", quick({"correlated": correlated, "difference": difference}, ["difference"]))
+def test_clean_rows_give_the_ranking_of_logistic_regression_on_pairs(
+    make: Callable[[np.random.Generator], Data],
+) -> None:
+    (X, y), test = halves(make, 0)
+    train = X[:3_000], y[:3_000]
+    plain = share_in_order(test[1], differences(train).decision_function(test[0]))
+    found = dm.PairwiseRanker(random_state=0, max_iter=25).fit(*train)
+    assert found.score(*test) > plain - 0.01 and found.status_ == "converged"
+    held_back = dm.PairwiseRanker(random_state=0, max_iter=25, alpha=0.1).fit(*train)
+    assert held_back.score(*test) < plain - 0.01  # the control

@@ -7,7 +7,9 @@ from sklearn.linear_model import LogisticRegression
 
 import distmom as dm
 from distmom.estimators.learn.end import finish, fits
+from distmom.estimators.learn.ranker import share_in_order
 from distmom.numerics.losses.row_risks import LinearRisk
+from distmom.solvers import optimality
 from distmom.solvers.screen import RowScreen
 from distmom.solvers.status import FITTED, WORSE_STEPS
 
@@ -79,7 +81,7 @@ def test_rows_far_out_do_not_decide() -> None:
     y[:100] = -x[:100, 0]  # bad rows, which the second fit follows halfway
     right, wrong = np.array([1.0, 0.0]), fits.SampleFit(np.array([0.6, 0.0]), 2_000, True)
     risk = LinearRisk("huber")
-    assert fits.better(risk, right, wrong, x, y, screen_of(x)) > fits.ERRORS
+    assert fits.better(risk, right, wrong, x, y, screen_of(x)) > optimality.ERRORS
     every = risk.losses(wrong.x, x[:, None], y[:, None]) - risk.losses(right, x[:, None], y[:, None])
     assert every.mean() < 0.0  # the control
 
@@ -98,8 +100,8 @@ def test_a_fit_is_not_believed_for_the_rows_that_it_has_seen() -> None:
     def errors(whole: bool) -> float:
         return fits.better(risk, true, fits.SampleFit(fit, 4_000, whole), x, y, screen_of(x))
 
-    assert errors(False) > -fits.ERRORS
-    assert errors(True) < -fits.ERRORS  # the control
+    assert errors(False) > -optimality.ERRORS
+    assert errors(True) < -optimality.ERRORS  # the control
 
 
 def test_only_a_minimum_is_a_fit() -> None:
@@ -115,3 +117,41 @@ def test_only_a_minimum_is_a_fit() -> None:
 
 def test_squares_are_not_compared() -> None:
     assert fits.has_bounded_slope(LinearRisk("huber")) and not fits.has_bounded_slope(LinearRisk("squared"))
+
+
+def ranked(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A difference of two features that are nearly equal."""
+    g = np.random.default_rng(seed)
+    X = g.normal(size=(n, 1)) + 0.03 * g.normal(size=(n, 2))
+    return X, 20.0 * (X[:, 1] - X[:, 0]) + 0.1 * g.normal(size=n)
+
+
+def test_the_model_of_a_ranking_is_logistic_regression_on_pairs() -> None:
+    X, y = ranked(150, 6)
+    T, t = ranked(1_000, 7)
+    found = dm.PairwiseRanker(random_state=0, max_iter=5).fit(X, y)
+    assert found.status_ == "converged" and found.advice_ == str(FITTED) and not found.flags_
+    i, j = np.nonzero(y[:, None] != y)
+    plain = LogisticRegression(fit_intercept=False, C=150**1.5 / (150 * 149), max_iter=1_000)
+    scaled = X / found._begun.scale.spread
+    plain.fit(scaled[i] - scaled[j], y[i] > y[j])
+    odds, scores = (T / found._begun.scale.spread) @ plain.coef_[0], found.predict(T)
+    assert np.corrcoef(scores, odds)[0, 1] > 0.999
+    assert share_in_order(t, scores) > share_in_order(t, odds) - 0.002
+    # the control: so few steps from nothing
+    steps = dm.PairwiseRanker(random_state=0, max_iter=5, scaling="robust").fit(X, y)
+    assert steps.score(T, t) < share_in_order(t, odds) - 0.1
+
+
+def test_rows_far_out_have_little_weight_in_the_fit_of_a_ranking() -> None:
+    """Displaced by 20 deviations in all directions, so that no gap separates the nearest of them."""
+    X, y = ranked(600, 8)
+    T, t = ranked(1_000, 9)
+    g = np.random.default_rng(10)
+    X[:30] += g.normal(0.0, 20.0, (30, 2))
+    found = dm.PairwiseRanker(random_state=0, max_iter=5).fit(X, y)
+    assert found.score(T, t) > 0.95
+    i, j = np.nonzero(y[:, None] > y)
+    d = X[np.r_[i, j]] - X[np.r_[j, i]]
+    plain = LogisticRegression(fit_intercept=False).fit(d, np.repeat([1, 0], len(i)))
+    assert share_in_order(t, T @ plain.coef_[0]) < 0.7  # the control

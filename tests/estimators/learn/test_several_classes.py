@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import distmom as dm
-from distmom.solvers import pilot, several_classes
+from distmom.solvers import pilot
+from distmom.solvers.fits import several_classes
 
 pytest.importorskip("sklearn")
 

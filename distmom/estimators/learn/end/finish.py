@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from distmom.estimators.learn.doubts.doubts import doubts_of
-from distmom.estimators.learn.end.fits import ERRORS, better, settled
+from distmom.estimators.learn.end.fits import better, near_middle, settled
 from distmom.estimators.learn.survey import loss_flags
 from distmom.numerics.arrays import Floats
 from distmom.solvers.descent import judged
+from distmom.solvers.optimality import ERRORS
 from distmom.solvers.screen import PilotRisk, RowScreen
 from distmom.solvers.status import FITTED, WORSE_STEPS
 
@@ -45,7 +46,8 @@ def _take_best(training: Training, rows: Floats, targets: Floats) -> None:
     training.fit = None
     if fit is None or not isinstance(screen, RowScreen) or not isinstance(risk, PilotRisk):
         return
-    kept = ~screen(rows, targets)
+    # far out the rows of a ranking may have less weight in the fit, which is then no minimum for them
+    kept = near_middle(screen, rows, targets) if risk.pairwise else ~screen(rows, targets)
     if not settled(risk, fit.x, rows[kept], targets[kept], training.coordinates):
         return
     errors = better(risk, training.x, fit, rows, targets, screen)

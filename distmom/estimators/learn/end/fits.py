@@ -12,20 +12,19 @@ medians of small blocks ignore, count in full.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.row_risks import LinearRisk, PredictorRisk
+from distmom.numerics.losses.touching import solved
 from distmom.solvers.coordinates import Coordinates
-from distmom.solvers.optimality import FEWEST, NEGLIGIBLE
+from distmom.solvers.fits.rankings import bending_pairs
+from distmom.solvers.optimality import FEWEST, NEGLIGIBLE, standard_errors
 from distmom.solvers.pilot import FAR_OUT
 from distmom.solvers.screen import PilotRisk, RowScreen
-
-ERRORS = 4.0
-"""Standard errors by which a fit must be better to replace the one that is expected to be."""
 
 FEWEST_NEAR = 32
 """With fewer rows near the middle nothing is compared."""
@@ -60,7 +59,8 @@ def better(
 
     Rows of the sample that are near the middle and not accused are compared; 0 if they are too few. A fit
     has seen the rows by which it is judged: its mean loss on them is less than on others by p E[s^2] /
-    (n E[b]), for p parameters, slopes s and curvatures b of the loss (Takeuchi 1976). If the sample holds all
+    (n E[b]), for p parameters, slopes s and curvatures b of the loss; for pairs by the trace of the variance
+    of the gradient over the curvature (Takeuchi 1976). If the sample holds all
     rows, both fits have seen them.
     """
     near = near_middle(screen, rows, targets)
@@ -68,7 +68,8 @@ def better(
     if len(y) < FEWEST_NEAR:
         return 0.0
     seen = 0.0 if fit.whole else _optimism(risk, fit, x, y)
-    return standard_errors(_losses(risk, fit.x, x, y) - _losses(risk, descended, x, y) + seen)
+    gain = risk.row_losses(fit.x, x, y) - risk.row_losses(descended, x, y) + seen
+    return standard_errors(gain) / risk.least_rows
 
 
 def near_middle(screen: RowScreen, rows: Floats, targets: Floats) -> Ints:
@@ -78,18 +79,6 @@ def near_middle(screen: RowScreen, rows: Floats, targets: Floats) -> Ints:
     return kept[away <= FAR_OUT * np.median(away)] if len(kept) else kept
 
 
-def standard_errors(values: Floats) -> float:
-    """The mean in units of its standard error; 0 if all values are equal or not all are finite.
-
-    Examples
-    --------
-    >>> round(standard_errors(np.array([1.0, 2.0, 3.0])), 2), standard_errors(np.zeros(9))
-    (3.46, 0.0)
-    """
-    error = float(values.std(ddof=1)) / math.sqrt(values.size)
-    return float(values.mean()) / error if 0.0 < error < math.inf else 0.0
-
-
 def settled(
     risk: PilotRisk, x: Floats, rows: Floats, targets: Floats, coordinates: Coordinates | None
 ) -> bool:
@@ -97,16 +86,15 @@ def settled(
 
     In whitened coordinates half its square is what a step would gain.
     """
-    blocks = [k for k in np.array_split(np.arange(len(targets)), BLOCKS) if k.size]
-    if len(blocks) < FEWEST:
+    if len(targets) < FEWEST:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
         every = risk.gradient(x, rows, targets)
-        gradients = np.stack([every, *(risk.gradient(x, rows[k], targets[k]) for k in blocks)])
+        gradients = np.concatenate([every[None], _gradients(risk, x, rows, targets)])
         if coordinates is not None:
             gradients = coordinates.gradients(gradients)
         square = float(gradients[0] @ gradients[0])
-        noise = float(gradients[1:].var(axis=0, ddof=1).sum()) / len(blocks)
+        noise = float(gradients[1:].var(axis=0, ddof=1).sum()) / (len(gradients) - 1)
     return square <= max(noise, 2.0 * NEGLIGIBLE)
 
 
@@ -115,12 +103,18 @@ def has_bounded_slope(risk: PilotRisk) -> bool:
     return not (isinstance(risk, LinearRisk) and risk.loss == "squared")
 
 
-def _losses(risk: PilotRisk, x: Floats, rows: Floats, targets: Floats) -> Floats:
-    """Of each row, with the penalty."""
-    return np.asarray(risk.losses(x, rows[:, None, :], targets[:, None]))
+def _gradients(risk: PilotRisk, x: Floats, rows: Floats, targets: Floats) -> Floats:
+    """Of blocks."""
+    blocks = [k for k in np.array_split(np.arange(len(targets)), BLOCKS) if k.size]
+    return np.stack([risk.gradient(x, rows[k], targets[k]) for k in blocks])
 
 
 def _optimism(risk: PilotRisk, fit: SampleFit, rows: Floats, targets: Floats) -> float:
+    if isinstance(risk, RankingRisk):
+        between, bends = bending_pairs(rows, targets, fit.x)
+        curvature = (between * bends[:, None]).T @ between / len(bends)
+        noise = np.cov(_gradients(risk, fit.x, rows, targets).T) / BLOCKS
+        return float(np.trace(solved(curvature, np.atleast_2d(noise)))) * len(targets) / fit.n_rows
     ratio = 1.0  # of labels, if their probabilities are right
     if isinstance(risk, PredictorRisk):
         predicted = rows @ fit.x[:-1] + fit.x[-1]

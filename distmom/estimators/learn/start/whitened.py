@@ -14,8 +14,10 @@ from distmom.numerics.arrays import Floats
 from distmom.numerics.linalg.curvature import MOST_BLOCKS, largest_of
 from distmom.numerics.linalg.whitening import whitening, with_ones, wrapped
 from distmom.numerics.losses.block_risk import BlockRisk
+from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.row_risks import PredictorRisk
 from distmom.solvers.coordinates import Coordinates
+from distmom.solvers.fits.rankings import bending_pairs
 from distmom.solvers.pilot import Pilot
 from distmom.solvers.screen import RowScreen
 
@@ -47,15 +49,15 @@ def whitened(problem: Problem, sample: ScaledSample, seen: SeenSample, *, whole:
     found, shape = seen.pilot, sample.shape
     if found.risk is not None:
         problem = replace(problem, risk=found.risk)
-    kept = sample.features[~found.accused]
-    coordinates, rows = _coordinates(problem, kept, _bends(problem, found, sample))
+    coordinates, rows = _coordinates(problem, *_bending(problem, found, sample))
     assert problem.curvature is not None
     start, fit = problem.start, None
     if found.fit is not None:
-        x = np.asarray(found.fit.T.ravel(), np.float64)
+        each = found.fit[:-1] if problem.risk.pairwise else found.fit  # differences have no intercept
+        x = np.asarray(each.T.ravel(), np.float64)
         start = coordinates.place(x)
         if found.risk is not None and has_bounded_slope(found.risk):
-            fit = SampleFit(x, found.n_fitted, whole and found.n_fitted == len(kept))
+            fit = SampleFit(x, found.n_fitted, whole and found.n_fitted == int((~found.accused).sum()))
     width = shape.n_blocks * shape.block_size
     n = max(1, len(rows) // width)
     blocks = (rows[: n * width] @ coordinates.basis).reshape(n, -1, len(coordinates.basis))
@@ -70,14 +72,21 @@ def judging(problem: Problem, features: Floats) -> Coordinates | None:
     return None if problem.curvature is None else _coordinates(problem, wrapped(features))[0]
 
 
-def _bends(problem: Problem, found: Pilot, sample: ScaledSample) -> Floats:
-    """The curvature of the loss of each kept row at the fit; without a fit, less the farther out a row is."""
+def _bending(problem: Problem, found: Pilot, sample: ScaledSample) -> tuple[Floats, Floats]:
+    """Kept rows, or differences of pairs, and the curvature of the loss of each at the fit.
+
+    Without a fit it is less the farther out a row is.
+    """
     kept, targets = sample.features[~found.accused], sample.targets[~found.accused]
     if found.fit is not None and isinstance(problem.risk, PredictorRisk):
-        return problem.risk.bends(kept @ found.fit[:-1] + found.fit[-1], targets)
+        return kept, problem.risk.bends(kept @ found.fit[:-1] + found.fit[-1], targets)
+    if found.fit is not None and isinstance(problem.risk, RankingRisk):
+        return bending_pairs(kept, targets, found.fit[:-1])
     away = found.screen.distances(kept)
     usual = float(np.median(away)) if len(away) else 1.0
-    return (problem.curvature or 1.0) * np.minimum(1.0, DRAWN_IN * usual / np.maximum(away, 1e-300)) ** 2
+    return kept, (problem.curvature or 1.0) * np.minimum(
+        1.0, DRAWN_IN * usual / np.maximum(away, 1e-300)
+    ) ** 2
 
 
 def _coordinates(
