@@ -31,7 +31,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
 test-slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "slow or hypothesis" --hypothesis-profile thorough
+	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "slow or hypothesis" --hypothesis-profile thorough $(if $(PART),--part $(PART))
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import warnings
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -39,11 +40,16 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # Idle workers measure themselves less often: a dozen of them took a tenth of the machine.
 os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL", "5s")
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+os.environ.setdefault("DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL", "1s")
 
 KERNELS = pytest.StashKey[list[subprocess.Popen[bytes]]]()
 
 
 READINESS.twins_first = False  # a test of a kernel calls it, kept or not
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", metavar="K/N", help="tests of part K of N alone; all K below N share them")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -125,8 +131,14 @@ def place(item: pytest.Item) -> object:
     return mark.args[0] if mark else item.path.parent
 
 
+def in_part(item: pytest.Item, part: str) -> bool:
+    """Whether a test belongs to a part K/N, which its name alone decides."""
+    k, n = map(int, part.split("/"))
+    return zlib.crc32(item.nodeid.encode()) % n == k % n
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of a group come first and together in one process, too: what they share has an end.
 
     Of the cases of a test marked ``one_in(n)`` one of each n and the last stay, the others are slow.
@@ -146,6 +158,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             first = number % n == number // n % n  # along the diagonal where there are two parameters
             if not first and not number == len(cases) - 1 >= n:
                 item.add_marker(pytest.mark.slow)
+    if part := config.getoption("part"):
+        others = [item for item in items if not in_part(item, part)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if in_part(item, part)]
     items.sort(key=lambda item: place(item) if isinstance(place(item), str) else "~")
 
 
