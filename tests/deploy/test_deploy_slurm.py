@@ -134,13 +134,15 @@ def test_a_pipeline_runs_on_the_cluster_of_its_job(queue: dict[str, str], lake: 
 
 
 @pytest.mark.parametrize("way", ["their wall time comes", "their job is cancelled"])
-def test_half_of_the_workers_leave(queue: dict[str, str], long_lake: Path, tmp_path: Path, way: str) -> None:
-    """Batches of two rows make the run long enough for it to lose its workers in the middle."""
+def test_half_of_the_workers_leave(
+    queue: dict[str, str], long_lake: Path, few_rows: str, tmp_path: Path, way: str
+) -> None:
+    """Batches of few rows make the run long enough for it to lose its workers in the middle."""
     from distributed import Client
 
     there, here = tmp_path / "there.json", tmp_path / "here.json"
     task = ("mean", long_lake, "-c", "x")
-    slowly = ("--batch-rows", "2", "--output", there)
+    slowly = ("--batch-rows", few_rows, "--output", there)
     job = submit(queue, tmp_path, "distmom", *task, *slowly, options=("--ntasks=2",))
     told = Path(queue["DISTMOM_SHARED"]) / f".distmom-{job}.json"
     wait_until(told.exists, "scheduler")

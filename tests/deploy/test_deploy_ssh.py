@@ -130,11 +130,13 @@ with Client(sys.argv[1], set_as_default=False) as client:
 """
 
 
-def test_a_host_is_cut_off_in_the_middle(network: Network, long_lake: Path, tmp_path: Path) -> None:
+def test_a_host_is_cut_off_in_the_middle(
+    network: Network, long_lake: Path, few_rows: str, tmp_path: Path
+) -> None:
     """Nobody tells the scheduler: it learns of it since no packet is acknowledged for eleven seconds."""
     task = ("mean", long_lake, "-c", "x")
     there, here = tmp_path / "there.json", tmp_path / "here.json"
-    words = network.words(*task, "--batch-rows", "4", "--output", there)  # long enough to be cut
+    words = network.words(*task, "--batch-rows", few_rows, "--output", there)
     watch = network.machines["client"].inside(sys.executable, "-c", BUSY, f"tcp://{network.scheduler}:8786")
     with program(*words, log=tmp_path / "log", **network.settings) as process:
         assert run(*watch)[0] == 0
