@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from distmom.lake.extent import Extent
 from distmom.lake.files.footers import DICTIONARY_BYTES
+from distmom.lake.keys.text_numbers import table_bytes
 from distmom.memory import Held, Memory
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.samples.pool_sampler import WHOLE
@@ -120,8 +121,20 @@ def means_memory(reduction: BlockMeans, read: ReadOptions, extent: Extent | None
         most = None if extent is None else extent.n_keys(read.by)
         n_groups = UNKNOWN_GROUPS if most is None else max(most, 1)
     rows = read.batch_rows if extent is None else min(read.batch_rows, extent.rows)
-    grouping = Held("rows of groups", GROUPED_ROW_BYTES * rows * reduction.grouped)
+    grouping = Held(
+        "rows of groups", GROUPED_ROW_BYTES * rows * reduction.grouped + _texts_bytes(read, extent)
+    )
     return found + Memory((Held("draws", draws), grouping)) + state_memory(reduction, scope, n_groups)
+
+
+def _texts_bytes(read: ReadOptions, extent: Extent | None) -> int:
+    """Bytes of the tables that number the texts of keys."""
+    chunks = [] if extent is None else [extent.chunks[name] for name in read.by if name in extent.chunks]
+    return sum(
+        table_bytes(UNKNOWN_GROUPS if one.n_keys is None else one.n_keys, one.n_bytes)
+        for one in chunks
+        if one.text
+    )
 
 
 def state_memory(reduction: BlockMeans, scope: Scope, n_groups: int = 1) -> Memory:

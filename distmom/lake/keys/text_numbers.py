@@ -22,6 +22,9 @@ MOST_TEXTS, MOST_BYTES = 1 << 20, 1 << 25
 ROOM, ROOM_BYTES = 1 << 10, 1 << 14
 """Texts, and bytes of them, that a new table has room for."""
 
+PLACE_BYTES = 48
+"""Of a text in a table that has just been doubled: its end and two slots, each twice."""
+
 _kernels = compiled_twin("distmom.numerics.texts")
 
 
@@ -44,6 +47,11 @@ class NumberedTexts(NamedTuple):
     valid: Bools | None
     n: int
     start: int
+
+
+def table_bytes(n_texts: int, n_bytes: int) -> int:
+    """Bytes of the table of so many texts, which have so many bytes in all."""
+    return PLACE_BYTES * min(n_texts, MOST_TEXTS) + 2 * min(n_bytes, MOST_BYTES)
 
 
 class TextNumbers:

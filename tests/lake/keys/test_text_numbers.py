@@ -95,3 +95,12 @@ def test_a_bound_for_the_table_holds_between_batches(monkeypatch: pytest.MonkeyP
         assert found is not None
         starts.append((found.start, found.n))
     assert starts == [(i // 2, 50 + 50 * (i % 2)) for i in range(10)]
+
+
+@pytest.mark.parametrize("n", [1_100, 9_000])
+def test_the_table_holds_no_more_than_is_declared(n: int) -> None:
+    table, letters = TextNumbers(), [f"customer-{i}" for i in range(n)]
+    assert table.of(pa.array(letters)) is not None
+    held = table._slots.nbytes + table._edges.nbytes + table._texts.nbytes
+    assert held / 4 < text_numbers.table_bytes(n, sum(map(len, letters))) >= held
+    assert text_numbers.table_bytes(10 * text_numbers.MOST_TEXTS, 10 * text_numbers.MOST_BYTES) < 2**27
