@@ -24,19 +24,18 @@ from distmom.estimators.learn.parameters import LearnOptions, Shape, SharedParam
 from distmom.estimators.learn.question import LearnPlan, LearnQuestion
 from distmom.estimators.learn.rows import ArrayRows, TrainingRows
 from distmom.estimators.learn.run import (
-    SAMPLE,
     Problem,
     ScaledSample,
     Training,
     Watch,
     learn,
-    sample_of,
     seeing_start,
     walk,
 )
 from distmom.estimators.learn.scale import robust_scale
 from distmom.estimators.learn.shared import place_of_blocks
 from distmom.estimators.learn.start.look import comparable, look, look_at_distances
+from distmom.estimators.learn.start.sample import SAMPLE, sample_of
 from distmom.estimators.learn.start.whitened import judging, whitened
 from distmom.estimators.learn.steps import StepPosition
 from distmom.estimators.learn.survey import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numpy.typing import NDArray
 
 from distmom.cluster.memory import program, told_memory
-from distmom.errors import ConfigError
+from distmom.errors import ConfigError, NoAnswerError
 from distmom.estimators.facts import data_facts
 from distmom.estimators.learn.data import DataOptions, open_columns, rows_of_lake, with_labels
 from distmom.estimators.learn.parameters import BLOCK_SIZE, Shape
 from distmom.estimators.learn.rows import LakeRows
-from distmom.estimators.learn.run import ALL_ROWS, KIND, SAMPLE, DescentKeeper, sample_of
+from distmom.estimators.learn.run import ALL_ROWS, KIND, DescentKeeper
 from distmom.estimators.learn.start.look import WANTED, WANTED_OF_PAIRS
+from distmom.estimators.learn.start.sample import SAMPLE, expect, sample_of
 from distmom.estimators.learn.survey import survey_of
 from distmom.estimators.mean.plan import worth_compiling
 from distmom.estimators.survey import PASS, Surveyor
@@ -203,6 +205,9 @@ class LearnPlan:
         held = rows.resident() if self.mode == "resident" else rows
         assert self.seen is not None
         seeds = question.seed, question.shown_seed
+        if self.keeper is None or self.keeper.checkpoint.saved is None:
+            with suppress(NoAnswerError):  # there may be more rows than was thought
+                expect(held, question.seed, planned_shape(machine, held.n_rows))
         machine._run(held, *seeds, self.seen, self, executor, progress)
         return question.finish(self, run)
 

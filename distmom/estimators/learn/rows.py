@@ -15,6 +15,7 @@ from distmom.reductions.rows.gather import ABSENT, NAN, NULL, USED
 from distmom.stopping import Stopped
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from threading import Event
 
     from distmom.cluster import Progress
@@ -117,6 +118,29 @@ class ArrayRows:
         return ArrayRows(features, targets, fates)
 
 
+@dataclass
+class Reserve:
+    """Rows that are held for fetches to come, by their ascending numbers."""
+
+    numbers: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    rows: ArrayRows | None = None
+
+    def places(self, rows: Ints) -> Ints | None:
+        """Where these rows are held, distinct and in any order; None unless all are."""
+        if not self.numbers.size:
+            return None
+        places = np.minimum(np.searchsorted(self.numbers, rows), self.numbers.size - 1)
+        return np.asarray(places, np.int64) if bool((self.numbers[places] == rows).all()) else None
+
+    def fetch(self, rows: Ints) -> ArrayRows | None:
+        """These rows; where one is not held, none is any longer."""
+        places = self.places(rows)
+        if self.rows is not None and places is not None:
+            return self.rows.fetch(places)
+        self.numbers, self.rows = np.zeros(0, np.int64), None
+        return None
+
+
 @dataclass(frozen=True)
 class LakeRows:
     """Rows of a lake; those of many steps are gathered in one pass over the files that hold them.
@@ -129,6 +153,7 @@ class LakeRows:
     with_target: bool
     progress: Progress | None = None
     skipped: list[SkippedFile] = field(default_factory=list)
+    reserve: Reserve = field(default_factory=Reserve, init=False)  # what has another source has its own
     far: ClassVar[bool] = True
 
     @property
@@ -154,8 +179,25 @@ class LakeRows:
         room = min(self.source.executor.memory // 4, MOST_GATHERED) // ((COPIES + 1) * self.row_bytes)
         return max(STEPS_AT_ONCE * step_rows, room)
 
+    def expect(self, parts: Sequence[Ints], step_rows: int) -> None:
+        """Gather the rows of coming fetches in one pass; they are held until another row is fetched.
+
+        Rows of many steps and a quarter more take no more memory than the former beside those that are
+        gathered meanwhile. Parts beyond that are left to their own fetch.
+        """
+        room = self.at_once(step_rows) * (COPIES + 1) // COPIES
+        ends = np.cumsum([part.size for part in parts])
+        few = parts[: int(np.searchsorted(ends, room, side="right"))]
+        if len(few) > 1:
+            rows = np.unique(np.concatenate(few))
+            if self.reserve.places(rows) is None:
+                self.reserve.numbers, self.reserve.rows = rows, self._gathered(rows, None)
+
     def fetch(self, rows: Ints, stop: Event | None = None) -> ArrayRows:
         """These rows, distinct and in any order; `Stopped` soon after the flag is set."""
+        held = self.reserve.fetch(rows)
+        if held is not None:
+            return held
         order = np.argsort(rows)
         place = np.empty_like(order)
         place[order] = np.arange(order.size)

@@ -20,6 +20,7 @@ from distmom.estimators.learn.parameters import BLOCK_SIZE, LearnOptions, Shape
 from distmom.estimators.learn.rows import Met, TrainingRows
 from distmom.estimators.learn.scale import Scale
 from distmom.estimators.learn.shared import SharedBlocks
+from distmom.estimators.learn.start.sample import expect, order_of
 from distmom.estimators.learn.steps import StepPosition, step_rows
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.losses.block_risk import BlockRisk
@@ -57,9 +58,6 @@ ROWS_OF_A_LOOK, FEWEST_STEPS = 17_600, 5
 
 JUDGES = 31
 """Fewest blocks of the sample that judge the gradient if none are held out."""
-
-SAMPLE = 8_192
-"""Rows that determine scales, starts and step sizes."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ class Training:
 
     def order(self, source: TrainingRows) -> VirtualOrder:
         """The order of the rows of a source, held-out ones first."""
-        return VirtualOrder(self.seed, source.n_rows, self.shape.n_held_out * self.shape.held_out_size)
+        return order_of(self.seed, source, self.shape)
 
     def blocks(
         self, features: Floats, targets: Floats, crew: Executor | None = None
@@ -214,6 +212,7 @@ def learn(
     """
     if keeper is not None:
         keeper.resume(training)
+    expect(source, training.seed, training.shape, training.place, sample=False)
     held_out, met = _held_out(training, source, options.tol)
     judges, training.judges = training.judges, None
     looks = held_out
@@ -296,21 +295,6 @@ class Watch:
         left = f"{(self.n_steps - state.step) / rate:.0f} s left" if rate else "unknown time left"
         loss = (state.history.held_out or state.history.objective)[-1]
         logger.info("training: step %d of at most %d, loss %.4g, %s", state.step, self.n_steps, loss, left)
-
-
-def sample_of(source: TrainingRows, seed: int) -> tuple[Floats, Floats, float, Ints]:
-    """The first rows of the order of all rows that count, their share, and their numbers."""
-    numbers = VirtualOrder(seed, source.n_rows).rows(0, 0, SAMPLE)
-    found = source.fetch(numbers)
-    features, targets = found.features[found.used], found.targets[found.used]
-    if not targets.size:
-        raise NoAnswerError(f"none of the {found.used.size:,} rows is complete; check the null counts")
-    if not (np.isfinite(features).all(axis=tuple(range(1, features.ndim))) & np.isfinite(targets)).any():
-        raise NoAnswerError(
-            f"each of the {targets.size:,} rows has an infinite value; filter such values out with where, or "
-            "clean the data"
-        )
-    return features, targets, targets.size / found.used.size, numbers[found.used]
 
 
 def seeing_start(problem: Problem, sample: ScaledSample) -> Floats:
