@@ -15,7 +15,8 @@ from distmom.numerics.blocks.moments_compiled import total_row
 
 RUNS_TOGETHER = 4
 LINE = 8  # values in a cache line
-MANY_GONE = 12  # if more than one row in this many is gone, rows are chosen without a branch
+NAN = 0x7FF8 << 48  # the bits of NaN
+MARK = NAN + 1  # those of another NaN, in place of a row that is gone
 LEAST_AHEAD = 2048  # values to prefetch: fetching one takes as long as adding hundreds
 
 
@@ -37,8 +38,8 @@ def add_part(x, gone, first, run, key, forward, shift, s1, s2, missing):
 
 
 @njit
-def gather(x, start, gone, run, key, inverse, forward, shift, rows, missing, ahead):
-    """The whole run from place `start` on, in order of its blocks; `shift` in place of rows that are gone.
+def gather(x, start, run, key, inverse, rows, ahead):
+    """The whole run from place `start` on, in order of its blocks.
 
     That order defeats the processor's own prefetching, so values `ahead` places farther on are prefetched.
     """
@@ -54,24 +55,25 @@ def gather(x, start, gone, run, key, inverse, forward, shift, rows, missing, ahe
             rows[k + j] = run_rows[places[k + j]]
     for k in range(whole, k_blocks):
         rows[k] = run_rows[places[k]]
-    if gone.size > 0:
-        hidden = gone[start : start + k_blocks]
-        n_hidden = 0
-        for j in range(k_blocks):
-            n_hidden += hidden[j]
-        if n_hidden * MANY_GONE > k_blocks:  # marks would cause mispredicted branches
-            for k in range(k_blocks):
-                value, out = rows[k], hidden[places[k]]
-                missing[k] += out
-                rows[k] = shift if out else value
-        elif n_hidden > 0:
-            blocks = forward[choice]
-            for j in range(k_blocks):
-                if hidden[j]:
-                    block = np.int64(blocks[j]) - rotation
-                    block = block + k_blocks if block < 0 else block
-                    rows[block] = shift
-                    missing[block] += 1
+
+
+@njit
+def gather_marked(x, start, gone, run, key, inverse, values, rows):
+    """The same with a mark in place of rows that are gone; `values` is room for a run.
+
+    Rows are marked where they lie: to look for the marks of a random row takes as long as for its value.
+    """
+    k_blocks = rows.size
+    choice, rotation = run_choice(run, key, k_blocks)
+    places = inverse[choice][rotation : rotation + k_blocks]
+    run_rows = x[start : start + k_blocks].view(np.int64)
+    hidden = gone[start : start + k_blocks]
+    for j in range(k_blocks):
+        bits = run_rows[j]
+        bits = NAN if bits == MARK else bits  # no value is a mark
+        values[j] = MARK if hidden[j] else bits
+    for k in range(k_blocks):
+        rows[k] = values[places[k]]
 
 
 @njit
@@ -92,13 +94,21 @@ def add_runs(x, gone, first_row, key, inverse, forward, shift, s1, s2, missing):
     add_part(x[:i], gone[:i], first_row - run * k, run, key, forward, shift, s1, s2, missing)
     run += i > 0
     rows = np.empty((RUNS_TOGETHER, k))
+    marked = rows.view(np.int64)
+    values = np.empty(k if gone.size > 0 else 0, np.int64)
     runs = 0
     while n - i >= k:
         m = min(RUNS_TOGETHER, (n - i) // k)
         for r in range(m):
             start = i + r * k
-            gather(x, start, gone, run + r, key, inverse, forward, shift, rows[r], missing, ahead)
-        if m == RUNS_TOGETHER:
+            if gone.size > 0:
+                gather_marked(x, start, gone, run + r, key, inverse, values, marked[r])
+            else:
+                gather(x, start, run + r, key, inverse, rows[r], ahead)
+        if gone.size > 0:
+            for r in range(m):
+                add_marked(rows[r], marked[r], shift, s1, s2, missing)
+        elif m == RUNS_TOGETHER:
             add_four(rows, shift, s1, s2)
         else:
             for r in range(m):
@@ -115,6 +125,17 @@ def add_one(row, shift, s1, s2):
     """Add one value to each block."""
     for k in range(s1.size):
         d = row[k] - shift
+        s1[k] += d
+        s2[k] += d * d
+
+
+@njit
+def add_marked(row, marked, shift, s1, s2, missing):
+    """The same, and nothing where there is a mark."""
+    for k in range(s1.size):
+        gone = marked[k] == MARK
+        d = 0.0 if gone else row[k] - shift
+        missing[k] += gone
         s1[k] += d
         s2[k] += d * d
 

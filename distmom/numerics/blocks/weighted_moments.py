@@ -128,7 +128,10 @@ class WeightedMoments(_WeightedMomentArrays, BlockState):
 
 def plain_rows(w: Floats, rest: Floats = NOTHING) -> Bools | None:
     """Rows whose weight is between `SMALLEST` and `LARGEST`; None if that is every row."""
+    # where one is NaN, so are both extremes, which are then within no bounds
+    if all(part.min() >= SMALLEST and part.max() <= LARGEST for part in (w, rest) if part.size):
+        return None
     plain = np.empty(w.size + rest.size, np.bool_)
     for part, mine in ((w, plain[: w.size]), (rest, plain[w.size :])):
         np.logical_and(part >= SMALLEST, part <= LARGEST, out=mine)
-    return None if plain.all() else plain
+    return plain

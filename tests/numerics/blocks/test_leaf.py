@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from distmom.numerics.blocks.labels import file_key, label_table, labels, stored_edges, stored_labels
 from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments
+from distmom.numerics.blocks.leaf_compiled import MARK
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
 
@@ -131,6 +132,22 @@ def test_read_only_arrays_are_taken():
     x.flags.writeable = False
     for compiled in (False, True):
         assert leaf_moments(x, None, 0, KEY, TABLES[45], compiled=compiled).count[-1] == 3000
+
+
+def test_no_value_is_taken_for_a_row_that_is_gone():
+    """Kernels mark such rows by a NaN, which a file may hold, too."""
+    gone = np.zeros(3000, np.bool_)
+    gone[::7] = True
+    marked = np.array([MARK]).view(np.float64)[0]
+    for row in (15, 1500, 2999):  # of a run that the leaf cuts, and of whole ones
+        x = np.random.default_rng(0).normal(size=3000)
+        x[row] = marked
+        found = leaf_moments(x, gone, 20, KEY, TABLES[945], compiled=True)
+        assert same_bits(found, leaf_moments(x, gone, 20, KEY, TABLES[945]))
+        bad = labels(20, 3000, KEY, TABLES[945])[row]
+        assert (
+            np.flatnonzero(np.isnan(found.mean)).tolist() == [bad, 945] and found.count[945] == (~gone).sum()
+        )
 
 
 @given(
