@@ -256,7 +256,8 @@ class Learner(SharedParameters, BaseEstimator):
         features, targets, share, numbers = sample_of(rows, seed)
         scaled, centred = options.scaling != "none", not self._pairs_given
         of = features, targets if self._scale_targets else None
-        scale = robust_scale(*of, scaled=scaled, centred=centred)
+        labels = self._most_labels is not None
+        scale = robust_scale(*of, scaled=scaled, centred=centred, penalised=labels and self._linear)
         n_rows = math.floor(share * rows.n_rows)
         of_sample = scale.features(features), scale.targets(targets)
         shape = Shape(options.n_blocks, parameters.BLOCK_SIZE, 0, 0)  # not known yet
@@ -266,7 +267,6 @@ class Learner(SharedParameters, BaseEstimator):
         # blocks of a given size may all have rows that are far out
         free = options.block_size is None and options.aggregator != "plain"
         if self._linear:
-            labels = self._most_labels is not None
             seen = look(problem, comparable(sample, features, scaled), scale.outlier_share, labels=labels)
             wanted = max(seen.wanted, problem.wanted if whitens else 0)
             sizes = {"share": seen.share, "wanted": wanted, "accused": True, "passed_over": whitens}

@@ -132,7 +132,8 @@ class RobustLogisticRegression(ClassifierMixin, Learner):
     alpha : float or "auto"
         L2 penalty: half of this times the squared norm of the coefficients of scaled features is added.
         ``"auto"`` is one over the number of sampled rows, at most 8,192, as if each coefficient were drawn
-        with variance one.
+        with variance one. Features are divided by their median absolute deviation, or by their standard
+        deviation (values beyond three of the former clipped) where that is less.
 
     Attributes
     ----------

@@ -16,6 +16,9 @@ OUTLYING = 20.0
 
 BLOCKS = 9
 
+WITHIN = 3.0
+"""Deviations from the centre at which values are clipped for a standard deviation, of normal ones 0.997."""
+
 LEAST_OF_MORE = 0.05
 """A median distance below this share of the upper quartile is that of a value which about half have."""
 
@@ -56,7 +59,12 @@ class Scale:
 
 
 def robust_scale(
-    features: Floats, targets: Floats | None, *, scaled: bool = True, centred: bool = True
+    features: Floats,
+    targets: Floats | None,
+    *,
+    scaled: bool = True,
+    centred: bool = True,
+    penalised: bool = False,
 ) -> Scale:
     """Medians and median absolute deviations of a sample of rows.
 
@@ -66,8 +74,12 @@ def robust_scale(
     If many targets have one value, their unit is the root mean square. Without `targets` they stay as they
     are. Outlying values are counted even if features are not `scaled`. Deviations of features that are not
     `centred` are taken from zero, which is then the centre.
+
+    The median absolute deviation of values with two modes, or of few values, is larger than their standard
+    deviation, so a penalty on coefficients in its units is stronger. Features of a model that is `penalised`
+    are divided by the smaller one; values far out are clipped.
     """
-    centre, spread, outlying = _columns(features, centred)
+    centre, spread, outlying = _columns(features, centred, penalised)
     if not scaled:
         centre, spread = np.zeros_like(centre), np.ones_like(spread)
     if targets is None:
@@ -92,7 +104,7 @@ def _most(outlying: Bools) -> float:
     return float(outlying.mean(axis=0).max(initial=0.0))
 
 
-def _columns(values: Floats, centred: bool = True) -> tuple[Floats, Floats, Bools]:
+def _columns(values: Floats, centred: bool = True, penalised: bool = False) -> tuple[Floats, Floats, Bools]:
     """Centre and scale of each column, and which values are outlying."""
     with np.errstate(over="ignore", invalid="ignore"):
         centre = np.median(np.clip(values, *_LIMITS), axis=0) if centred else np.zeros(values.shape[1])
@@ -103,6 +115,11 @@ def _columns(values: Floats, centred: bool = True) -> tuple[Floats, Floats, Bool
         # columns with mostly one value have outlying values by nature: they are not counted
         outlying = away > OUTLYING * np.where(deviation > 0.0, deviation, np.inf)
     spread = np.where(deviation > 0.0, deviation, _block_deviation(away))
+    if penalised:
+        most = np.where(deviation > 0.0, WITHIN * deviation, np.inf)  # rare levels are not clipped
+        with np.errstate(over="ignore", invalid="ignore"):
+            standard = np.clip(values - centre, -most, most).std(axis=0)
+        spread = np.where(standard > 0.0, np.fmin(spread, standard), spread)
     return centre, np.where((spread > 0.0) & np.isfinite(spread), spread, 1.0), np.asarray(outlying)
 
 
