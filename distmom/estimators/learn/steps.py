@@ -13,7 +13,7 @@ import numpy as np
 from distmom.cluster.interrupts import interrupts
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.rows import ArrayRows, Met, TrainingRows
-from distmom.numerics.arrays import Floats, Ints
+from distmom.numerics.arrays import Floats
 from distmom.numerics.random.virtual_order import VirtualOrder
 from distmom.stopping import EVERY
 
@@ -89,14 +89,14 @@ def step_rows(
                 yield features, held.targets[rows].reshape(n_blocks, block_size), place
 
 
-def first_rows(
+def first_span(
     order: VirtualOrder,
     source: TrainingRows,
     step_rows: int,
     place: StepPosition = StepPosition(),  # noqa: B008
-) -> Ints:
-    """The rows that are fetched first for steps of this size from a place on."""
-    return order.rows(*next(_spans(order.n_pass, place, source.at_once(step_rows))))
+) -> RowRange:
+    """What is fetched first for steps of this size from a place on."""
+    return next(_spans(order.n_pass, place, source.at_once(step_rows)))
 
 
 def _spans(n_pass: int, place: StepPosition, at_once: int) -> Iterator[RowRange]:

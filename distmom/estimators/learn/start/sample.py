@@ -7,7 +7,7 @@ import numpy as np
 from distmom.errors import NoAnswerError
 from distmom.estimators.learn.parameters import Shape
 from distmom.estimators.learn.rows import LakeRows, TrainingRows
-from distmom.estimators.learn.steps import StepPosition, first_rows
+from distmom.estimators.learn.steps import StepPosition, first_span
 from distmom.numerics.arrays import Floats, Ints
 from distmom.numerics.random.virtual_order import VirtualOrder
 
@@ -34,8 +34,11 @@ def expect(
     """
     if isinstance(source, LakeRows):
         order, step_rows = order_of(seed, source, shape), shape.n_blocks * shape.block_size
-        parts = [order.held_out(), first_rows(order, source, step_rows, place)]
-        source.expect([_sampled(source, seed), *parts] if sample else parts, step_rows)
+        held_out, span = order.held_out(), first_span(order, source, step_rows, place)
+        last = order.rows(span.number, span.stop - 1, span.stop)  # with it the others are held
+        if source.reserve.places(np.concatenate([held_out, last])) is None:
+            parts = [held_out, order.rows(*span)]
+            source.expect([_sampled(source, seed), *parts] if sample else parts, step_rows)
 
 
 def _sampled(source: TrainingRows, seed: int) -> Ints:
