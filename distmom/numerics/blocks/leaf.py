@@ -198,7 +198,7 @@ def raw_moments(
 def _kernel_rows(x: Floats, rest: Floats, gone: Bools | None, draws: Draws) -> tuple[Any, ...]:
     first_row, key, table = draws
     hidden = NONE_GONE if gone is None else gone
-    return read_only(x), read_only(rest), hidden, first_row, key, table.inverse, table.forward
+    return read_only(x), read_only(rest), hidden, first_row, key, table.inverse
 
 
 def _compiled_chunks(x: Floats, gone: Bools | None, draws: Draws, chunk_rows: int) -> BlockState:

@@ -15,139 +15,121 @@ from distmom.numerics.blocks.moments_compiled import total_row
 
 RUNS_TOGETHER = 4
 LINE = 8  # values in a cache line
-NAN = 0x7FF8 << 48  # the bits of NaN
-MARK = NAN + 1  # those of another NaN, in place of a row that is gone
 LEAST_AHEAD = 2048  # values to prefetch: fetching one takes as long as adding hundreds
 
+NO_ROW = -0.0
+"""Stands for a row that is gone: a sum with 0.0 never has these bits, and adding them changes no sum."""
+NO_ROW_BITS = np.float64(NO_ROW).view(np.int64)
+
 
 @njit
-def add_part(x, gone, first, run, key, forward, shift, s1, s2, missing):
-    """Add some rows of one run from its place `first` on, one by one; not a run counted by `missing`."""
-    k_blocks = s1.size
-    choice, rotation = run_choice(run, key, k_blocks)
-    blocks = forward[choice]
+def differences(x, shift, d):
+    """``x - shift`` of each row, never `NO_ROW`."""
     for j in range(x.size):
-        if gone.size > 0 and gone[j]:
-            continue
-        block = np.int64(blocks[first + j]) - rotation
-        block = block + k_blocks if block < 0 else block
-        d = x[j] - shift
-        s1[block] += d
-        s2[block] += d * d
-        missing[block] -= 1
+        d[j] = (x[j] - shift) + 0.0
 
 
 @njit
-def gather(x, start, run, key, inverse, rows, ahead):
-    """The whole run from place `start` on, in order of its blocks.
+def some_differences(x, gone, shift, d):
+    """As `differences`; `NO_ROW` where a row is gone, chosen without a branch."""
+    for j in range(x.size):
+        away = (x[j] - shift) + 0.0
+        d[j] = NO_ROW if gone[j] else away
 
-    That order defeats the processor's own prefetching, so values `ahead` places farther on are prefetched.
+
+@njit
+def gather(x, ahead, run_rows, places, shift, row):
+    """Rows of a run less the shift, in the order of the blocks.
+
+    That order defeats the processor's own prefetching, so the values of `x` from place `ahead` on, of a later
+    run, are prefetched.
     """
-    k_blocks = rows.size
-    choice, rotation = run_choice(run, key, k_blocks)
-    places = inverse[choice][rotation : rotation + k_blocks]
     last = x.size - 1
-    run_rows = x[start : start + k_blocks]
-    whole = k_blocks - k_blocks % LINE
+    whole = row.size - row.size % LINE
     for k in range(0, whole, LINE):
-        prefetch(x, min(start + ahead + k, last))
+        prefetch(x, min(ahead + k, last))
         for j in range(LINE):
-            rows[k + j] = run_rows[places[k + j]]
-    for k in range(whole, k_blocks):
-        rows[k] = run_rows[places[k]]
+            row[k + j] = run_rows[places[k + j]] - shift
+    for k in range(whole, row.size):
+        row[k] = run_rows[places[k]] - shift
 
 
 @njit
-def gather_marked(x, start, gone, run, key, inverse, values, rows):
-    """The same with a mark in place of rows that are gone; `values` is room for a run.
-
-    Rows are marked where they lie: to look for the marks of a random row takes as long as for its value.
-    """
-    k_blocks = rows.size
-    choice, rotation = run_choice(run, key, k_blocks)
-    places = inverse[choice][rotation : rotation + k_blocks]
-    run_rows = x[start : start + k_blocks].view(np.int64)
-    hidden = gone[start : start + k_blocks]
-    for j in range(k_blocks):
-        bits = run_rows[j]
-        bits = NAN if bits == MARK else bits  # no value is a mark
-        values[j] = MARK if hidden[j] else bits
-    for k in range(k_blocks):
-        rows[k] = values[places[k]]
+def count_missing(row, missing):
+    """Count the blocks that get no row."""
+    bits = row.view(np.int64)
+    for k in range(row.size):
+        missing[k] += bits[k] == NO_ROW_BITS
 
 
 @njit
-def add_runs(x, gone, first_row, key, inverse, forward, shift, s1, s2, missing):
-    """Add ``x - shift`` and its square to the blocks; return the number of whole runs.
+def add_runs(x, gone, first_row, key, inverse, shift, s1, s2, missing):
+    """Add ``x - shift`` and its square to the blocks; return the number of runs met.
 
     Block k then has ``runs - missing[k]`` rows. Each run is gathered into the order of the blocks first, so
     that the additions are independent lanes over contiguous memory: no reassociation is needed for speed, and
     every processor gives the same bits. Sums of four runs are taken at a time, which saves loads and stores.
+    Rows that are gone, or beyond the leaf's edge where a run is cut, are marked before they are gathered.
     """
-    k = s1.size
+    n_blocks = s1.size
+    d = np.empty(n_blocks)
+    rows = np.empty((RUNS_TOGETHER, n_blocks))
     n = x.size
-    ahead = max(LEAST_AHEAD, 2 * k)
+    ahead = max(LEAST_AHEAD, 2 * n_blocks)
     for j in range(0, min(ahead, n), LINE):
         prefetch(x, j)
-    run = first_row // k
-    i = min(n, (run + 1) * k - first_row) if first_row > run * k else 0
-    add_part(x[:i], gone[:i], first_row - run * k, run, key, forward, shift, s1, s2, missing)
-    run += i > 0
-    rows = np.empty((RUNS_TOGETHER, k))
-    marked = rows.view(np.int64)
-    values = np.empty(k if gone.size > 0 else 0, np.int64)
+    i = 0
+    run = first_row // n_blocks
+    offset = first_row - run * n_blocks
     runs = 0
-    while n - i >= k:
-        m = min(RUNS_TOGETHER, (n - i) // k)
-        for r in range(m):
-            start = i + r * k
-            if gone.size > 0:
-                gather_marked(x, start, gone, run + r, key, inverse, values, marked[r])
-            else:
-                gather(x, start, run + r, key, inverse, rows[r], ahead)
-        if gone.size > 0:
-            for r in range(m):
-                add_marked(rows[r], marked[r], shift, s1, s2, missing)
-        elif m == RUNS_TOGETHER:
-            add_four(rows, shift, s1, s2)
+    held = 0
+    while i < n:
+        m = min(n_blocks - offset, n - i)
+        choice, rotation = run_choice(run, key, n_blocks)
+        places = inverse[choice][rotation : rotation + n_blocks]
+        row = rows[held]
+        if m == n_blocks and gone.size == 0:
+            gather(x, i + ahead, x[i : i + m], places, shift, row)
         else:
-            for r in range(m):
-                add_one(rows[r], shift, s1, s2)
-        i += m * k
-        run += m
-        runs += m
-    add_part(x[i:], gone[i:], 0, run, key, forward, shift, s1, s2, missing)
+            if m < n_blocks:
+                d[:] = NO_ROW
+            mine = d[offset : offset + m]
+            if gone.size > 0:
+                some_differences(x[i : i + m], gone[i : i + m], shift, mine)
+            else:
+                differences(x[i : i + m], shift, mine)
+            gather(x, i + ahead, d, places, 0.0, row)
+            count_missing(row, missing)
+        held += 1
+        if held == RUNS_TOGETHER:
+            add_four(rows, s1, s2)
+            held = 0
+        i += m
+        offset = 0
+        run += 1
+        runs += 1
+    for r in range(held):
+        add_one(rows[r], s1, s2)
     return runs
 
 
 @njit
-def add_one(row, shift, s1, s2):
-    """Add one value to each block."""
+def add_one(row, s1, s2):
+    """Add one difference to each block."""
     for k in range(s1.size):
-        d = row[k] - shift
+        d = row[k]
         s1[k] += d
         s2[k] += d * d
 
 
 @njit
-def add_marked(row, marked, shift, s1, s2, missing):
-    """The same, and nothing where there is a mark."""
-    for k in range(s1.size):
-        gone = marked[k] == MARK
-        d = 0.0 if gone else row[k] - shift
-        missing[k] += gone
-        s1[k] += d
-        s2[k] += d * d
-
-
-@njit
-def add_four(rows, shift, s1, s2):
-    """Add four values to each block, one after the other."""
+def add_four(rows, s1, s2):
+    """Add four differences to each block, one after the other."""
     for k in range(s1.size):
         a = s1[k]
         b = s2[k]
         for r in range(RUNS_TOGETHER):
-            d = rows[r, k] - shift
+            d = rows[r, k]
             a += d
             b += d * d
         s1[k] = a
@@ -203,8 +185,8 @@ def middle_value(x, rest, gone):
     return 0.0
 
 
-@entry("=f8[] =f8[] b1[] i8 u8 u2[,] u2[,] f8 i8[] f8[] f8[]")
-def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, mean, m2):
+@entry("=f8[] =f8[] b1[] i8 u8 u2[,] f8 i8[] f8[] f8[]")
+def leaf_about(x, rest, gone, first_row, key, inverse, shift, count, mean, m2):
     """Moments of the blocks of a leaf, and last of all its rows; whether some block has lost its digits."""
     k = count.size - 1
     n = x.size
@@ -214,16 +196,16 @@ def leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, me
     missing[:] = 0
     s1[:] = 0.0
     s2[:] = 0.0
-    runs = add_runs(x, gone[:n], first_row, key, inverse, forward, shift, s1, s2, missing)
+    runs = add_runs(x, gone[:n], first_row, key, inverse, shift, s1, s2, missing)
     if rest.size > 0:
-        runs += add_runs(rest, gone[n:], first_row + n, key, inverse, forward, shift, s1, s2, missing)
+        runs += add_runs(rest, gone[n:], first_row + n, key, inverse, shift, s1, s2, missing)
     lost = finish(runs, shift, missing, s1, s2)
     count[k], mean[k], m2[k] = total_row(missing, s1, s2)
     return lost
 
 
-@entry("=f8[] =f8[] b1[] i8 u8 u2[,] u2[,] i8[] f8[] f8[]", pays=200e6)
-def leaf_amid(x, rest, gone, first_row, key, inverse, forward, count, mean, m2):
+@entry("=f8[] =f8[] b1[] i8 u8 u2[,] i8[] f8[] f8[]", pays=200e6)
+def leaf_amid(x, rest, gone, first_row, key, inverse, count, mean, m2):
     """The same about the leaf's middle value: most leaves need no other shift, nor a second call."""
     shift = middle_value(x, rest, gone)
-    return leaf_about(x, rest, gone, first_row, key, inverse, forward, shift, count, mean, m2)
+    return leaf_about(x, rest, gone, first_row, key, inverse, shift, count, mean, m2)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from distmom.numerics.blocks.labels import file_key, label_table, labels, stored_edges, stored_labels
 from distmom.numerics.blocks.leaf import LEAF_ROWS, leaf_moments
-from distmom.numerics.blocks.leaf_compiled import MARK
+from distmom.numerics.blocks.leaf_compiled import NO_ROW
 from distmom.numerics.blocks.moments import Moments
 from distmom.numerics.blocks.stored import stored_moments
 
@@ -47,7 +47,7 @@ leaves = st.tuples(
     st.integers(0, 2500),
     st.integers(0, 2**32 - 1),
     st.sampled_from([0.0, 0.05, 0.9, 1.0]),
-    st.sampled_from(["normal", "outlying", "infinite", "offset"]),
+    st.sampled_from(["normal", "outlying", "infinite", "offset", "zeros"]),
 )
 
 
@@ -60,6 +60,8 @@ def draw(first, n, seed, share, kind):
         x[rng.integers(0, n, 3)] = [np.inf, -np.inf, np.inf]
     if kind == "offset":
         x += 1e9
+    if kind == "zeros":  # of both signs: one of them marks rows that are gone in the compiled kernel
+        x = rng.choice([0.0, -0.0, 5e-324, -5e-324], n)
     return x, rng.random(n) < share
 
 
@@ -135,19 +137,20 @@ def test_read_only_arrays_are_taken():
 
 
 def test_no_value_is_taken_for_a_row_that_is_gone():
-    """Kernels mark such rows by a NaN, which a file may hold, too."""
+    """Kernels mark such rows by a zero with a sign, which a file may hold, too; a NaN ruins its block."""
     gone = np.zeros(3000, np.bool_)
     gone[::7] = True
-    marked = np.array([MARK]).view(np.float64)[0]
+    x = np.full(3000, NO_ROW)
+    assert np.signbit(x).all()
     for row in (15, 1500, 2999):  # of a run that the leaf cuts, and of whole ones
-        x = np.random.default_rng(0).normal(size=3000)
-        x[row] = marked
-        found = leaf_moments(x, gone, 20, KEY, TABLES[945], compiled=True)
-        assert same_bits(found, leaf_moments(x, gone, 20, KEY, TABLES[945]))
-        bad = labels(20, 3000, KEY, TABLES[945])[row]
-        assert (
-            np.flatnonzero(np.isnan(found.mean)).tolist() == [bad, 945] and found.count[945] == (~gone).sum()
-        )
+        x[:] = NO_ROW
+        x[row] = np.nan
+        for mask in (gone, None):
+            found = leaf_moments(x, mask, 20, KEY, TABLES[945], compiled=True)
+            assert same_bits(found, leaf_moments(x, mask, 20, KEY, TABLES[945]))
+            bad = labels(20, 3000, KEY, TABLES[945])[row]
+            assert np.flatnonzero(np.isnan(found.mean)).tolist() == [bad, 945]
+            assert found.count[945] == (3000 if mask is None else (~gone).sum())
 
 
 @given(
