@@ -274,6 +274,7 @@ class Learner(SharedParameters, BaseEstimator):
             seen = look_at_distances(comparable(sample, features, scaled))
             sizes |= {"share": max(seen.share, scale.outlier_share), "passed_over": seen.share > 0.0}
         shape = options.shape(n_rows, self._least_size, bounded=self._bounded, **sizes)
+        shape.warn()
         sample = replace(sample, shape=shape)
         judges = sample.features[: 2 * MOST_LOSSES], sample.targets[: 2 * MOST_LOSSES]
         begun: dict[str, Any] = {"judges": judges, "judge": judging(problem, sample.features)}

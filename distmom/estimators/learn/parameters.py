@@ -173,6 +173,15 @@ class Shape(NamedTuple):
     n_held_out: int
     held_out_size: int  # rows of each of these
 
+    def warn(self) -> None:
+        """Warn of a number of blocks that has no middle."""
+        if self.n_blocks % 2 == 0:
+            warnings.warn(
+                f"n_blocks: {self.n_blocks} is even, so the block of the step is not in the middle; take an "
+                "odd number",
+                stacklevel=2,
+            )
+
 
 @dataclass(kw_only=True)
 class LearnOptions(SharedParameters):
@@ -249,12 +258,6 @@ class LearnOptions(SharedParameters):
             n_blocks = min(n_blocks, max(1, n_rows // least_size))
             n_blocks -= 1 - n_blocks % 2
             size = max(1, n_rows // n_blocks)
-        if n_blocks % 2 == 0:
-            warnings.warn(
-                f"n_blocks: {n_blocks} is even, so the block of the step is not in the middle; take an odd "
-                "number",
-                stacklevel=2,
-            )
         held_out = size
         if accused:
             free = min(int(HELD_OUT_SHARE * n_rows), n_rows - n_blocks * size)

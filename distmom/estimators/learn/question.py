@@ -166,7 +166,9 @@ class LearnPlan:
         sizes: tuple[int | None, ...] = (None, None, None)
         memory = program(executor) + Memory((Held("libraries of learners", LIBRARIES, each=False),))
         if self.rows is not None:
-            sizes = planned_shape(machine, self.rows.n_rows)[:3]
+            shape = planned_shape(machine, self.rows.n_rows)
+            shape.warn()
+            sizes = shape[:3]
             survey = Surveyor(self.question.seed, executor, None).check(self.question.scan, self.surveyed)
             memory = (memory + self.rows.memory(self.mode)).or_larger(survey, executor.threads_per_process)
         return {
@@ -205,7 +207,7 @@ class LearnPlan:
         held = rows.resident() if self.mode == "resident" else rows
         assert self.seen is not None
         seeds = question.seed, question.shown_seed
-        if self.keeper is None or self.keeper.checkpoint.saved is None:
+        if self.mode == "streaming" and (self.keeper is None or self.keeper.checkpoint.saved is None):
             with suppress(NoAnswerError):  # there may be more rows than was thought
                 expect(held, question.seed, planned_shape(machine, held.n_rows))
         machine._run(held, *seeds, self.seen, self, executor, progress)

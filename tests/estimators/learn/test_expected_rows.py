@@ -111,3 +111,12 @@ def test_labels_are_not_taken_from_rows_without_them(tmp_path: Path, gathered: l
     ]
     assert len(gathered) == 2  # one for each model
     assert np.array_equal(models[0].coef_, models[1].coef_) and list(models[0].classes_) == ["no", "yes"]
+
+
+@pytest.mark.parametrize("mode", ["streaming", "resident"])
+def test_an_even_number_of_blocks_is_told_once(tmp_path: Path, mode: str) -> None:
+    lake = lake_of(tmp_path / "lake")
+    model = dm.RobustLinearRegression(random_state=0, max_iter=5, n_blocks=10)
+    with pytest.warns(UserWarning) as said:
+        model.fit(lake, "y", mode=mode)
+    assert sum("10 is even" in str(one.message) for one in said) == 1
