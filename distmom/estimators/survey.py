@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from distmom.designs.blocks import RandomBlocks
 from distmom.designs.design import BlockDesign
-from distmom.errors import ConfigError, DataError, NoAnswerError
+from distmom.errors import ConfigError, DataError, NoAnswerError, ResourceError
 from distmom.estimators.facts import run_facts
 from distmom.estimators.mean.question import MeanQuestion
 from distmom.estimators.options import MeanOptions
@@ -80,7 +80,7 @@ class Surveyor:
     confidence_level : float
         Of the means' intervals.
     together : int
-        So many columns are asked for in one pass, which bounds its memory; 0: all.
+        At most so many columns are asked for in one pass, fewer if there is no memory for them; 0: all.
     lists : bool
         Columns hold lists, and make one vector.
     riders : callable, optional
@@ -116,7 +116,7 @@ class Surveyor:
     def check(self, scan: Scan, columns: Sequence[str]) -> Memory:
         """The memory that it takes; ResourceError if that is not there. No row is read."""
         with suppress(ConfigError, DataError, NoAnswerError):
-            few = columns[: self.together or None]
+            few = columns[: self._at_once(scan, columns)]
             return self._question(scan, few, BY_ROWS).plan(self.executor, None).pass_.memory
         return Memory()
 
@@ -176,13 +176,25 @@ class Surveyor:
         options = MeanOptions.of(scan, design, joint=self.lists, **promise)
         return MeanQuestion(scan, list(columns), None, options, rng=self.seed)
 
+    def _at_once(self, scan: Scan, columns: Sequence[str]) -> int:
+        """Columns that one pass takes: as many as there is memory for, at most `together`."""
+        step = self.together or len(columns)
+        while self.together and step > 1:
+            try:
+                self._question(scan, columns[:step], BY_ROWS).plan(self.executor, None)
+            except ResourceError:
+                step = -(-step // 2)
+            else:
+                break
+        return step
+
     def means(self, scan: Scan, columns: Sequence[str], design: BlockDesign = BY_ROWS) -> list[MeanResult]:
         """The robust mean of each; NoAnswerError if none has one."""
         keys = [(id(scan), name) for name in columns]
         if design is BY_ROWS and all(key in self.asked for key in keys):
             return [self.asked[key][1] for key in keys]
         means: list[Any] = []
-        step = self.together or len(columns)
+        step = self._at_once(scan, columns)
         for start in range(0, len(columns), step):
             some = columns[start : start + step]
             question = self._question(scan, some, design)

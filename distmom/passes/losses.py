@@ -19,13 +19,14 @@ from distmom.lake.within import Bound, Within
 from distmom.numerics.arrays import Bools, Floats, Ints
 from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.losses.cell_sums import row_losses
+from distmom.passes.opening import BATCH_ROWS_OF_MANY, MANY_COLUMNS
 from distmom.reductions.losses.candidates import Candidate, RowLoss
 
 COMMON = 32
 """The common loss is the minimum over at most this many candidates."""
 
-BATCH_BYTES = 16_000_000
-LEAST_BATCH_ROWS = 8_192
+BATCH_BYTES, LEAST_BATCH_ROWS = 40_000_000, 8_192
+"""Bytes of a batch, if it has more rows than these."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Losses:
         if self.common in names:
             least = np.full(rows.n_rows, np.inf)
             for one in self.behind(self.common):
-                least = np.minimum(least, loss(one))
+                np.minimum(least, loss(one), out=least)
             told[self.common] = least
         return told, some
 
@@ -161,8 +162,8 @@ class LossSource(Source):
         stored = tuple(name for name in options.columns if name not in mine)
         columns = tuple(dict.fromkeys((*stored, *self.losses.needed(mine))))
         most = options.batch_rows
-        if mine:  # many predictions: fewer rows at a time
-            most = min(most, max(LEAST_BATCH_ROWS, BATCH_BYTES // (8 * len(columns))), LEAF_ROWS)
+        if mine:
+            most = min(most, batch_rows_of_losses(len(columns)))
         inner = self._stored.reader(replace(options, columns=columns, where=where, batch_rows=most))
         if not mine:
             return inner  # type: ignore[no-any-return]
@@ -221,6 +222,14 @@ class LossReader(BatchReader):
             values=tuple(found[c] if c in found else batch.values[place[c]] for c in asked),
             valid=tuple(valid if c in found else batch.valid[place[c]] for c in asked),
         )
+
+
+def batch_rows_of_losses(n_columns: int) -> int:
+    """Rows of a batch of so many predictions and features: a leaf, or half of it, and so on."""
+    rows = LEAF_ROWS if n_columns <= MANY_COLUMNS else BATCH_ROWS_OF_MANY
+    while rows > LEAST_BATCH_ROWS and 8 * n_columns * rows > BATCH_BYTES:
+        rows //= 2
+    return rows
 
 
 def _split(where: Filter | None, names: Collection[str]) -> tuple[tuple[Bound, ...], Filter | None]:

@@ -20,8 +20,9 @@ Names = str | Sequence[str] | None
 AVERAGED = ("number", "bool", "date", "timestamp", "zoned", "duration", "vector")
 """Types of columns that have a mean."""
 
-MANY_COLUMNS, BATCH_ROWS_OF_MANY = 16, 24_576
-"""More columns are read in smaller batches: PyArrow holds an array of each column twice."""
+MANY_COLUMNS, BATCH_ROWS_OF_MANY = 16, 65_536
+"""More columns are read in smaller batches: PyArrow holds an array of each column twice. Two batches make a
+leaf, whose values are then not copied into one array."""
 
 MOST_BATCH_ROWS_OF_GROUPS = 65_536
 """With groups, cells and samples need the processor's caches: a batch must leave room for them."""

@@ -172,7 +172,7 @@ def scan(
         …}``; credentials come from the environment, profile or role unless given here, and are passed on to
         workers.
     batch_rows : int
-        Rows decoded at a time: at most 65,536 with groups, and by default 24,576 of more than 16 columns.
+        Rows decoded at a time: at most 65,536 with groups, and by default 65,536 of more than 16 columns.
         Results do not depend on it.
 
     Returns

@@ -101,8 +101,6 @@ class Way:
             if self.by_disk:
                 _everywhere(patches, "LEAST_BYTES", 0)
                 _everywhere(patches, "MOST_READS", 0)
-            if self.batch_rows is not None:
-                _everywhere(patches, "LEAST_BATCH_ROWS", 1)
             yield
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import distmom as dm
+from distmom.cluster.executors.threads import ThreadExecutor
 from distmom.estimators import survey
 from distmom.lake.filters import parse_filter
 from distmom.lake.within import Within
+from distmom.passes.scan import as_scan
 
 N_FILES, N = 40, 1_000
 BAD = (3, 11, 17, 23, 38)
@@ -267,3 +270,27 @@ def test_a_variant_in_another_unit_is_told() -> None:
     assert dm.difference({"x": np.where(arm, 10.0 * x, x), "arm": arm}, "x", by="arm", rng=0).ok
     found = dm.difference({"x": np.where(arm, 60.0 * x, x), "arm": arm}, "x", by="arm", rng=0)
     assert found.status == "share far out" and "times as large as those of '0'" in found.notes[0]
+
+
+def test_fewer_columns_share_a_pass_where_memory_is_short() -> None:
+    g = np.random.default_rng(3)
+    data = {f"x{c:02}": g.standard_t(3, 20_000) for c in range(12)}
+    scan, passes = as_scan(data), list[int]()
+
+    def riders(_: Any, columns: Sequence[str]) -> None:
+        passes.append(len(columns))
+
+    def surveyor(executor: ThreadExecutor) -> survey.Surveyor:
+        return survey.Surveyor(0, executor, None, together=12, riders=riders)
+
+    plenty = ThreadExecutor(1, 4_000_000_000)
+    needed = [surveyor(plenty).check(scan, list(data)[:n]).needed(1) for n in (3, 4, 12)]
+    want = [replace(one, run={}) for one in surveyor(plenty).means(scan, list(data))]
+    assert passes == [12]
+    passes.clear()
+    short = ThreadExecutor(1, int(needed[0] + needed[1]) // 2)
+    found = [replace(one, run={}) for one in surveyor(short).means(scan, list(data))]
+    assert passes == [3, 3, 3, 3]
+    assert repr(found) == repr(want)
+    with pytest.raises(dm.ResourceError, match="projected memory"):
+        surveyor(ThreadExecutor(1, 10_000_000)).check(scan, list(data))

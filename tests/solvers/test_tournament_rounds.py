@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distmom.errors import NoAnswerError
+from distmom.numerics.arrays import Floats
 from distmom.numerics.losses.cell_sums import (
+    ABREAST,
     add_distances,
     add_losses,
     add_measures,
     add_to_cells,
+    padded,
     row_losses,
 )
 from distmom.numerics.losses.duels import duels, least_distances
@@ -154,6 +158,29 @@ def test_compiled_sums_have_the_bits_of_their_twins() -> None:
     assert np.isinf(theirs).any() and not np.isnan(theirs).any() and (theirs[1] == 1.0).all()
 
 
+def _sums_in_cells(
+    truth: Floats,
+    predicted: list[Floats],
+    cells: Any,
+    rows: Any,
+    loss: Any,
+    measure: Any,
+    named: Any,
+    root: bool,
+) -> tuple[Floats, Floats, Floats]:
+    """Sums of losses and of what distances compare, from ones on, and the largest sizes; in two pieces."""
+    m = len(predicted)
+    losses, measures, reach = np.ones((7, padded(m))), np.ones((7, padded(m))), np.zeros(padded(m))
+    for piece in (slice(0, 1_000), slice(1_000, 3_000)):
+        mine = rows[(rows >= piece.start) & (rows < piece.stop)] - piece.start
+        y, at = truth[piece], cells[piece]
+        for c in range(0, m, ABREAST):
+            some = [one[piece] for one in predicted[c : c + ABREAST]]
+            add_losses(y, some, at, c, losses, loss, named)
+            add_measures(y, some, at[mine], mine, c, measures, reach, measure, named, root=root)
+    return losses.T[:m], measures.T[:m], reach[:m]
+
+
 @pytest.mark.parametrize("root", [False, True])
 @pytest.mark.parametrize("name", [name for name in names_of("residual", "labels") if LOSSES[name].compiled])
 def test_compiled_losses_have_the_bits_of_the_named_ones(name: str, root: bool) -> None:
@@ -172,12 +199,20 @@ def test_compiled_losses_have_the_bits_of_the_named_ones(name: str, root: bool) 
     for odd in (None, np.nan, np.inf):
         if odd is not None:
             predicted[7:9] = odd
-        mine, theirs = np.ones((2, 7)), np.ones((2, 7))
-        add_losses(truth, predicted, cells, mine[0], loss, named)
-        add_losses(truth, predicted, cells, theirs[0], loss)
-        own = add_measures(truth, predicted, cells, rows, mine[1], measure, named, root=root)
-        assert own == add_measures(truth, predicted, cells, rows, theirs[1], measure)
-        assert np.array_equal(mine, theirs, equal_nan=True)
+        some = [predicted, 0.5 * predicted, -predicted, truth[::-1].copy(), predicted + 1.0, truth]
+        found = [_sums_in_cells(truth, some, cells, rows, loss, measure, one, root) for one in (named, None)]
+        slow = np.ones((2, len(some), 7))  # the twin: row by row
+        with np.errstate(all="ignore"):
+            for c, one in enumerate(some):
+                for cell, value in zip(cells, loss(truth, one), strict=True):
+                    slow[0, c, cell] += value
+                for cell, value in zip(cells[rows], measure(truth, one)[rows], strict=True):
+                    slow[1, c, cell] += value
+        for losses, measures, reach in found:
+            assert np.array_equal(losses, slow[0], equal_nan=True)
+            assert np.array_equal(measures, slow[1], equal_nan=True)
+            sizes = [np.abs(measure(truth, one)[rows]).max() for one in some]
+            assert np.array_equal(reach, np.where(np.isnan(sizes), np.inf, sizes))
         each = row_losses(truth, predicted, loss, named)
         assert np.array_equal(each, row_losses(truth, predicted, loss))
         assert not np.isnan(each).any()

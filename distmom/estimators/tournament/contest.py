@@ -32,7 +32,7 @@ from distmom.estimators.tournament.row_oracle import STATES, declare
 from distmom.lake.filters import as_filter
 from distmom.memory import Held, Memory
 from distmom.passes.census import column_share
-from distmom.passes.losses import Losses, LossSource
+from distmom.passes.losses import COMMON, Losses, LossSource
 from distmom.passes.riding import Rider
 from distmom.reductions.losses.block_losses import beside
 from distmom.status import Status
@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from distmom.reductions.losses.block_losses import BlockLossState
     from distmom.report import TournamentResult
 
-TOGETHER = 16
-"""Columns whose means are taken in one pass: their samples are what takes memory."""
+TOGETHER = COMMON + 2
+"""Columns whose means are taken in one pass, as their samples take memory: the target, the least loss, and
+the losses that it is of, which are then computed once."""
 
 PREDICTIONS = 64
 """With more candidates, predictions are seen only through their losses."""
@@ -198,7 +199,7 @@ class Contest:
         if self.matches.options.pairwise:
             return shared, own
         losses = self.losses
-        return [*shared, losses.common], [*own, *losses.candidates]
+        return [*shared, losses.common], [*losses.candidates, *own]
 
     def _rider(self, columns: Sequence[str]) -> Rider | None:
         """The block losses of the candidates whose losses are among these columns of all rows.

@@ -24,6 +24,7 @@ from distmom.numerics.blocks.leaf import LEAF_ROWS
 from distmom.numerics.losses.duels import block_values, least_distances
 from distmom.numerics.median import lower_median
 from distmom.passes.census import column_share
+from distmom.passes.losses import batch_rows_of_losses
 from distmom.passes.memory import reading_memory
 from distmom.reductions.losses.block_distances import BlockDistances
 from distmom.reductions.losses.block_losses import (
@@ -47,8 +48,6 @@ TOGETHER = 128
 TALLIED = ("n_rows", "n_null", "n_nan", "n_inf")
 """The name in results of the rows that the first pass counts."""
 
-BATCH_BYTES = 16_000_000
-LEAST_BATCH_ROWS = 8_192
 PAIRS_TOGETHER = 65_536
 COLUMNS_TOGETHER = 512
 """First and second candidates of the pairs whose distances one pass sums."""
@@ -186,8 +185,8 @@ def units_that_fit(
 def declare(plan: TournamentPlan, source: Source, chosen: Sequence[int]) -> tuple[ReadOptions, BlockLosses]:
     """What to read for some candidates, and what to keep of it."""
     options, field = plan.options, plan.field.of(chosen)
-    most = max(LEAST_BATCH_ROWS, BATCH_BYTES // (8 * len(field.columns)))
-    read = replace(plan.read, columns=field.columns, batch_rows=min(plan.read.batch_rows, most, LEAF_ROWS))
+    n_rows = min(plan.read.batch_rows, batch_rows_of_losses(len(field.columns)))
+    read = replace(plan.read, columns=field.columns, batch_rows=n_rows)
     unit = ("file" if options.design.by_file else "columns") if options.design.of_units else None
     parts = Parts(plan.seed, options.n_parts, plan.n_blocks, options.design.chunk_rows, unit)
     compiled = worth_compiling(source.files, column_share(source, read))

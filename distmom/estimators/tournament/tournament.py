@@ -120,7 +120,7 @@ def tournament(
     finalists. Losses of pairs have two parts. The guarantee is for the squared loss; with other losses the
     tournament is a robust comparison without a stated rate. See :doc:`/statistics/learning`.
 
-    *Bad files and rows* spread over all blocks. Robust means of columns and losses are computed first, 16 in
+    *Bad files and rows* spread over all blocks. Robust means of columns and losses are computed first, 34 in
     a pass: files that differ and rows that stand apart are left out before the matches, or the status is
     ``breakdown point exceeded``; a champion is then only named if the rows that are not far out decide. If
     only some candidates have such rows, the matches are played with and without them, and a champion that

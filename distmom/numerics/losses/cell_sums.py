@@ -6,7 +6,7 @@ So dividing a leaf into pieces does not change a bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from distmom.numerics.twins import compiled_twin
 _kernels = compiled_twin(__name__)
 
 Cells = NDArray[np.int32]
+
+ABREAST = 4
+"""Candidates whose losses are added side by side."""
 
 
 def add_to_cells(values: Floats, cells: Cells, sums: Floats, *, compiled: bool = False) -> None:
@@ -76,42 +79,82 @@ def row_losses(
     return np.ascontiguousarray(losses if finite else np.where(np.isfinite(losses), losses, np.inf))
 
 
+def padded(n_candidates: int) -> int:
+    """Columns of the sums of so many candidates: a multiple of `ABREAST`."""
+    return -(-n_candidates // ABREAST) * ABREAST
+
+
 def add_losses(
     truth: Floats,
-    predicted: Floats,
+    predicted: Sequence[Floats],
     cells: Cells,
+    first: int,
     sums: Floats,
     loss: Callable[[Floats, Floats], Floats],
     named: tuple[LossFunction, float] | None = None,
 ) -> None:
-    """Add the loss of each row to the sum of its cell; by the compiled kernel of a `named` loss."""
+    """Add the losses of up to `ABREAST` candidates in each row to the sums of its cell.
+
+    Parameters
+    ----------
+    truth : ndarray of float64, shape (n,)
+    predicted : sequence of ndarray of float64, shape (n,)
+    cells : ndarray of int32, shape (n,)
+    first : int
+        The first candidate's column of the sums; a multiple of `ABREAST`.
+    sums : ndarray of float64, shape (n_cells, padded(m))
+        Columns of no candidate are undefined.
+    loss : callable
+    named : (LossFunction, parameter), optional
+        The same loss, for the compiled kernel.
+    """
     if named is None:
-        add_to_cells(loss(truth, predicted), cells, sums)
+        for c, one in enumerate(predicted, first):
+            _add_to_column(loss(truth, one), cells, sums, c)
         return
     chosen, parameter = named
-    _kernels.add_losses(chosen)(read_only(truth), read_only(predicted), cells, parameter, sums)
+    add = _kernels.add_losses(chosen)
+    add(read_only(truth), _abreast(predicted), cells, parameter, np.uint64(first), sums)
 
 
 def add_measures(
     truth: Floats,
-    predicted: Floats,
+    predicted: Sequence[Floats],
     cells: Cells,
     rows: Ints,
+    first: int,
     sums: Floats,
+    reach: Floats,
     measure: Callable[[Floats, Floats], Floats],
     named: tuple[LossFunction, float] | None = None,
     *,
     root: bool = False,
-) -> float:
-    """Add the values that distances compare, in some rows, to sums of their cells; return the largest size.
+) -> None:
+    """Add the values that distances compare, in some rows, to the sums of their cells; as `add_losses`.
 
-    The size is infinite for NaN. With a `named` loss the value is the root of this loss, or the prediction.
+    `cells` are those of the `rows`. `reach`, of shape (padded(m),), becomes at least the largest size of a
+    value, and infinite for NaN. With a `named` loss the value is the root of this loss, or the prediction.
     """
     if named is None:
-        values = measure(truth[rows], predicted[rows])
-        add_to_cells(values, cells[rows], sums)
-        most = float(np.abs(values).max(initial=0.0))
-        return most if math.isfinite(most) else math.inf
+        for c, one in enumerate(predicted, first):
+            values = measure(truth[rows], one[rows])
+            _add_to_column(values, cells, sums, c)
+            most = float(np.abs(values).max(initial=reach[c]))
+            reach[c] = most if math.isfinite(most) else math.inf
+        return
     chosen, parameter = named
     add = _kernels.add_measures(chosen)
-    return float(add(read_only(truth), read_only(predicted), cells, rows, parameter, root, sums))
+    at = np.uint64(first)
+    add(read_only(truth), _abreast(predicted), cells, rows, parameter, root, at, sums, reach)
+
+
+def _add_to_column(values: Floats, cells: Cells, sums: Floats, c: int) -> None:
+    column = sums[:, c].copy()
+    add_to_cells(values, cells, column)
+    sums[:, c] = column
+
+
+def _abreast(predicted: Sequence[Floats]) -> tuple[Floats, ...]:
+    """As many as a kernel takes; the last one again where there are fewer."""
+    found = tuple(map(read_only, predicted))
+    return found + found[-1:] * (ABREAST - len(found))

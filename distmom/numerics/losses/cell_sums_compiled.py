@@ -73,27 +73,44 @@ def _row_losses(truth, predicted, parameter, losses):
         losses[i] = value if abs(value) < math.inf else math.inf
 
 
-def _add_losses(truth, predicted, cells, parameter, sums):
+def _add_losses(truth, predicted, cells, parameter, at, sums):
+    a, b, c, d = predicted
     for i in range(truth.size):
-        sums[U(cells[i])] += _loss(truth[i], predicted[i], parameter)
+        k, y = U(cells[i]), truth[i]
+        sums[k, at] += _loss(y, a[i], parameter)
+        sums[k, at + U(1)] += _loss(y, b[i], parameter)
+        sums[k, at + U(2)] += _loss(y, c[i], parameter)
+        sums[k, at + U(3)] += _loss(y, d[i], parameter)
 
 
-def _add_measures(truth, predicted, cells, rows, parameter, root, sums):
-    reach = 0.0
-    odd = False
+def _add_measures(truth, predicted, cells, rows, parameter, root, at, sums, reach):
+    a, b, c, d = predicted
+    p, q, r, s = reach[at], reach[at + U(1)], reach[at + U(2)], reach[at + U(3)]
     for j in range(rows.size):
-        i = rows[j]
-        value = predicted[i]
+        k, i = U(cells[j]), U(rows[j])
+        e, f, g, h = a[i], b[i], c[i], d[i]
         if root:
-            value = math.sqrt(_loss(truth[i], value, parameter))
-        sums[U(cells[i])] += value
-        size = abs(value)
-        if size > reach:
-            reach = size
-        if size != size:
-            odd = True
-    return math.inf if odd else reach
+            y = truth[i]
+            e, f = math.sqrt(_loss(y, e, parameter)), math.sqrt(_loss(y, f, parameter))
+            g, h = math.sqrt(_loss(y, g, parameter)), math.sqrt(_loss(y, h, parameter))
+        sums[k, at] += e
+        sums[k, at + U(1)] += f
+        sums[k, at + U(2)] += g
+        sums[k, at + U(3)] += h
+        p, q, r, s = _reached(p, e), _reached(q, f), _reached(r, g), _reached(s, h)
+    reach[at], reach[at + U(1)], reach[at + U(2)], reach[at + U(3)] = p, q, r, s
 
+
+@inline
+def _reached(reach, value):
+    size = abs(value)
+    if not size <= reach:
+        reach = size if size == size else math.inf
+    return reach
+
+
+FOUR = "(=f8[] =f8[] =f8[] =f8[])"
+"""Predictions of candidates side by side: an addition waits for the one before it in the same cell."""
 
 TABLE = [loss for loss in LOSSES.values() if loss.compiled and loss.of != "margin"]
 
@@ -108,8 +125,8 @@ def row_losses(loss: LossFunction) -> Any:
 @entries_for(TABLE)
 @cache
 def add_losses(loss: LossFunction) -> Any:
-    """The kernel that adds the loss of each row to the sum of its cell."""
-    return entry("=f8[] =f8[] i4[] f8 f8[]")(
+    """The kernel that adds the losses of four candidates in each row to the sums of its cell."""
+    return entry(f"=f8[] {FOUR} i4[] f8 u8 f8[,]")(
         standing_for(_add_losses, loss.name, _loss=compiled_row_loss(loss))
     )
 
@@ -119,8 +136,8 @@ def add_losses(loss: LossFunction) -> Any:
 def add_measures(loss: LossFunction) -> Any:
     """The kernel that adds predictions, or roots of losses, of some rows to the sums of their cells.
 
-    It returns the largest size of them.
+    It keeps the largest sizes of them.
     """
-    return entry("=f8[] =f8[] i4[] i8[] f8 b1 f8[]")(
+    return entry(f"=f8[] {FOUR} i4[] i8[] f8 b1 u8 f8[,] f8[]")(
         standing_for(_add_measures, loss.name, _loss=compiled_row_loss(loss))
     )

@@ -45,13 +45,24 @@ class Rows:
             return self
         return replace(self, values=tuple(map(together, self.values, self.rest)), rest=())
 
+    def pieces(self) -> list[Rows]:
+        """The rows of each array of the columns, as views."""
+        if not self.rest:
+            return [self]
+        first = self.values[0].size
+        return [self._of(slice(0, first), self.values), self._of(slice(first, self.n_rows), self.rest)]
+
     def part(self, start: int, stop: int) -> Rows:
         """Rows start … stop - 1 of a batch, as views."""
         cut = slice(start, stop)
+        return self._of(cut, tuple(v[cut] for v in self.values))
+
+    def _of(self, cut: slice, values: tuple[Floats, ...]) -> Rows:
+        """Some of the rows, with these values."""
         return Rows(
-            self.first_row + start,
-            stop - start,
-            tuple(v[cut] for v in self.values),
+            self.first_row + cut.start,
+            cut.stop - cut.start,
+            values,
             tuple(None if v is None else v[cut] for v in self.valid),
             None if self.keep is None else self.keep[cut],
             None if self.codes is None else self.codes[cut],

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from distmom.numerics.arrays import Floats, Ints, Record
-from distmom.numerics.losses.cell_sums import add_losses, add_measures
+from distmom.numerics.arrays import Bools, Floats, Ints, Record
+from distmom.numerics.losses.cell_sums import ABREAST, add_losses, add_measures, padded
 from distmom.numerics.losses.table import LossFunction
 from distmom.reductions import Accumulator
 from distmom.reductions.accumulate.leaves import Rows, missing_rows
@@ -115,31 +115,39 @@ class _LeafLosses:
         m, parts = len(spec.candidates), spec.parts
         self._tally = np.zeros(4, np.int64)
         self._counts = np.zeros(parts.n_cells + 1, np.int64)
-        # the last cell is for rows that do not count
-        self._losses = np.zeros((m, parts.n_cells + 1))
-        self._measures = np.zeros((m, parts.n_blocks))
-        self._reach = np.zeros(m)
+        # the last cell is for rows that do not count; a column for each candidate
+        self._losses = np.zeros((parts.n_cells + 1, padded(m)))
+        self._measures = np.zeros((parts.n_blocks, padded(m)))
+        self._reach = np.zeros(padded(m))
         self._missing = np.zeros(m, np.int64)
 
     def state(self) -> BlockLossState:
         """The sums."""
-        sums = self._tally, self._counts[:-1].copy(), self._losses[:, :-1].copy(), self._measures
-        return BlockLossState(*sums, self._reach, self._missing)
+        m = self._missing.size
+        losses, measures = (np.ascontiguousarray(one.T[:m]) for one in (self._losses[:-1], self._measures))
+        counts, reach = self._counts[:-1].copy(), self._reach[:m].copy()
+        return BlockLossState(self._tally, counts, losses, measures, reach, self._missing)
 
     def add(self, rows: Rows, key: np.uint64, path: str) -> None:
-        """Add rows of the leaf."""
-        spec, rows = self._spec, rows.whole()
+        """Add rows of the leaf; functions and models see all of it at once."""
+        whole = any(one.computed for one in self._spec.candidates)
+        for part in [rows.whole()] if whole else rows.pieces():
+            self._add(part, key, path)
+
+    def _add(self, rows: Rows, key: np.uint64, path: str) -> None:
+        spec = self._spec
         cells = spec.parts.cells(rows, key)
         truth, cells = self._truths(rows, cells)
         self._counts += np.bincount(cells, minlength=self._counts.size)
         size = rows.n_rows if spec.named is not None else PIECE  # compiled kernels keep no arrays meanwhile
         pieces = [slice(a, min(a + size, rows.n_rows)) for a in range(0, rows.n_rows, max(size, 1))]
         first = [np.flatnonzero(cells[piece] < spec.parts.n_blocks) for piece in pieces]
-        for c, candidate in enumerate(spec.candidates):
-            predicted = candidate.predict(rows, path, cells < spec.parts.n_cells)
+        counted = cells < spec.parts.n_cells
+        for c in range(0, len(spec.candidates), ABREAST):
+            some = [one.predict(rows, path, counted) for one in spec.candidates[c : c + ABREAST]]
             for piece, those in zip(pieces, first, strict=True):
-                self._piece(c, truth[piece], predicted[piece], cells[piece], those)
-            self._count_missing(c, predicted, cells)
+                self._piece(c, truth[piece], [one[piece] for one in some], cells[piece], those)
+            self._count_missing(c, some, counted)
 
     def _truths(self, rows: Rows, cells: Cells) -> tuple[Floats, Cells]:
         """The targets, and the cells with rows that do not count in the last one."""
@@ -163,16 +171,14 @@ class _LeafLosses:
             truth = np.where(gone, 0.0, truth)
         return truth, cells
 
-    def _piece(self, c: int, truth: Floats, predicted: Floats, cells: Cells, those: Ints) -> None:
+    def _piece(self, c: int, truth: Floats, some: list[Floats], cells: Cells, those: Ints) -> None:
         spec = self._spec
-        add_losses(truth, predicted, cells, self._losses[c], spec.loss, spec.named)
-        root = spec.distance != "prediction"
-        sums = self._measures[c]
-        reach = add_measures(truth, predicted, cells, those, sums, spec.measure, spec.named, root=root)
-        self._reach[c] = max(self._reach[c], reach)
+        add_losses(truth, some, cells, c, self._losses, spec.loss, spec.named)
+        root, sums = spec.distance != "prediction", (self._measures, self._reach)
+        add_measures(truth, some, cells[those], those, c, *sums, spec.measure, spec.named, root=root)
 
-    def _count_missing(self, c: int, predicted: Floats, cells: Cells) -> None:
+    def _count_missing(self, first: int, predicted: list[Floats], counted: Bools) -> None:
         """Count the non-finite predictions; searched for only if a sum shows some."""
-        if not np.isfinite(self._losses[c, :-1]).all():
-            counted = cells < self._spec.parts.n_cells
-            self._missing[c] += np.count_nonzero(~np.isfinite(predicted) & counted)
+        finite = np.isfinite(self._losses[:-1, first : first + len(predicted)]).all(axis=0)
+        for c in np.flatnonzero(~finite):
+            self._missing[first + c] += np.count_nonzero(~np.isfinite(predicted[c]) & counted)

@@ -68,7 +68,6 @@ def test_cuts_threads_and_batches_change_no_bit(
     patch_leaves(monkeypatch)
     options = VARIANTS[variant]
     want = play(folder, options, executor=dm.Threads(1))
-    monkeypatch.setattr(row_oracle, "LEAST_BATCH_ROWS", 1)
     assert play(dm.scan(folder, batch_rows=37), options, executor=dm.Threads(3)) == want
     cut = _cut(monkeypatch)
     assert play(dm.scan(folder, batch_rows=50), options, executor=dm.Threads(2)) == want

@@ -9,7 +9,7 @@ import pytest
 
 import distmom as dm
 from distmom.numerics.kernels.risk import Ranking
-from distmom.numerics.losses.cell_sums import add_losses, add_measures
+from distmom.numerics.losses.cell_sums import ABREAST, add_losses, add_measures
 from distmom.numerics.losses.pair_risks import RankingRisk
 from distmom.numerics.losses.row_risks import LinearRisk
 from distmom.numerics.losses.table import LOSSES, LossFunction, Parameter, names_of, where
@@ -85,22 +85,23 @@ def test_cells_have_the_same_bits_compiled(rows: None) -> None:
     y, f = columns["y"], columns["far"]
     f[3:5] = np.inf, np.nan
     cells, some = (np.arange(y.size) % 7).astype(np.int32), np.arange(100, y.size, 3)
-    mine, theirs = np.zeros((2, 7)), np.zeros((2, 7))
-    add_losses(y, f, cells, mine[0], loss)
-    add_losses(y, f, cells, theirs[0], loss, (loss, 1.0))
-    reach = add_measures(y, f, cells, some, mine[1], lambda a, b: np.sqrt(loss(a, b)))
-    assert reach == add_measures(y, f, cells, some, theirs[1], loss, (loss, 1.0), root=True)
-    assert np.array_equal(mine, theirs, equal_nan=True)
+    mine, theirs = np.zeros((2, 7, ABREAST)), np.zeros((2, 7, ABREAST))
+    reach = np.zeros((2, ABREAST))
+    add_losses(y, [f], cells, 0, mine[0], loss)
+    add_losses(y, [f], cells, 0, theirs[0], loss, (loss, 1.0))
+    add_measures(y, [f], cells[some], some, 0, mine[1], reach[0], lambda a, b: np.sqrt(loss(a, b)))
+    add_measures(y, [f], cells[some], some, 0, theirs[1], reach[1], loss, (loss, 1.0), root=True)
+    assert reach[0, 0] == reach[1, 0]
+    assert np.array_equal(mine[:, :, 0], theirs[:, :, 0], equal_nan=True)
 
 
 def test_a_row_of_the_same_name_is_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     y, cells = np.arange(5.0), np.zeros(5, np.int32)
     for value in (lambda r, t: r * r, lambda r, t: t * r * r):
         loss = LossFunction("own", "residual", value)
-        mine, theirs = np.zeros(1), np.zeros(1)
-        add_losses(y, 2.0 * y, cells, mine, loss, (loss, 3.0))
-        theirs[0] = float(np.sum(value(y, 3.0)))
-        assert mine == theirs
+        mine = np.zeros((1, ABREAST))
+        add_losses(y, [2.0 * y], cells, 0, mine, loss, (loss, 3.0))
+        assert mine[0, 0] == float(np.sum(value(y, 3.0)))
 
 
 def test_risks_descend_on_it(rows: None) -> None:

@@ -38,6 +38,24 @@ def test_a_whole_leaf_is_passed_on_without_a_copy(monkeypatch: pytest.MonkeyPatc
         assert np.shares_memory(leaf.values[0], rows.values[0])
 
 
+def test_a_leaf_of_two_arrays_comes_in_two_pieces_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    patch_leaves(monkeypatch)
+    valid = np.arange(LEAF) % 3 > 0
+    cutter, first = LeafCutter(), Rows(0, 3, (np.arange(3.0),), (valid[:3],), None, np.arange(3))
+    later = Rows(3, LEAF - 3, (np.arange(3.0, LEAF),), (valid[3:],), valid[3:], np.arange(3, LEAF))
+    (leaf,) = [*cutter.add(first), *cutter.add(later)]
+    one, two = leaf.pieces()
+    assert (one.first_row, one.n_rows, two.first_row, two.n_rows) == (0, 3, 3, LEAF - 3)
+    for piece, whole in ((one, first), (two, later)):
+        assert np.shares_memory(piece.values[0], whole.values[0]) and not piece.rest
+        assert np.array_equal(piece.values[0], whole.values[0])
+        assert piece.valid[0] is not None and np.array_equal(piece.valid[0], whole.valid[0])
+        assert piece.codes is not None and np.array_equal(piece.codes, whole.codes)
+    assert one.keep is not None and one.keep.all() and two.keep is not None
+    assert np.array_equal(two.keep, valid[3:])
+    assert first.pieces() == [first]
+
+
 def test_masks_and_codes_of_pieces_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     patch_leaves(monkeypatch)
     cutter = LeafCutter()
