@@ -142,6 +142,8 @@ SHAPES = (
         FOUR,
         "ustatistic(lake, kernel='gini', column='x0', pairs=dm.SampledPairs(100_000))",
     ),
+    Shape("16 candidates", SIXTEEN, "tournament(lake, [f'x{i}' for i in range(16)], 'y')"),
+    Shape("100 candidates", WIDE, "tournament(lake, [f'x{i}' for i in range(100)], 'y')"),
     Shape(
         "logistic regression",
         FOUR,

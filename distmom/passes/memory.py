@@ -89,15 +89,16 @@ class Scope(NamedTuple):
         return min(n_rows, leaves * max(quota, WHOLE if n_rows <= leaves * WHOLE else quota))
 
 
-def reading_memory(read: ReadOptions, extent: Extent | None) -> Memory:
-    """Memory of the batches that a thread decodes, and of the leaf built from them."""
+def reading_memory(read: ReadOptions, extent: Extent | None, *, by_leaf: bool = True) -> Memory:
+    """Memory of the batches that a thread decodes, and of the leaf made of them if rows go `by_leaf`."""
     known = extent or Extent(2 * read.batch_rows, read.batch_rows, 2 * read.batch_rows, {})
     found = known.reading(read.names, read.batch_rows, DICTIONARY_BYTES)
     rows, n_values = min(LEAF_ROWS, known.rows), len(read.value_names)
     waiting = 0
-    if known.rows > 1 and (2 * read.batch_rows < LEAF_ROWS or any(c.text for c in known.chunks.values())):
+    many = 2 * read.batch_rows < LEAF_ROWS or any(c.text for c in known.chunks.values())
+    if by_leaf and many and known.rows > 1:
         waiting = 2 * rows  # many batches, or those of texts, which end with each row group, are joined
-    elif read.batch_rows % LEAF_ROWS:
+    elif by_leaf and read.batch_rows % LEAF_ROWS:
         waiting = min(read.batch_rows, rows)  # the rest of a batch is the first piece of the next leaf
     held = 8 * n_values * waiting
     leaf = LEAF_COPIES * 8 * rows

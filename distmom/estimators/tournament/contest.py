@@ -93,10 +93,11 @@ class Contest:
 
     def describe(self, executor: Executor) -> dict[str, Any]:
         """What the matches read and hold, and the survey."""
+        survey = Memory()
         if self.surveyed:
             data, own = self._columns()
-            self._surveyor(executor, None).check(self.scan, [*data, *own])
-        return {**self.matches.describe(executor), "survey": PASS if self.surveyed else None}
+            survey = self._surveyor(executor, None).check(self.scan, [*data, *own])
+        return {**self.matches.describe(executor, survey), "survey": PASS if self.surveyed else None}
 
     def run(self, executor: Executor, progress: Progress | None, run: dict[str, Any]) -> TournamentResult:
         """Survey, play all rounds; the result.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from distmom.estimators.tournament.question import TournamentQuestion
     from distmom.estimators.tournament.state import RoundKeeper
     from distmom.lake import ReadOptions, Source
+    from distmom.memory import Memory
     from distmom.reductions.losses.block_losses import BlockLossState
 
 LARGE_FILE = 64_000_000
@@ -55,8 +56,11 @@ class TournamentPlan:
         oracle = (PairOracle if self.options.pairwise else RowOracle)(self, executor, progress)
         return oracle.outcome(play_tournament(oracle, self.options.match.beta_r))
 
-    def describe(self, executor: Executor) -> dict[str, Any]:
-        """Files, bytes, units, memory, blocks; losses of pairs as if all rows of the files counted."""
+    def describe(self, executor: Executor, survey: Memory) -> dict[str, Any]:
+        """Files, bytes, units, memory, blocks; losses of pairs as if all rows of the files counted.
+
+        The memory is that of the `survey` before, if that takes more.
+        """
         files = self.source.files
         told = {
             "skipped": [s._asdict() for s in self.skipped],
@@ -69,7 +73,9 @@ class TournamentPlan:
             "contamination": self.outlying,
             "threads": executor.threads,
         }
-        return told | (describe_pairs if self.options.pairwise else describe_rows)(self, executor)
+        if self.options.pairwise:
+            return told | describe_pairs(self, executor)
+        return told | describe_rows(self, executor, survey)
 
 
 def plan_tournament(

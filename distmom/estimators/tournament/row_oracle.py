@@ -209,18 +209,18 @@ def unit_memory(
             Held("losses of blocks", STATES * state_bytes, remedy=remedy),
         )
     )
-    return program(executor, compiled=of.compiled) + reading_memory(read, extent) + more
+    return program(executor, compiled=of.compiled) + reading_memory(read, extent, by_leaf=computed) + more
 
 
-def describe_rows(plan: TournamentPlan, executor: Executor) -> dict[str, Any]:
-    """What the passes read and hold."""
+def describe_rows(plan: TournamentPlan, executor: Executor, survey: Memory) -> dict[str, Any]:
+    """What the passes read and hold, or the survey before them."""
     m = len(plan.field.candidates)
     read, of = declare(plan, plan.source, range(min(TOGETHER, m)))
     needed = unit_memory(plan.source, read, of, of.state_bytes(), executor)
     return {
         "n_units": len(units_that_fit(plan, plan.source, read, needed, executor)),
         "n_passes_for_losses": -(-m // TOGETHER),
-        **told_memory(needed, executor),
+        **told_memory(needed.or_larger(survey, executor.threads_per_process), executor),
         "engine": "compiled" if of.compiled else "numpy",
     }
 
