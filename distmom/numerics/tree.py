@@ -166,27 +166,33 @@ class StreamingTree(Generic[S]):
 
     def __init__(self, merge: Callable[[S, S], S]) -> None:
         self._merge = merge
-        self._begin()
-
-    def _begin(self) -> None:
-        self._n, self._tree = 0, DyadicTree(ENDLESS, self._merge)
+        self._n = 0
+        self._waiting: list[
+            S | None
+        ] = []  # one for each bit that is set in the number of leaves, largest first
 
     def push(self, state: S | None) -> None:
         """Add the next leaf."""
-        self._tree.push(0, self._n, state)
+        full = self._n
+        while full & 1:
+            state = _join(self._merge, self._waiting.pop(), state)
+            full >>= 1
+        self._waiting.append(state)
         self._n += 1
 
     @property
     def states(self) -> list[S]:
         """The states kept."""
-        return [state for state in self._tree.waiting.values() if state is not None]
+        return [state for state in self._waiting if state is not None]
 
     def change(self, change: Callable[[S], S]) -> None:
         """Replace each state that is kept."""
-        self._tree.change(change)
+        self._waiting = [None if state is None else change(state) for state in self._waiting]
 
     def close(self) -> S | None:
         """Fold the ragged right edge, smallest node first; ``None`` if there were no leaves. Starts anew."""
-        nodes = self._tree.waiting
-        self._begin()
-        return fold(nodes, self._merge)
+        carry: S | None = None
+        while self._waiting:
+            carry = _join(self._merge, self._waiting.pop(), carry)
+        self._n = 0
+        return carry

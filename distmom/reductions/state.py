@@ -14,7 +14,7 @@ from distmom.numerics.arrays import Ints
 from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.weighted_moments import WeightedMoments
 from distmom.numerics.samples.distinct import UnitSketch
-from distmom.numerics.samples.pool import RowPool
+from distmom.numerics.samples.pool import RowPool, merge_pools
 from distmom.numerics.samples.sample import RowSample
 from distmom.numerics.samples.stretches import Stretches
 
@@ -142,7 +142,7 @@ def merge_states(
         left.moments.merge(right.moments, compiled=compiled),
         tuple(a.merge(b, compiled=compiled) for a, b in zip(left.samples, right.samples, strict=True)),
         None if left.units is None or right.units is None else left.units.merge(right.units, sketch_size),
-        tuple(a.merge(b, pool_size, compiled=compiled) for a, b in zip(left.pools, right.pools, strict=True)),
+        merge_pools(left.pools, right.pools, pool_size, compiled=compiled),
         tuple(a.merge(b) for a, b in zip(left.stretches, right.stretches, strict=True)),
     )
 

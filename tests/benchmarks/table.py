@@ -5,8 +5,8 @@
 makes its lakes below FOLDER (default: a temporary one, about 9 GB; `--quick` takes a fiftieth of the rows).
 Each line is a process of its own, in which we and the peers take turns after a run each that does not count.
 Peers compute a plain statistic without an interval. The ratio is the median of the ratios of each turn. What
-limits us is where a sampler finds the threads: reading (`distmom.lake`), the algorithm (`distmom.numerics`)
-or Python, which is all else that does not wait; memory is added where columns are reduced at more than half
+limits us is where py-spy finds the running threads: reading (`distmom.lake`), the algorithm
+(`distmom.numerics`) or Python, which is all else; memory is added where columns are reduced at more than half
 of the speed at which arrays in memory are summed. Functions with a tenth of the samples are named: that of
 `lake` which waits for PyArrow is `reader._batches`. Nothing here is asserted.
 """
@@ -19,7 +19,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -30,42 +29,10 @@ import distmom as dm
 from tests.benchmarks.mean import Timings, timed
 from tests.benchmarks.table_lakes import Lakes
 from tests.benchmarks.table_lines import LINES, Line
+from tests.benchmarks.table_profile import profiled
 
 THREADS = 2
 QUICK = 0.02
-EVERY = 0.002
-WAITING = ("threading.py", "queue.py", "selectors.py", "thread.py", "sampler")
-
-
-class Sampler:
-    """Where the threads of this process are, looked at every two milliseconds."""
-
-    def __enter__(self) -> Counter[tuple[str, str]]:
-        self._found: Counter[tuple[str, str]] = Counter()
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-        return self._found
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        own = threading.get_ident()
-        while not self._end.wait(EVERY):
-            for number, frame in sys._current_frames().items():
-                file = frame.f_code.co_filename
-                if number != own and not file.endswith(WAITING):
-                    function = f"{Path(file).stem}.{frame.f_code.co_name}"
-                    self._found[kind_of(file), function] += 1
-
-
-def kind_of(file: str) -> str:
-    """What a thread does whose innermost frame is of this file."""
-    if "/distmom/lake/" in file or "/pyarrow/" in file:
-        return "decode"
-    return "algorithm" if "/distmom/numerics/" in file else "Python"
 
 
 def bandwidth() -> float:
@@ -85,8 +52,7 @@ def bandwidth() -> float:
 def measured(line: Line, repeat: int) -> dict[str, object]:
     """The seconds of all, and what limits us."""
     seconds: Timings = timed({"distmom": line.ours, **line.peers}, repeat)
-    with Sampler() as found:
-        line.ours()
+    found = profiled(line.ours)
     kinds: Counter[str] = Counter()
     for (kind, _), n in found.items():
         kinds[kind] += n

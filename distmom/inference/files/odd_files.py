@@ -14,7 +14,7 @@ import numpy as np
 
 from distmom.inference.answers import RuleAnswer
 from distmom.inference.ladder import scaled_mad
-from distmom.numerics.arrays import Bools, Floats, Ints, Words
+from distmom.numerics.arrays import Bools, Floats, Ints
 
 LEAST_FILES = 5
 """Fewer files are not tested."""
@@ -73,13 +73,14 @@ def odd_files(mass: Floats, mean: Floats, within: float) -> Bools:
     return odd if others <= chdtri(freedom, BY_CHANCE) else nobody
 
 
-def may_be_odd(files: Words, x: Floats, parts: Ints, variance: Floats) -> Bools:
+def may_be_odd(files: Ints, n_files: int, x: Floats, parts: Ints, variance: Floats) -> Bools:
     """In which parts of the rows `odd_files` may find some: a cheap necessary condition.
 
     Parameters
     ----------
-    files : ndarray of uint64, shape (n,)
-        Keys of the rows' files.
+    files : ndarray of int64, shape (n,)
+        Numbers of the rows' files, below `n_files`.
+    n_files : int
     x : ndarray of float64, shape (n,)
     parts : ndarray of int64, shape (n,)
         Number of each row's part.
@@ -87,13 +88,12 @@ def may_be_odd(files: Words, x: Floats, parts: Ints, variance: Floats) -> Bools:
         Variance of a row of each part.
     """
     found = np.zeros(variance.size, np.bool_)
-    names, place = np.unique(files, return_inverse=True)
-    if names.size < LEAST_FILES:
+    if n_files < LEAST_FILES:
         return found
-    n_cells, cells = variance.size * names.size, parts * names.size + place
+    n_cells, cells = variance.size * n_files, parts * n_files + files
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        every = np.bincount(cells, minlength=n_cells).reshape(-1, names.size).astype(np.float64)
-        sums = np.bincount(cells, x, n_cells).reshape(-1, names.size)
+        every = np.bincount(cells, minlength=n_cells).reshape(-1, n_files).astype(np.float64)
+        sums = np.bincount(cells, x, n_cells).reshape(-1, n_files)
         for part, spread in enumerate(variance.tolist()):
             some = every[part] > 0.0
             mass = every[part, some]

@@ -100,7 +100,7 @@ class BlockState:
     @classmethod
     def unfilled(cls, *shape: int) -> Self:
         """Arrays still to be filled."""
-        return cls.of([np.empty(shape, np.int64), *(np.empty(shape) for _ in range(cls.width - 1))])
+        return cls.of([np.empty(shape, np.int64), *[np.empty(shape) for _ in range(cls.width - 1)]])
 
     @property
     def nbytes(self) -> int:
@@ -146,10 +146,13 @@ class BlockState:
         merge = "merge_few" if self.count.size < MANY_CELLS else "merge_flat"
         if not (compiled and self.kernels.ready(merge, self.count.size)):
             return self._union(other)
-        out = [np.empty(array.shape, array.dtype) for array in self]  # C-contiguous: flat views are filled
-        flat = [tuple(array.reshape(-1) for array in one) for one in (self, other, out)]
-        getattr(self.kernels, merge)(*flat)
-        return self.of(out)
+        out = self.unfilled(*self.count.shape)  # C-contiguous: flat views are filled
+        getattr(self.kernels, merge)(self._flat, other._flat, out._flat)
+        return out
+
+    @property
+    def _flat(self) -> tuple[NDArray[Any], ...]:
+        return tuple([array.reshape(-1) for array in self])
 
     def total(self, *, compiled: bool = False) -> Self:
         """The union of all blocks along the last axis.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,17 +49,7 @@ class RowPool(Record):
     @classmethod
     def smallest(cls, size: int, below: float, *parts: Part, compiled: bool = False) -> RowPool:
         """The sample of all rows of some parts, at most `size` of them."""
-        low = [part[0] <= below for part in parts]
-        n_kept = sum(map(np.count_nonzero, low))
-        if n_kept > size:
-            below = float(np.partition(np.concatenate([part[0] for part in parts]), size - 1)[size - 1])
-            low = [part[0] <= below for part in parts]
-            n_kept = sum(map(np.count_nonzero, low))
-        n_rows = sum(mark.size for mark in low)
-        marked = _kernels.marked if compiled and _kernels.ready("marked", n_rows) else _marked
-        kept: list[Any] = [_of_parts([part[i] for part in parts], low, n_kept, marked) for i in range(6)]
-        keys, values, weights, *places = kept
-        return cls(keys, values, weights, np.float64(below), *places)
+        return _Chosen.of([part[0] for part in parts], size, below, compiled=compiled).pool(parts)
 
     def sound(self, n_groups: int, *, weighted: bool) -> bool:
         """Whether the arrays are consistent with each other and with the groups."""
@@ -101,10 +91,71 @@ class RowPool(Record):
             a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs
         )
 
+    def shares(self, other: RowPool) -> bool:
+        """Whether all arrays but the values are those of the other sample."""
+        mine, others = replace(self, values=self.keys).parts, replace(other, values=other.keys).parts
+        return self.below == other.below and all(a is b for a, b in zip(mine, others, strict=True))
+
     def merge(self, other: RowPool, size: int, *, compiled: bool = False) -> RowPool:
         """The sample of the union of two disjoint sets of rows, whose groups have the same numbers."""
-        parts = [self.parts, other.parts]
-        return RowPool.smallest(size, min(self.below, other.below), *parts, compiled=compiled)
+        [found] = merge_pools([self], [other], size, compiled=compiled)
+        return found
+
+
+class _Chosen(NamedTuple):
+    """The rows that stay: marks of those of each part, their number, and the bound of their keys."""
+
+    low: list[Bools]
+    n: int
+    below: np.float64
+    marked: Callable[..., int]
+
+    @classmethod
+    def of(cls, keys: Sequence[Floats], size: int, below: float, *, compiled: bool) -> _Chosen:
+        """The rows with keys up to `below`, at most `size` of them."""
+        low = [one <= below for one in keys]
+        n = sum(map(np.count_nonzero, low))
+        if n > size:
+            below = float(np.partition(np.concatenate(keys), size - 1)[size - 1])
+            low = [one <= below for one in keys]
+            n = sum(map(np.count_nonzero, low))
+        n_rows = sum(mark.size for mark in low)
+        marked = _kernels.marked if compiled and _kernels.ready("marked", n_rows) else _marked
+        return cls(low, n, np.float64(below), marked)
+
+    def rows(self, arrays: Sequence[Any]) -> Any:
+        """Their values in one array of each part; None if no part has one."""
+        return _of_parts(arrays, self.low, self.n, self.marked)
+
+    def pool(self, parts: Sequence[Part]) -> RowPool:
+        """The sample."""
+        keys, values, weights, *places = [self.rows(arrays) for arrays in zip(*parts, strict=True)]
+        return RowPool(keys, values, weights, self.below, *places)
+
+
+def sharing(pools: Sequence[RowPool]) -> tuple[RowPool, ...]:
+    """The samples of some columns; neighbours of the same rows share all arrays but the values."""
+    found: list[RowPool] = []
+    for pool in pools:
+        same = bool(found) and found[-1].same_rows(pool)
+        found.append(replace(found[-1], values=pool.values) if same else pool)
+    return tuple(found)
+
+
+def merge_pools(
+    left: Sequence[RowPool], right: Sequence[RowPool], size: int, *, compiled: bool = False
+) -> tuple[RowPool, ...]:
+    """`RowPool.merge` of each column; the rows of neighbours that share their arrays are chosen once."""
+    found: list[RowPool] = []
+    last: tuple[RowPool, RowPool, _Chosen] | None = None
+    for one, other in zip(left, right, strict=True):
+        if last is not None and one.shares(last[0]) and other.shares(last[1]):
+            found.append(replace(found[-1], values=last[2].rows([one.values, other.values])))
+            continue
+        below, keys = min(one.below, other.below), [one.keys, other.keys]
+        last = one, other, _Chosen.of(keys, size, below, compiled=compiled)
+        found.append(last[2].pool([one.parts, other.parts]))
+    return tuple(found)
 
 
 def all_in_order(pools: Sequence[RowPool]) -> tuple[RowPool, ...]:

@@ -17,6 +17,7 @@ from distmom.numerics.blocks.block_state import BlockState
 from distmom.numerics.blocks.labels import file_cell
 from distmom.numerics.blocks.weighted_moments import LARGEST, plain_rows
 from distmom.numerics.samples.distinct import DistinctUnits, UnitSketch
+from distmom.numerics.samples.pool import sharing
 from distmom.numerics.samples.pool_sampler import PoolSampler
 from distmom.numerics.samples.stretches import StretchSums
 from distmom.numerics.tree import DyadicTree, StreamingTree
@@ -289,7 +290,7 @@ class MeansKeeper(KeyedFiles):
         samples = tuple(sampler.result(len(keys)) for sampler in self._samplers)
         units = None if self._units is None else self._units.result()
         counts = self._group_counts.counts
-        pools = tuple(pool.result() for pool in self._pools)
+        pools = sharing([pool.result() for pool in self._pools])
         stretches = tuple(sums.result() for sums in self._stretches)
         n_rows = self._n_rows(moments)
         return MeanState(tuple(keys), n_rows, counts, moments, samples, units, pools, stretches)

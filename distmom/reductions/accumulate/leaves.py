@@ -55,7 +55,7 @@ class Rows:
     def part(self, start: int, stop: int) -> Rows:
         """Rows start … stop - 1 of a batch, as views."""
         cut = slice(start, stop)
-        return self._of(cut, tuple(v[cut] for v in self.values))
+        return self._of(cut, tuple([v[cut] for v in self.values]))
 
     def _of(self, cut: slice, values: tuple[Floats, ...]) -> Rows:
         """Some of the rows, with these values."""
@@ -63,7 +63,7 @@ class Rows:
             self.first_row + cut.start,
             cut.stop - cut.start,
             values,
-            tuple(None if v is None else v[cut] for v in self.valid),
+            tuple([None if v is None else v[cut] for v in self.valid]),
             None if self.keep is None else self.keep[cut],
             None if self.codes is None else self.codes[cut],
             None if self.units is None else self.units[cut],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from distmom.numerics.blocks.leaf import LEAF_ROWS
-from distmom.numerics.samples.pool import RowPool, all_in_order
+from distmom.numerics.samples.pool import RowPool, all_in_order, merge_pools, sharing
 from distmom.numerics.samples.pool_sampler import (
     HASHED,
     WHOLE,
@@ -186,6 +186,31 @@ def test_columns_of_the_same_rows_share_their_order():
             assert np.array_equal(getattr(ordered, name), getattr(pool, name)[order])
     assert found[0].keys is found[1].keys
     assert found[2].keys is not found[1].keys
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_columns_of_the_same_rows_are_merged_together(compiled: bool) -> None:
+    """As each column is alone; the rows of neighbours are kept once, but not those of a column with gaps."""
+    rng = np.random.default_rng(4)
+    gone = rng.random(3 * LEAF_ROWS) < 0.3
+    masks = [None, None, gone, gone, None]
+    columns = rng.normal(size=(len(masks), gone.size))
+    parts = [
+        [sampled(x, [leaf], 3_000, 2_500, mask) for x, mask in zip(columns, masks, strict=True)]
+        for leaf in range(3)
+    ]
+    found = sharing(parts[0])
+    for part in parts[1:]:
+        found = merge_pools(found, sharing(part), 3_000, compiled=compiled)
+    for c, pool in enumerate(found):
+        alone = parts[0][c].merge(parts[1][c], 3_000).merge(parts[2][c], 3_000)
+        assert pool.keys.size == 3_000 and pool.below == alone.below
+        assert all(
+            np.array_equal(a, b) for a, b in zip(pool.parts, alone.parts, strict=True) if a is not None
+        )
+    assert found[0].shares(found[1]) and found[2].shares(found[3])
+    assert not found[1].shares(found[2]) and not found[3].shares(found[4])
+    assert found[0].values is not found[1].values
 
 
 @pytest.mark.parametrize("compiled", [False, True])

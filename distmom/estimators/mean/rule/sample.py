@@ -12,7 +12,7 @@ from distmom.designs.blocks import RandomBlocks
 from distmom.estimators.mean.blocks import SAMPLE
 from distmom.estimators.mean.rule.answers import answers_apart
 from distmom.inference.files.odd_files import may_be_odd
-from distmom.numerics.arrays import Bools, Ints
+from distmom.numerics.arrays import Bools, Ints, Words
 from distmom.numerics.samples.distinct import UnitSketch
 from distmom.numerics.samples.pool import RowPool
 from distmom.reductions.layouts import RandomLayout
@@ -72,12 +72,17 @@ def estimates_at_once(plan: MeanPlan, pools: Sequence[RowPool], n_parts: int) ->
 def odd_parts(plan: MeanPlan, state: MeanState, pools: Sequence[RowPool], of_rows: Ints) -> list[Bools]:
     """The parts that may have odd files, for each column; `of_rows` are the numbers of the rows' parts."""
     whole = state.moments.at((..., slice(plan.blocks.layout.n_blocks))).total()
-    return [
-        np.zeros(variance.size, np.bool_)
-        if pool.files is None
-        else may_be_odd(pool.files, pool.values, of_rows, variance)
-        for pool, variance in zip(pools, whole.row_variance, strict=True)
-    ]
+    found: list[Bools] = []
+    last: Words | None = None
+    for pool, variance in zip(pools, whole.row_variance, strict=True):
+        if pool.files is None:
+            found.append(np.zeros(variance.size, np.bool_))
+            continue
+        if pool.files is not last:  # columns of the same rows share one array of files
+            last = pool.files
+            names, places = np.unique(last, return_inverse=True)
+        found.append(may_be_odd(places, names.size, pool.values, of_rows, variance))
+    return found
 
 
 def _sizes(plan: MeanPlan) -> tuple[int, int, int]:
